@@ -43,6 +43,20 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
 }
 
 /**
+ * A second order carries the reference of a place. The first may have been replaced by it, and the news of that be on its way: one read of the first, before a
+ * person is called. Never rejects.
+ */
+export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: Watched): Promise<void> {
+  const { request, orderId } = entry.command;
+  if (orderId === undefined) return;
+  const { stream, accountId } = request;
+  const never = new AbortController().signal;
+  await reads.direct((signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget), never);
+  entry.behind = true;
+  await settle(entry);
+}
+
+/**
  * The order of a replace has ended: before the replace is called `moot`, a complete read has to show that no other order took the place of the first. One look
  * at a time; a look that was not complete is repeated with the next probe. Never rejects.
  */

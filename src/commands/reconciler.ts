@@ -18,7 +18,7 @@ import type { CommandSteps } from './command-steps.ts';
 import type { NextProbe, ReconcileReport } from './commands.ts';
 import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
 import { JournalSweep, LandingSweep } from './journal-sweep.ts';
-import { lookAfterRefusal, lookForSuccessor } from './look-at-order.ts';
+import { lookAfterRefusal, lookAtElder, lookForSuccessor } from './look-at-order.ts';
 import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
@@ -64,9 +64,11 @@ export class Reconciler {
     this.deps = deps;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
       void lookForSuccessor({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry, reference);
+    const onSecondOrder = (entry: Watched) =>
+      void lookAtElder({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
     const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
     this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
-    this.settling = new SettleWatched({ ...deps, onLookForSuccessor }, options);
+    this.settling = new SettleWatched({ ...deps, onLookForSuccessor, onSecondOrder }, options);
     this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) }, options);
     this.orphans = new OrphanOrders(
       { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },

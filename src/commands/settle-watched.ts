@@ -24,6 +24,8 @@ interface SettleWatchedDeps {
   readonly log: Log;
   /** The order of a replace has ended: the caller has to look whether another order took its place. */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
+  /** A second order carries the reference of a place: the caller reads the first, which may have been replaced by it, and has the place judged again. */
+  readonly onSecondOrder: (entry: Watched) => void;
 }
 
 interface Run {
@@ -94,14 +96,22 @@ export class SettleWatched {
 
   private logFinding(entry: Watched, finding: Finding): void {
     if (finding.kind === 'look_for_successor') this.deps.onLookForSuccessor(entry, finding.reference);
-    if (finding.kind !== 'flagged' && finding.kind !== 'second_order') return;
+    if (finding.kind !== 'flagged' && finding.kind !== 'second_order' && finding.kind !== 'successor') return;
     const { journal, log, clock } = this.deps;
     const { commandId, request } = entry.command;
     const { code } = finding.evidence;
-    if (entry.warnings.has(code)) return;
-    entry.warnings.add(code);
-    const orderId = finding.kind === 'second_order' ? finding.orderId : entry.command.orderId;
-    log.error({ commandId, accountId: request.accountId, orderId, code }, 'a person has to look at this command');
+    const orderId = finding.kind === 'flagged' ? entry.command.orderId : finding.orderId;
+    const about = `${code} ${orderId}`;
+    if (entry.warnings.has(about)) return;
+    if (finding.kind === 'second_order' && !entry.warnings.has(`looked ${orderId}`)) {
+      entry.warnings.add(`looked ${orderId}`);
+      this.deps.onSecondOrder(entry);
+      return;
+    }
+    entry.warnings.add(about);
+    const fields = { commandId, accountId: request.accountId, orderId, code };
+    if (finding.kind === 'successor') log.info(fields, 'another program amended the order of a command: this one took its place');
+    else log.error(fields, 'a person has to look at this command');
     journal.addEvidence(commandId, [{ ...finding.evidence, atMs: clock.nowMs() }]).catch((err: unknown) => {
       log.warn({ err, commandId, code }, 'a fact about a command could not be recorded');
     });

@@ -11,7 +11,7 @@ export interface LogRow {
   readonly accountId?: string;
   /**
    * Set for an order that a command of ours placed. Together with `bound` it is also set for an order that only carries the reference of a command, with another
-   * account, symbol or side. It is for the reconciler, which would otherwise have to parse every payload. Not known for rows read back from the log.
+   * account or side. It is for the reconciler, which would otherwise have to parse every payload. Not known for rows read back from the log.
    */
   readonly commandId?: string;
   /** The revision in which the order was bound: its first one, or the first that showed its reference. */

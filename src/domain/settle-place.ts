@@ -12,26 +12,28 @@ import {
   type SettlingUpdate,
   type Verdict,
 } from './settling.ts';
+import { directionOf } from './view-content.ts';
 
 /**
- * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account, symbol and side as ours, is its order, even with
- * another price and quantity. Never bound by terms alone, and absence proves nothing: another client may have placed the same order, and lists are late.
+ * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account and side as ours, is its order, even with
+ * another symbol, price or quantity. Never bound by terms alone, and absence proves nothing: another client may have placed the same order, and lists are late.
  *
  * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted`
  * until then.
  *
- * Also for commands that are settled already: an order that should not be there is a finding, and so is a second one.
+ * Also for commands that are settled already: an order that should not be there is a finding, and so is a second one. A further order whose elder ended `replaced` is its successor, and belongs to the command.
  */
 export function settlePlace({ command, updates, bound = [] }: Settling): Finding {
   if (command.state === 'conflict') return nothing;
   const ours = bound.filter(({ commandId }) => commandId === command.commandId).sort(byOrderId);
   const matching = ours.filter(({ matches }) => matches);
   if (command.orderId !== undefined) return ofItsOrder(command, command.orderId, matching, updates);
-  const landed = matching.find((each) => !isDenied(command, each)) ?? matching[0];
+  const isLeft = (each: BoundOrder) => !isDenied(command, each) && !wasReplaced(each.orderId, updates);
+  const landed = matching.find(isLeft) ?? matching.find((each) => !isDenied(command, each)) ?? matching[0];
   if (landed !== undefined) return firstSeenAs(command, landed, updates);
   const foreign = ours[0];
   if (foreign === undefined || isFinal(command.state)) return nothing;
-  const message = `order ${foreign.orderId} carries our reference, but another account, symbol or side`;
+  const message = `order ${foreign.orderId} carries our reference, but another account or side`;
   return {
     kind: 'verdict',
     outcome: 'conflict',
@@ -60,7 +62,10 @@ function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly Set
   return {
     ...verdict,
     ...(isDenied(command, landed) && { event: `${decision}_denied` as const }),
-    ...(differs.length > 0 && { differs }),
+    ...(differs.length > 0 && {
+      differs,
+      evidence: { ...verdict.evidence, detail: { ...verdict.evidence.detail, differs } },
+    }),
   };
 }
 
@@ -76,14 +81,17 @@ function ofItsOrder(
   const decision = venueDecision(views.map(({ order }) => order));
   const isNews = isFinal(command.state) ? decision === 'bound' && command.state !== 'applied' : decision !== 'bound_undecided';
   if (own !== undefined && isNews) return landedAs(command, own, decision, views);
-  const second = matching.find((each) => each.orderId !== orderId);
+  const left = matching.filter((each) => !wasReplaced(each.orderId, updates));
+  const second = left.find((each) => each.orderId !== orderId);
   if (second === undefined) return nothing;
+  const code = left.length > 1 ? 'second_order' : 'successor';
   const detail = { orderId: second.orderId, appliedAs: orderId };
-  return {
-    kind: 'second_order',
-    orderId: second.orderId,
-    evidence: { kind: 'update', code: 'second_order', attemptId: second.attemptId, detail },
-  };
+  return { kind: code, orderId: second.orderId, evidence: { kind: 'update', code, attemptId: second.attemptId, detail } };
+}
+
+/** Amended by its owner or the venue: the platform made another order in its place. */
+function wasReplaced(orderId: string, updates: readonly SettlingUpdate[]): boolean {
+  return updatesOf(orderId, updates).at(-1)?.order.status === 'replaced';
 }
 
 type VenueDecision = 'bound' | 'bound_undecided' | 'bound_rejected';
@@ -162,6 +170,8 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
+    ['symbol', terms.symbol, order.instrument.symbol],
+    ['side', orderWord(terms.side), order.side],
     ['quantity', terms.qty, order.quantity],
     ['orderType', orderWord(terms.type), order.orderType],
     ['timeInForce', orderWord(terms.timeInForce), order.timeInForce],
@@ -175,6 +185,7 @@ function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
   const expiry = order.expireTime;
   const sameExpiry = terms.expireTime !== undefined && expiry !== undefined && compareInstants(terms.expireTime, expiry) === 0;
   return [
+    ['symbol', terms.symbol, order.instrument.symbol],
     ['outcome', terms.outcome, order.instrument.outcome],
     ['quantity', terms.quantity, order.quantity],
     ['orderType', terms.orderType, order.orderType],
@@ -185,8 +196,12 @@ function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
   ];
 }
 
+/** Their order and the blanks of a padded OCC symbol are no difference. */
 function legsText(legs: AccountPlaceTerms['legs']): string | undefined {
-  return legs?.map(({ symbol, side, ratioQty }) => `${symbol} ${orderWord(side)} ${ratioQty}`).join(', ');
+  const texts = legs?.map(
+    ({ symbol, side, ratioQty }) => `${symbol.replaceAll(' ', '')} ${directionOf(orderWord(side))} ${ratioQty}`,
+  );
+  return texts?.toSorted().join(', ');
 }
 
 function byOrderId(a: BoundOrder, b: BoundOrder): number {

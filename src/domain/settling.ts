@@ -14,7 +14,7 @@ export interface SettlingUpdate {
   readonly order: Order;
 }
 
-/** An order that carries an attempt's id, with account, symbol and side as ours (`matches`) or not. */
+/** An order that carries an attempt's id, with account and side as ours (`matches`) or not. */
 export interface BoundOrder {
   readonly attemptId: string;
   readonly commandId: string;
@@ -86,6 +86,8 @@ export type Finding =
    * look.
    */
   | { readonly kind: 'flagged'; readonly because: 'source_epoch_changed'; readonly evidence: Fact }
+  /** Place: an order that took the place of its own, whose end is `replaced`: amended by another program than ours. It belongs to the command. Found again, too. */
+  | { readonly kind: 'successor'; readonly orderId: string; readonly evidence: Fact }
   /** Place: another order than the one as which it was applied carries one of its ids too. Alarm; the verdict stays. Found again as long as it is so. */
   | { readonly kind: 'second_order'; readonly orderId: string; readonly evidence: Fact }
   | { readonly kind: 'nothing' };

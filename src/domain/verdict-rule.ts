@@ -4,7 +4,7 @@ import type { RecomputedVerdict } from './recompute-verdict.ts';
 type Basis = RecomputedVerdict['because'];
 
 const rules: Readonly<Record<Exclude<Basis, 'answer' | 'landed' | 'venue_refused'>, string>> = {
-  other_identity: 'an order carries the reference of this command, but it has another account, symbol or side',
+  other_identity: 'an order carries the reference of this command, but it has another account or side',
   terms_working: 'the new price or quantity is working at the venue',
   ended: 'the order ended in another way first',
   successor: 'the order ended, and another order took its place',

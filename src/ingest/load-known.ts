@@ -3,6 +3,7 @@ import { firstSeen, type OwnFields } from '../domain/compose-order.ts';
 import type { Head } from '../domain/head.ts';
 import { type OrderView, orderKey } from '../domain/order.ts';
 import { orderWord } from '../domain/order-word.ts';
+import { directionOf } from '../domain/view-content.ts';
 import type { Binding, BindingRow, OrderStore } from '../store/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
@@ -25,8 +26,9 @@ export function referenceToBind(head: Head | undefined, view: OrderView): string
 }
 
 /**
- * The data for the first revision of an order that shows the id of an attempt: the row that ties the two, and our own fields of the order. An order whose
- * account, symbol or side differ from those of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that
+ * The data for the first revision of an order that shows the id of an attempt: the row that ties the two, and our own fields of the order. Its symbol may be
+ * another than the one that was sent: the platform has names of its own (BRK.B for BRK/B, an option's OCC symbol). An order whose account, or direction of the
+ * side, differs from that of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that
  * references are unique, and any client may send one that looks like ours (docs/settling.md, "Settling unknown").
  *
  * Mostly that is its first revision; a later one if a list or an event left the reference out at first. The attempt is committed before its first byte leaves,
@@ -43,8 +45,7 @@ export function bindOrder(
   const matches =
     binding.stream === view.stream &&
     binding.accountId === view.accountId &&
-    binding.symbol === view.instrument.symbol &&
-    orderWord(binding.side) === view.side;
+    directionOf(orderWord(binding.side)) === directionOf(view.side);
   const row: BindingRow = { stream: view.stream, orderId: view.orderId, attemptId, commandId, matches };
   if (!matches) return { row, own: firstSeen };
   return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../domain/command.ts';
 import { isOrderId } from '../domain/order.ts';
+import { orderWord } from '../domain/order-word.ts';
+import { directionOf } from '../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
 import { accountOrderItem } from './wire/account-order.ts';
 import { ordersPath, predictionOrderReply, predictionOrdersPath } from './wire/order-pages.ts';
@@ -71,7 +73,7 @@ const writes = {
     promisesNotSent: false,
     answer: orderResponse,
     source: 'specification',
-    repeats: { clOrdId: 'clientId', symbol: 'symbol', side: 'side' },
+    repeats: { clOrdId: 'clientId', side: 'side' },
     evidence: [
       'success',
       'clOrdId',
@@ -108,8 +110,6 @@ const writes = {
     repeats: {
       accountId: 'accountId',
       clientOrderRef: 'clientOrderRef',
-      symbol: 'symbol',
-      outcome: 'outcome',
       side: 'side',
     },
   },
@@ -158,13 +158,20 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
-  if (Object.entries(write.repeats).some(([field, of]) => order[field] !== sent[of])) return 'the answer is about another order';
+  if (Object.entries(write.repeats).some(([field, of]) => !isRepeated(field, order[field], sent[of])))
+    return 'the answer is about another order';
   const answer = kept(order, write.evidence);
   if (write.showsOrder) return { kind: 'accepted', answer, order };
   if (order['success'] === true) return { kind: 'accepted', answer };
   const { ordRejReason, text } = answer;
   const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
   return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 } };
+}
+
+/** The platform may call the symbol and the word of the side otherwise than the request did: our reference and the direction are enough. */
+function isRepeated(field: string, answered: unknown, sent: unknown): boolean {
+  if (field !== 'side') return answered === sent;
+  return directionOf(orderWord(String(answered))) === directionOf(orderWord(String(sent)));
 }
 
 function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {

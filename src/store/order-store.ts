@@ -40,8 +40,8 @@ export interface QuarantineRow {
 }
 
 /**
- * An order that carries the id of one of our attempts. `matches`: account, symbol and side are also those of the command, so the order is ours; otherwise a person
- * has to look. Written with the revision that first shows the id, so that no crash can separate the two.
+ * An order that carries the id of one of our attempts. `matches`: account and side are also those of the command, so the order is ours, whatever its symbol is
+ * called; otherwise a person has to look. Written with the revision that first shows the id, so that no crash can separate the two.
  */
 export interface BindingRow {
   readonly stream: Stream;
@@ -57,7 +57,6 @@ export interface Binding {
   readonly callerRef?: string;
   readonly stream: Stream;
   readonly accountId: string;
-  readonly symbol: string;
   readonly side: string;
 }
 

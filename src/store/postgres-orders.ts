@@ -127,13 +127,12 @@ interface BindingColumns {
   caller_ref: string | null;
   stream: Stream;
   account_id: string;
-  symbol: string;
   side: string;
 }
 
 // Places only: an order carries the reference of no other kind of command.
 const bindingsText = `
-  select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.symbol, c.side
+  select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
   from unnest($1::text[]) as k(attempt_id)
   join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id
   where c.kind = 'place'`;
@@ -152,7 +151,6 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
         ...(row.caller_ref === null ? {} : { callerRef: row.caller_ref }),
         stream: row.stream,
         accountId: row.account_id,
-        symbol: row.symbol,
         side: row.side,
       },
     ]),

@@ -16,7 +16,7 @@ const unknown = commandOf(placePrediction);
 const { orderId } = predictionOrder;
 
 describe('an unknown place', () => {
-  it('is applied once the venue has an order that carries one of its attempt ids, with account, symbol and side as ours', () => {
+  it('is applied once the venue has an order that carries one of its attempt ids, with account and side as ours', () => {
     expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound: [boundTo(unknown)] })).toMatchObject({
       kind: 'verdict',
       outcome: 'applied',
@@ -109,6 +109,8 @@ describe('an unknown place', () => {
 
   it.each([
     ['account', {}, []],
+    ['account', { instrument: { ...equityOrder.instrument, symbol: 'BRK.B' } }, ['symbol']],
+    ['account', { side: 'buy_to_cover' }, ['side']],
     ['account', { quantity: '9' }, ['quantity']],
     ['account', { orderType: 'market' }, ['orderType']],
     ['account', { timeInForce: 'gtc' }, ['timeInForce']],
@@ -138,7 +140,7 @@ describe('an unknown place', () => {
     expect(settleCommand({ command, updates: [other], bound })).toMatchObject({ differs: ['timeInForce'] });
   });
 
-  it('is a conflict where account, symbol or side of that order are not ours, for a person to decide', () => {
+  it('is a conflict where account or side of that order are not ours, for a person to decide', () => {
     const bound = [boundTo(unknown, { matches: false })];
     expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({
       outcome: 'conflict',
@@ -241,6 +243,26 @@ describe('an order of a place that is over', () => {
       });
     },
   );
+
+  it('is its successor where the elder was replaced, and no alarm, whichever of the two came first', () => {
+    const command = commandOf(placePrediction, { state: 'applied', orderId });
+    const bound = [boundTo(command), boundTo(command, { orderId: 'another' })];
+    const replaced = updateAt(2, { status: 'replaced' });
+    const next = updateAt(1, { orderId: 'another' });
+    expect(settleCommand({ command, updates: [replaced, next], bound })).toMatchObject({
+      kind: 'successor',
+      orderId: 'another',
+      evidence: { code: 'successor', detail: { appliedAs: orderId } },
+    });
+    const younger = commandOf(placePrediction, { state: 'applied', orderId: 'another' });
+    expect(settleCommand({ command: younger, updates: [replaced, next], bound })).toEqual({ kind: 'nothing' });
+    const both = settleCommand({ command: commandOf(placePrediction), updates: [replaced, next], bound });
+    expect(both).toMatchObject({ outcome: 'applied', orderId: 'another' });
+    const third = boundTo(command, { orderId: 'third' });
+    expect(settleCommand({ command, updates: [replaced, next], bound: [...bound, third] })).toMatchObject({
+      kind: 'second_order',
+    });
+  });
 
   it('leaves a conflict to a person', () => {
     const command = commandOf(placePrediction, { state: 'conflict' });

@@ -9,7 +9,7 @@ import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 
 /** What the reference of each order is worth: ours; ours by name with something else than was asked for; one that only looks like ours; nothing to us. */
-const kinds = ['ours', 'other_account', 'other_symbol', 'other_side', 'lookalike', 'foreign'] as const;
+const kinds = ['ours', 'other_account', 'other_side', 'lookalike', 'foreign'] as const;
 type Kind = (typeof kinds)[number];
 
 const script = fc.record({
@@ -48,7 +48,6 @@ function bindingOf(order: number, kind: Kind): Binding {
     callerRef: `caller-${order}`,
     stream: 'account',
     accountId: kind === 'other_account' ? 'somebody-else' : equityView.accountId,
-    symbol: kind === 'other_symbol' ? 'OTHER' : equityView.instrument.symbol,
     side: kind === 'other_side' ? 'sell_short' : equityView.side,
   };
 }

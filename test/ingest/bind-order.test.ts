@@ -10,7 +10,6 @@ const binding: Binding = {
   commandId: 'c-1',
   stream: 'account',
   accountId: view.accountId,
-  symbol: view.instrument.symbol,
   side: view.side,
 };
 
@@ -43,13 +42,23 @@ describe('binding an order', () => {
 
   it.each([
     ['account', { accountId: 'another' }],
-    ['symbol', { symbol: 'OTHER' }],
     ['side', { side: 'sell_short' }],
     ['stream', { stream: 'prediction' as const }],
   ])('keeps an order with another %s external, with a row that says so', (_what, other) => {
     const bound = bindOrder(view, attemptId, { ...binding, ...other });
     expect(bound?.own).toEqual({ origin: 'external' });
     expect(bound?.row).toMatchObject({ commandId: 'c-1', matches: false });
+  });
+
+  it.each([
+    ['symbol', 'BUY', { instrument: { kind: 'equity', symbol: 'BRK.B' } }],
+    ['instrument', 'BUY', { instrument: { kind: 'option', symbol: 'AAPL261218C00200000' } }],
+    ['word for a purchase', 'BUY', { side: 'buy_to_cover' }],
+    ['word for a sale', 'SELL', { side: 'sell_short' }],
+    ['word for a sale', 'SELL_SHORT', { side: 'sell' }],
+  ] as const)('makes an order ours that has another %s than was sent', (_what, side, over) => {
+    const bound = bindOrder({ ...view, ...over }, attemptId, { ...binding, side });
+    expect(bound).toMatchObject({ row: { matches: true }, own: { origin: 'tidemark', commandId: 'c-1' } });
   });
 
   it('does nothing for a reference that only looks like ours', () => {

@@ -15,7 +15,7 @@ describe('a symbol that its caller wrote in another case', () => {
     if (!body.ok) throw new Error(JSON.stringify(body.faults));
     expect(body.terms.symbol).toBe(symbol);
     const { side } = view;
-    const binding = { commandId: 'c-1', stream, accountId: 'acct-1', symbol: body.terms.symbol, side };
+    const binding = { commandId: 'c-1', stream, accountId: 'acct-1', side };
     expect(bindOrder(view, 'tm-1', binding)).toMatchObject({ row: { matches: true } });
   });
 });

@@ -362,7 +362,6 @@ export class SimulatedWorld {
 function bindable({ commandId, request, callerRef, attempts }: Command, into: Map<string, Binding>): void {
   if (request.kind !== 'place') return;
   const { stream, accountId, terms } = request;
-  const { symbol, side } = terms;
-  const binding = { commandId, stream, accountId, symbol, side, ...(callerRef !== undefined && { callerRef }) };
+  const binding = { commandId, stream, accountId, side: terms.side, ...(callerRef !== undefined && { callerRef }) };
   for (const { attemptId } of attempts) into.set(attemptId, binding);
 }

@@ -12,7 +12,7 @@ describe('bindings', () => {
     const replace = newReplace('p-1');
     for (const asked of [place, plain, replace]) await rig.journal.open(asked, fence);
     const ids = [place.attemptId, plain.attemptId, replace.attemptId, attemptId(), 'tm-n\0l'].map(String);
-    const terms = { stream: 'account', accountId: 'acct-1', symbol: 'AAPL', side: 'buy' };
+    const terms = { stream: 'account', accountId: 'acct-1', side: 'buy' };
     expect(await rig.store.readBindings(ids)).toEqual(
       new Map([
         [place.attemptId, { commandId: place.commandId, callerRef: 'my-1', ...terms }],

@@ -10,7 +10,7 @@ const words: Readonly<Record<string, string>> = {
   'answer unknown': 'No answer says what became of it',
   'update landed': 'An order with the reference of this attempt is there',
   'update venue_refused': 'The venue refused it',
-  'update other_identity': 'An order has this reference, but another account, symbol or side',
+  'update other_identity': 'An order has this reference, but another account or side',
   'update second_order': 'A second order carries a reference of this command',
   'update seen_pending': 'The platform has it in hand',
   'update terms_working': 'The new terms are working at the venue',

@@ -148,7 +148,7 @@ export const commandExamples: readonly Example[] = [
     recomputed: {
       state: 'applied',
       because: 'landed',
-      rule: 'an order with our reference, account, symbol and side is there',
+      rule: 'an order with our reference, account and side is there',
       agrees: true,
       complete: true,
     },
