@@ -61,6 +61,16 @@ describe('the sources', () => {
     expect(found.sort()).toEqual(Object.keys(droppedErrors).sort());
   });
 
+  // A session of another kind stays with a primary that was demoted.
+  it('open no session with Postgres but by createPool and PrimarySession, except in devstack/', () => {
+    const opens = /\bnew (pg\.)?(Client|Pool)\(/;
+    const offenders = sources
+      .filter(({ file }) => !file.startsWith('src/devstack/') && file !== 'src/store/pool.ts')
+      .filter(({ text }) => opens.test(text))
+      .map(({ file }) => file);
+    expect(offenders).toEqual([]);
+  });
+
   it('stay below 400 lines each', () => {
     expect(sources.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file)).toEqual([]);
   });

@@ -15,7 +15,7 @@ export async function withDatabase<T>(
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> {
   const { databaseUrl } = config;
-  const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), ...options });
+  const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), server: 'any', ...options });
   try {
     // A refused connection certainly comes from the database here; later it might come from another server.
     await pool.query('select 1').catch((error: unknown) => {

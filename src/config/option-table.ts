@@ -1,4 +1,5 @@
 import { commandOptions } from './command-options.ts';
+import { databaseAddressProblem } from './database-address.ts';
 import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { restOptions } from './rest-options.ts';
 import { traceOptions } from './trace-options.ts';
@@ -68,8 +69,9 @@ export const optionTable = {
     env: 'DATABASE_URL',
     group: 'Postgres',
     schemes: ['postgres', 'postgresql'],
+    problemOf: databaseAddressProblem,
     describe:
-      'The database. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
+      'The database: one address that leads to the primary, also after a failover; a list of hosts is refused. `serve` needs a login that is a member of `tidemark_app`, `migrate` the owner. With TLS: `?sslmode=verify-full` at its end, and `&sslrootcert=PATH` where Node does not know the authority.',
   }),
   databasePoolSize: integer({
     env: 'TIDEMARK_DATABASE_POOL_SIZE',

@@ -211,10 +211,18 @@ export function secret<const S extends OptionText & SecretShape>(spec: S): Built
   return { ...spec, kind: spec.shape, secret: true, refusesBlank: true, parse };
 }
 
+interface UrlText extends OptionText {
+  readonly schemes: readonly string[];
+  /** A whole address that can't be used, and why; continues the sentence "<env> …" and quotes nothing of it. */
+  readonly problemOf?: (value: string) => string | undefined;
+}
+
 /** An address that may carry a password: a secret as a whole, printed with the password masked. */
-export function secretUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, Secret> {
+export function secretUrl<const S extends UrlText>(spec: S): Built<S, Secret> {
   const schemes = spec.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const parse = (value: string): Parsed<Secret> => {
+    const problem = spec.problemOf?.(value);
+    if (problem !== undefined) return refused(problem);
     const parsed = URL.parse(value);
     if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1))) {
       return refused(`must be a whole address that begins with ${schemes}`);

@@ -7,6 +7,7 @@ import type { TopicsState } from '../publish/plan-topics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import { plural } from '../runtime/plural.ts';
+import { askNoWrites, type NoWrites, noWritesWords } from '../store/primary-session.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
 import { TopicsCheck } from './topics-check.ts';
@@ -38,8 +39,10 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     name: 'database',
     effect: 'unready',
     check: async () => {
-      await pool.query('select 1');
-      return { ok: true, detail: 'the database answers' };
+      // Each session asked when it began (`PrimarySession`); a server may have changed since. Where a new one is refused, its error is the detail.
+      const { rows } = await pool.query<{ no_writes: NoWrites | null }>(askNoWrites);
+      const why = rows[0]?.no_writes ?? undefined;
+      return why === undefined ? { ok: true, detail: 'the database answers' } : { ok: false, detail: noWritesWords[why] };
     },
   });
   health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });

@@ -7,6 +7,7 @@ import {
   isMissingPartition,
   isPoison,
   laneLost,
+  noWrites,
   outOfOrder,
   sqlstateOf,
 } from './retry-transaction.ts';
@@ -143,6 +144,8 @@ async function judge(client: Client, error: unknown): Promise<ApplyResult> {
   if (state !== undefined && isPoison(error)) {
     return { kind: 'poison', code: state, message: error instanceof Error ? error.message : '' };
   }
+  // A read-only transaction has written nothing, whatever becomes of the session (see `PrimarySession`, which ends it).
+  if (state === noWrites) return { kind: 'retry', code: state };
   if (state === undefined || !(await survived(client))) return { kind: 'unknown', code: describeCode(error) };
   if (!isKnownToPass(error)) return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
   return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };

@@ -1,8 +1,9 @@
-import pg, { type ClientBase } from 'pg';
+import type { Client, ClientBase } from 'pg';
 import { defaultShardCount } from '../domain/shards.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
+import { PrimarySession } from './primary-session.ts';
 
 interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */
@@ -50,7 +51,7 @@ const lockKey = 7_215_033_418;
  * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
-  const client = new pg.Client({
+  const client = new PrimarySession({
     connectionString: options.url,
     application_name: 'tidemark-migrate',
     connectionTimeoutMillis: 5_000,
@@ -76,7 +77,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-async function takeLock(client: pg.Client, { clock, waitMs = 60_000 }: MigrateOptions): Promise<void> {
+async function takeLock(client: Client, { clock, waitMs = 60_000 }: MigrateOptions): Promise<void> {
   const giveUpMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as held', [lockKey]);
@@ -89,7 +90,7 @@ async function takeLock(client: pg.Client, { clock, waitMs = 60_000 }: MigrateOp
 }
 
 /** Makes the table in which drizzle records the applied migrations. */
-async function ensureBooks(client: pg.Client): Promise<void> {
+async function ensureBooks(client: Client): Promise<void> {
   await client.query(`
     create schema if not exists drizzle authorization tidemark_owner;
     create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint);
@@ -99,7 +100,7 @@ async function ensureBooks(client: pg.Client): Promise<void> {
     grant select on drizzle.__drizzle_migrations to tidemark_app, tidemark_reader`);
 }
 
-async function applyPending(client: pg.Client, { log, clock, migrations }: MigrateOptions): Promise<string[]> {
+async function applyPending(client: Client, { log, clock, migrations }: MigrateOptions): Promise<string[]> {
   const version = compareSchema(migrations ?? (await readMigrations()), await readApplied(client));
   if (version.kind === 'newer') {
     throw new MigrationError('SCHEMA_NEWER', 'the database was migrated by a newer build than this one', false);
@@ -114,7 +115,7 @@ async function applyPending(client: pg.Client, { log, clock, migrations }: Migra
   return version.pending.map((m) => m.tag);
 }
 
-async function applyOne(client: pg.Client, migration: Migration): Promise<void> {
+async function applyOne(client: Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
     await client.query('set local role tidemark_owner');
@@ -135,7 +136,7 @@ async function applyOne(client: pg.Client, migration: Migration): Promise<void> 
 }
 
 /** In one statement, so all or none. With another number an account would have another shard, and its commands another fence. */
-async function ensureShards(client: pg.Client, wanted?: number): Promise<void> {
+async function ensureShards(client: Client, wanted?: number): Promise<void> {
   await client.query(
     `insert into public.shards (shard) select n from generate_series(0, $1::integer - 1) as n
      where not exists (select from public.shards)`,
@@ -152,7 +153,7 @@ async function ensureShards(client: pg.Client, wanted?: number): Promise<void> {
 const runningWithinMs = 10_000;
 
 /** After this, no lane has a holder, and none can be taken before the transaction ends. */
-async function fenceOlderBuilds(client: pg.Client): Promise<void> {
+async function fenceOlderBuilds(client: Client): Promise<void> {
   const { rows: made } = await client.query(`select to_regclass('public.lanes') is not null as yes`);
   if (!made[0]?.yes) return;
   await client.query('lock table public.lanes in exclusive mode');

@@ -1,5 +1,6 @@
 import pg, { type ClientConfig } from 'pg';
 import type { Log } from '../observability/log.ts';
+import { PrimarySession } from './primary-session.ts';
 
 /**
  * The settings of every connection of the service: a deadline for each thing that can hang, and a search_path in which no other role can put a name.
@@ -34,10 +35,18 @@ export interface PoolOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** How long a statement may take, in milliseconds; 4 s where it is left out. For what reads a whole table. */
   readonly statementMs?: number;
+  /** `any`: a server that takes no writes is good enough, for a look by a person. Left out: see `PrimarySession`. */
+  readonly server?: 'any' | 'primary';
 }
 
 /** By how much a client waits longer than the server allows: so the server's answer comes first. */
 const answerMs = 1_000;
+
+/**
+ * Behind a pooler, a session that only reads can be moved to a server that takes no writes, and nothing shows it. So none is older than this, and each new one
+ * asks first.
+ */
+const longestLifeSeconds = 60;
 
 /**
  * A pool whose every connection has all deadlines; waiting for a free one counts against the connect deadline of 5 s. Give the lane's store
@@ -48,6 +57,7 @@ export function createPool(deps: { readonly log: Log }, options: PoolOptions): p
   const settings = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`);
   const pool = new pg.Pool({
     ...shared,
+    ...(options.server !== 'any' && { Client: PrimarySession, maxLifetimeSeconds: longestLifeSeconds }),
     options: `${shared.options}${settings.join('')}`,
     ...(options.statementMs !== undefined && {
       statement_timeout: options.statementMs,

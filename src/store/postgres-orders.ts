@@ -1,4 +1,4 @@
-import pg, { type Pool } from 'pg';
+import type { Pool } from 'pg';
 import type { Head } from '../domain/head.ts';
 import { decodeHead } from '../domain/head.ts';
 import type { Stream } from '../domain/order.ts';
@@ -9,6 +9,7 @@ import { applyBatch, Scratch } from './apply-batch.ts';
 import { textArray } from './binary-array.ts';
 import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Tally } from './order-store.ts';
 import { connectionOptions } from './pool.ts';
+import { PrimarySession } from './primary-session.ts';
 import { readUnproven } from './read-unproven.ts';
 import { describeCode, isTransient, retryTransaction, sqlstateOf } from './retry-transaction.ts';
 
@@ -160,13 +161,14 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
 /**
  * The one pipelined connection on which batches are sent: they are executed in the order of sending, each as a transaction of its own.
  *
- * States: none → connecting → open → none (broken, or closed). Invariant: a connection that failed once is never used again.
+ * States: none → connecting → open → none (broken, over, or closed). Invariant: a connection that failed once, or whose server takes no writes, is never used again.
  *
  * One, not two: two backends would race for the lane's row, and whenever the second batch won, it was refused as out of order (the first run of the
  * measurement ended like that). Two would not be faster either: the second batch can't begin before the first has committed.
  */
 class LaneConnection {
-  private current: Promise<pg.Client> | undefined;
+  private current: Promise<PrimarySession> | undefined;
+  private session: PrimarySession | undefined;
   private readonly log: Log;
   private readonly url: string;
 
@@ -176,9 +178,9 @@ class LaneConnection {
   }
 
   /** The open connection; connects when there is none. Rejects when that fails: then nothing was sent. */
-  open(): Promise<pg.Client> {
-    if (this.current !== undefined) return this.current;
-    const client = new pg.Client({ ...connectionOptions(this.url, 'tidemark-lane'), pipeline: true });
+  open(): Promise<PrimarySession> {
+    if (this.current !== undefined && this.session?.over !== true) return this.current;
+    const client = new PrimarySession({ ...connectionOptions(this.url, 'tidemark-lane'), pipeline: true });
     const opening = client.connect().then(() => client);
     const forget = () => {
       if (this.current === opening) this.current = undefined;
@@ -190,6 +192,7 @@ class LaneConnection {
     client.on('end', forget);
     opening.catch(forget);
     this.current = opening;
+    this.session = client;
     return opening;
   }
 

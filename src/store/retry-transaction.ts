@@ -7,12 +7,27 @@ export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
 /** A batch was reduced from an old head; the head is read again. */
 const staleHead = 'TM003';
+/** The server takes no writes: it is a standby, or was a primary. The session is over (`PrimarySession`), and another may reach the new primary. */
+export const noWrites = '25006';
 
 /**
  * Serialization failure, deadlock, lock not available, administrator and crash shutdown, cannot connect now, canceled (statement deadline), idle in
- * transaction, disk full, out of memory, too many connections. In addition, the whole class 08, and errors of the socket (see `isTransient`).
+ * transaction, disk full, out of memory, too many connections, no writes. In addition, the whole class 08, and errors of the socket (see `isTransient`).
  */
-const transient = new Set(['40001', '40P01', '55P03', '57P01', '57P02', '57P03', '57014', '25P03', '53100', '53200', '53300']);
+const transient = new Set([
+  noWrites,
+  '40001',
+  '40P01',
+  '55P03',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57014',
+  '25P03',
+  '53100',
+  '53200',
+  '53300',
+]);
 
 /** True: the session lives, and the same call may pass with newer heads, one more partition, or after some time. Otherwise the meaning of the error is unknown. */
 export function isKnownToPass(error: unknown): boolean {

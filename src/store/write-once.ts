@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
 import { Backoff } from '../runtime/backoff.ts';
 import type { RetryDeps } from './retry-transaction.ts';
-import { isTransient, sqlstateOf } from './retry-transaction.ts';
+import { isTransient, noWrites, sqlstateOf } from './retry-transaction.ts';
 
 /** No new try begins later than this: a caller waits for it, and an attempt that was marked has a second to be written. */
 const retryForMs = 500;
@@ -44,8 +44,9 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
   } catch (error) {
     const state = sqlstateOf(error);
     // After FATAL and PANIC the commit may have been durable already (see `applyBatch`): only a session that lived on has certainly rolled back.
-    const rolledBack = state !== undefined && (await survived(client));
-    broken = !rolledBack;
+    // A server that takes no writes has written nothing; its session is over (see `PrimarySession`).
+    const rolledBack = state === noWrites || (state !== undefined && (await survived(client)));
+    broken = !rolledBack || state === noWrites;
     if (!rolledBack) throw new JournalError('COMMIT_UNKNOWN', false, error);
     throw new JournalError(named[state] ?? state, isTransient(error), error);
   } finally {

@@ -161,6 +161,17 @@ describe('the configuration', () => {
       /^PLATFORM_URL must be a whole address that begins with https:\/\/ or http:\/\/$/,
     ],
     ['an address without a scheme', { PLATFORM_URL: 'platform.example:443' }, /^PLATFORM_URL must be a whole address/],
+    [
+      'a database address with several hosts',
+      { DATABASE_URL: 'postgres://app:c4n,ary@db1:5432,db2:5432/tidemark?target_session_attrs=read-write' },
+      /^DATABASE_URL must name one host: a list of hosts is not supported/,
+    ],
+    ['several hosts in its query', { DATABASE_URL: 'postgres:///tidemark?host=db1,db2' }, /^DATABASE_URL must name one host/],
+    [
+      'a database address that asks for a standby',
+      { DATABASE_URL: 'postgres://db/tidemark?target_session_attrs=prefer-standby' },
+      /^DATABASE_URL must not ask for a server that takes no writes/,
+    ],
     ['a database address that is none', { DATABASE_URL: 'localhost' }, /^DATABASE_URL must be a whole address/],
   ])('refuses %s', (_name, env, expected) => {
     const faults = faultsOf(env);

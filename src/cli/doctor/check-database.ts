@@ -7,6 +7,7 @@ import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
+import { askNoWrites, type NoWrites, noWritesWords } from '../../store/primary-session.ts';
 import { databaseTrouble } from '../with-database.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -17,7 +18,10 @@ const oldestMajor = 15;
 export async function checkDatabase(config: Config, log: Log): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
-  const pool = createPool({ log }, { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1 });
+  const pool = createPool(
+    { log },
+    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1, server: 'any' },
+  );
   try {
     const facts = await readFacts(pool);
     const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
@@ -50,7 +54,7 @@ interface Facts {
   readonly isSuper: boolean;
   readonly isApp: boolean;
   readonly isOwner: boolean;
-  readonly readOnly: boolean;
+  readonly noWrites: NoWrites | undefined;
   readonly risky: readonly string[];
 }
 
@@ -60,7 +64,7 @@ async function readFacts(pool: Pool): Promise<Facts> {
       current_user as login, (select rolsuper from pg_roles where rolname = current_user) as is_super,
       coalesce((select pg_has_role(current_user, oid, 'usage') from pg_roles where rolname = 'tidemark_app'), false) as is_app,
       (select pg_has_role(current_user, datdba, 'usage') from pg_database where datname = current_database()) as is_owner,
-      pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as read_only,
+      (${askNoWrites}) as no_writes,
       array(select name || ' = ' || setting from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name) as risky`);
   const row = rows[0];
@@ -71,15 +75,21 @@ async function readFacts(pool: Pool): Promise<Facts> {
     isSuper: row.is_super === true,
     isApp: row.is_app === true,
     isOwner: row.is_owner === true,
-    readOnly: row.read_only === true,
+    noWrites: row.no_writes ?? undefined,
     risky: row.risky,
   };
 }
 
-function reach({ version, major, readOnly }: Facts): Finding {
+const noWritesFixes: Readonly<Record<NoWrites, string>> = {
+  standby: 'Name the primary in DATABASE_URL, not a replica, or promote this server. The service goes on by itself.',
+  read_only:
+    'Where a failover goes on, wait until the address leads to the new primary. Otherwise turn default_transaction_read_only off for the server, the database and the login.',
+};
+
+function reach({ version, major, noWrites }: Facts): Finding {
   if (major < oldestMajor) return fail('database', `Postgres ${version} is too old`, `Use Postgres ${oldestMajor} or newer.`);
-  if (readOnly)
-    return fail('database', `Postgres ${version} answers, read-only`, 'Name the primary in DATABASE_URL, not a replica.');
+  if (noWrites !== undefined)
+    return fail('database', `Postgres ${version} answers, but ${noWritesWords[noWrites]}`, noWritesFixes[noWrites]);
   return ok('database', `Postgres ${version} answers`);
 }
 

@@ -32,7 +32,12 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
   const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
   if (databaseUrl === undefined || key === undefined || platformUrl === undefined || platformCredentials === 'client')
     return { findings: [] };
-  const pool = createPool(deps, { url: databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1 });
+  const pool = createPool(deps, {
+    url: databaseUrl.reveal(),
+    applicationName: 'tidemark-doctor',
+    maxConnections: 1,
+    server: 'any',
+  });
   try {
     const store = new PostgresTokenStore({ ...deps, pool, key });
     const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));

@@ -1,0 +1,22 @@
+/** What libpq calls a server that takes writes. The service asks for that in any case. */
+const takesWrites = new Set(['read-write', 'primary']);
+
+/**
+ * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes nothing of the address. `pg` knows no list of hosts: it would take
+ * `one,two` as the name of one host and never find it, and it passes over `target_session_attrs`.
+ *
+ * Not supported here either: which host of a list is the primary is found out by trying, while a name or an address that follows the primary costs nothing and
+ * is what every managed database offers.
+ */
+export function databaseAddressProblem(value: string): string | undefined {
+  const [, rest = ''] = value.split('://');
+  const authority = rest.split(/[/?#]/, 1)[0] ?? '';
+  const query = new URLSearchParams(rest.split('?')[1] ?? '');
+  const hosts = [authority.slice(authority.lastIndexOf('@') + 1), query.get('host'), query.get('hostaddr'), query.get('port')];
+  if (hosts.some((host) => host?.includes(',')))
+    return 'must name one host: a list of hosts is not supported; name an address that follows the primary (a virtual address, a DNS name, a proxy)';
+  const wanted = query.get('target_session_attrs');
+  if (wanted !== null && !takesWrites.has(wanted))
+    return 'must not ask for a server that takes no writes: leave target_session_attrs out, the service uses none but a primary';
+  return undefined;
+}
