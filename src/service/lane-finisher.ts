@@ -9,7 +9,7 @@ import { StateWriter, stateWriterDefaults } from '../publish/state-writer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
-import { abortAfter } from '../runtime/waiting.ts';
+import { abortAfter, unlessAborted } from '../runtime/waiting.ts';
 import type { LaneStore } from '../store/lane-store.ts';
 import type { ShardStore } from '../store/shard-store.ts';
 import type { UpdateLog } from '../store/update-log.ts';
@@ -75,16 +75,19 @@ export class LaneFinisher {
       { ...stateWriterDefaults, flushEveryMs: 200 },
     );
     const over = new AbortController();
-    const held = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<true>();
+    const begun = Promise.withResolvers<void>();
+    begun.promise.catch(() => undefined);
     const tenant: LaneTenant = {
       begin: async ({ batch }) => {
+        taken.resolve(true);
         await this.askKafka().catch((error: unknown) => {
-          held.reject(error);
+          begun.reject(error);
           throw error;
         });
         relay.begin(batch);
         stateWriter.begin(batch);
-        held.resolve();
+        begun.resolve();
       },
       end: async () => {
         over.abort();
@@ -98,12 +101,15 @@ export class LaneFinisher {
     );
     const parts = [relay, stateWriter, keeper];
     await Promise.all(parts.map((part) => part.start()));
-    const taken = new AbortController();
+    const waited = new AbortController();
     using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', over.signal, ...signals);
     try {
-      await Promise.race([held.promise, clock.sleep(takeWithinMs, taken.signal, ...signals)]);
-      taken.abort();
-      if (keeper.state === 'held') await this.publishAndFree(lease, [relay, stateWriter], within.signal);
+      const isTaken = await Promise.race([taken.promise, clock.sleep(takeWithinMs, waited.signal, ...signals)]);
+      waited.abort();
+      if (isTaken !== true) return;
+      // The lane counts as held before Kafka has answered: only the answer says that its shards may go.
+      await unlessAborted(begun.promise, within.signal);
+      await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
       for (const part of parts) await part.drain(within.signal);
       await Promise.all([publisher.close(), states.close()]);

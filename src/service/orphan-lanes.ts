@@ -21,19 +21,22 @@ interface OwnState {
   readonly isTroubled: boolean;
 }
 
-/** Some looks of the other processes. */
+/** Some looks of the other processes: this one may be the only one that can't reach Kafka. */
 const restMs = 2_000;
+/** A lane that can't be finished takes 20 s for a try. The others go on beside it. */
+const atOnce = 3;
 
 /**
- * The part of this process in what lanes without a process left behind (docs/decisions/036-a-fleet-of-lanes-and-shards.md). One lane is finished at a time; after
- * a failure the others come first, since this process may be the only one that can't reach Kafka. While it shows a trouble and another process is well, it finishes
- * none, and leaves the one that it has begun.
+ * The part of this process in what lanes without a process left behind (docs/decisions/036-a-fleet-of-lanes-and-shards.md). Up to `atOnce` lanes are finished side by
+ * side. While it shows a trouble and another process is well, it finishes none, and leaves those that it has begun.
+ *
+ * Invariant: a lane that can't be finished delays no other: after a failed try it rests, and comes behind all lanes whose last try is longer ago.
  */
 export class OrphanLanes {
-  private finishing: Promise<void> | undefined;
+  private readonly finishing = new Map<number, Promise<void>>();
+  /** By lane: when its last try failed, by the monotonic clock. */
+  private readonly failed = new Map<number, number>();
   private leaving = new AbortController();
-  private failing = false;
-  private againMs = Number.NEGATIVE_INFINITY;
   private readonly deps: OrphanLanesDeps;
 
   constructor(deps: OrphanLanesDeps) {
@@ -41,15 +44,16 @@ export class OrphanLanes {
   }
 
   /** Resolves when no lane is being finished. */
-  get settled(): Promise<void> | undefined {
-    return this.finishing;
+  get settled(): Promise<unknown> | undefined {
+    return this.finishing.size === 0 ? undefined : Promise.all(this.finishing.values());
   }
 
   /** `holds`: this process has a shard; `isTroubled`: it shows a trouble. Returns at once. */
   review({ orphans, seats, members }: Fleet, { holds, isTroubled }: OwnState, over: AbortSignal): void {
-    const { lease, changeLane, clock } = this.deps;
+    const { lease, changeLane } = this.deps;
     const isLeftOut = isTroubled && members.some((member) => member.lane !== lease.lane && isWell(member));
     if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
+    for (const lane of this.failed.keys()) if (!orphans.some((orphan) => orphan.lane === lane)) this.failed.delete(lane);
     if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
     const taker = members.find(
@@ -61,26 +65,35 @@ export class OrphanLanes {
       changeLane();
       return;
     }
-    const [orphan] = orphans;
-    if (orphan === undefined || this.finishing !== undefined || clock.monotonicMs() < this.againMs) return;
-    this.finishing = this.finish(orphan.lane, over).finally(() => {
-      this.finishing = undefined;
-    });
+    if (this.leaving.signal.aborted) this.leaving = new AbortController();
+    for (const lane of this.nextOf(orphans)) {
+      const finished = this.finish(lane, over, this.leaving.signal).finally(() => this.finishing.delete(lane));
+      this.finishing.set(lane, finished);
+    }
   }
 
-  private async finish(lane: number, over: AbortSignal): Promise<void> {
+  /** Those to begin now: never tried ones first, then the longest untried. */
+  private nextOf(orphans: Fleet['orphans']): readonly number[] {
+    const failedAt = (lane: number) => this.failed.get(lane) ?? Number.NEGATIVE_INFINITY;
+    const latest = this.deps.clock.monotonicMs() - restMs;
+    return orphans
+      .map(({ lane }) => lane)
+      .filter((lane) => !this.finishing.has(lane) && failedAt(lane) <= latest)
+      .toSorted((a, b) => failedAt(a) - failedAt(b) || a - b)
+      .slice(0, Math.max(0, atOnce - this.finishing.size));
+  }
+
+  private async finish(lane: number, over: AbortSignal, leaving: AbortSignal): Promise<void> {
     const { finish, metrics, clock, log } = this.deps;
-    this.leaving = new AbortController();
     try {
-      await finish(lane, over, this.leaving.signal);
+      await finish(lane, over, leaving);
       metrics.laneFinishes.inc({ outcome: 'finished' });
-      this.failing = false;
+      this.failed.delete(lane);
     } catch (err) {
       if (over.aborted) return;
       metrics.laneFinishes.inc({ outcome: 'failed' });
-      if (!this.failing) log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
-      this.failing = true;
-      this.againMs = clock.monotonicMs() + restMs;
+      if (!this.failed.has(lane)) log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
+      this.failed.set(lane, clock.monotonicMs());
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
-import { abortAfter } from '../runtime/waiting.ts';
+import { abortAfter, inParallel } from '../runtime/waiting.ts';
 import {
   accountsOfJobs,
   answerJobRows,
@@ -64,34 +64,37 @@ export class QuarantineJobRound {
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
   }
 
-  /** The accounts in equal parts, so that one with many rows does not hold up the others. */
+  /** The accounts in equal parts and side by side, so that neither one with many rows nor one whose reads hang holds up the others. */
   private async readOrders(signal: AbortSignal): Promise<void> {
     const { pool, accounts } = this.deps;
     const asked = await accountsOfJobs(pool);
     const followed = asked.filter(({ stream, accountId }) => accounts.account(stream, accountId) !== undefined);
+    const parts: { readonly stream: Stream; readonly accountId: string; readonly orders: readonly OrderOfJobs[] }[] = [];
     let left = this.options.ordersARound;
     for (const [at, { stream, accountId }] of followed.entries()) {
       const part = Math.ceil(left / (followed.length - at));
-      if (part === 0) return;
+      if (part === 0) break;
       const orders = await ordersOfJobs(pool, stream, accountId, part);
       left -= orders.length;
-      for (const order of orders) {
-        if (signal.aborted) return;
-        await this.readOrder(stream, accountId, order, signal);
-      }
+      parts.push({ stream, accountId, orders });
     }
+    await inParallel(parts, parts.length, async ({ stream, accountId, orders }) => {
+      for (const order of orders) if (signal.aborted || !(await this.readOrder(stream, accountId, order, signal))) return;
+    });
   }
 
-  private async readOrder(stream: Stream, accountId: string, order: OrderOfJobs, signal: AbortSignal): Promise<void> {
+  /** False: the account takes no more reads for now. */
+  private async readOrder(stream: Stream, accountId: string, order: OrderOfJobs, signal: AbortSignal): Promise<boolean> {
     const { pool, accounts, clock } = this.deps;
     const account = accounts.account(stream, accountId);
-    if (account === undefined) return;
+    if (account === undefined) return false;
     const { orderId, requests } = order;
     using within = abortAfter(clock, this.options.readWithinMs, 'reading the order', signal);
     const answer = await readOrderAgain(pool, account, { stream, orderId }, within.signal);
     // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
-    if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return;
+    if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return false;
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));
+    return !within.signal.aborted;
   }
 
   private count(kind: string, outcome: string, rows: number): void {

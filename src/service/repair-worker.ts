@@ -28,17 +28,24 @@ interface RepairWorkerOptions {
 
 const repairWorkerDefaults: RepairWorkerOptions = { lookEveryMs: 2_000, deadlineMs: 30 * 60_000 };
 
+/** A repair is not urgent, and must not crowd out audits. */
+const accountsAtOnce = 8;
+/** A request comes before the rows of jobs, unless it takes longer. */
+const beforeJobsMs = 2_000;
+
 /**
  * Carries out the requests in `repair_requests` for the accounts that this process follows; those of other accounts are left to the process that follows them.
- * Requests of their own come before the rows of jobs, of which each round takes a bounded part.
+ * Beside them, the rows of jobs: each round takes a bounded part.
  *
- * One at a time: a repair is not urgent, and must not crowd out audits. A request whose process dies stays open and is done again; reading an order twice is
- * harmless.
+ * One at a time for each account and stream, so a read that hangs for its half hour delays only its own account. A request whose process dies stays open and is done
+ * again; reading an order twice is harmless.
  */
 export class RepairWorker implements Service {
   readonly name = 'repairs';
   private readonly over = new AbortController();
   private running: Promise<void> = Promise.resolve();
+  /** By stream and account. */
+  private readonly atWork = new Map<string, Promise<void>>();
   private failing = false;
   private readonly deps: RepairWorkerDeps;
   private readonly options: RepairWorkerOptions;
@@ -55,6 +62,7 @@ export class RepairWorker implements Service {
   async drain(): Promise<void> {
     this.over.abort();
     await this.running;
+    await Promise.all(this.atWork.values());
   }
 
   private async run(): Promise<void> {
@@ -72,17 +80,36 @@ export class RepairWorker implements Service {
     }
   }
 
+  /** Begins with the oldest request of each account that has none at work, and gives them some time before the jobs. */
   private async round(): Promise<void> {
-    const { pool, accounts, log } = this.deps;
+    const { pool, accounts, clock } = this.deps;
+    const begun: Promise<void>[] = [];
     for (const request of await openRepairs(pool)) {
+      const key = `${request.stream}:${request.accountId}`;
       const account = accounts.account(request.stream, request.accountId);
-      if (account === undefined) continue;
+      if (account === undefined || this.atWork.has(key) || this.atWork.size >= accountsAtOnce) continue;
+      const done = this.answer(request, account).finally(() => this.atWork.delete(key));
+      this.atWork.set(key, done);
+      begun.push(done);
+    }
+    const answered = new AbortController();
+    const all = Promise.all(begun).finally(() => answered.abort());
+    await Promise.race([all, clock.sleep(beforeJobsMs, answered.signal, this.over.signal)]);
+  }
+
+  /** Never rejects: a request whose answer could not be found or written stays open. */
+  private async answer(request: RepairRequest, account: AccountAccess): Promise<void> {
+    const { pool, log } = this.deps;
+    const { kind, stream, accountId, id } = request;
+    const told = { kind, stream, accountId, request: id.toString() };
+    try {
       const answer = await this.within((signal) => this.work(request, account, signal));
       // Drained in the middle: it stays open for the next holder.
       if (this.over.signal.aborted) return;
-      await answerRepair(pool, request.id, answer);
-      const { kind, stream, accountId } = request;
-      log.info({ kind, stream, accountId, request: request.id.toString(), ...answer }, 'a request for repair was answered');
+      await answerRepair(pool, id, answer);
+      log.info({ ...told, ...answer }, 'a request for repair was answered');
+    } catch (err) {
+      log.warn({ ...told, err }, 'a request for repair could not be answered; it is done again');
     }
   }
 

@@ -27,6 +27,7 @@ interface ShardDesks {
 export class ShardWork {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
+  private failedLast: HeldShard | undefined;
   private readonly deps: ShardWorkDeps;
 
   constructor(deps: ShardWorkDeps) {
@@ -52,9 +53,16 @@ export class ShardWork {
     await this.beginDesks();
   }
 
+  /** Rejects at the first shard whose journal can't be read: mostly it is the database that is away. Where it is the same shard twice, the others come before it. */
   async beginDesks(): Promise<void> {
     for (const [number, shard] of this.waiting) {
-      await this.deps.desks?.begin(shard);
+      try {
+        await this.deps.desks?.begin(shard);
+      } catch (error) {
+        if (this.failedLast === shard && this.waiting.delete(number)) this.waiting.set(number, shard);
+        this.failedLast = shard;
+        throw error;
+      }
       this.waiting.delete(number);
     }
   }
