@@ -1584,14 +1584,21 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       WHERE l.stream = u.stream AND l.order_id = u.order_id AND l.revision = u.revision AND l.payload <> u.payload))
 $$;
 
--- How many of these batches, each of which Kafka has a mark of (p_batches: lane, generation and number), this database lacks. Marks of order updates alone would
--- not do: where the lost commits brought no update, their numbers would be given again, and proofs at consumers would show a hole that there is not.
+-- How many of these batches, each of which Kafka has a mark or a witness of (p_batches: lane, generation and number, and what else the process had seen, as in lacks_commits),
+-- this database lacks. Updates alone would not do: others may have written behind them, and lost commits without updates have numbers too. A row of a lane that is gone
+-- is lost with it.
 CREATE FUNCTION public.count_lacking_batches(p_batches json) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*)
-  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint)
+  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint, epoch bigint, command json, "sentAttemptId" text)
   CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  WHERE b.generation > now.generation OR b.generation = now.generation AND coalesce(public.lane_batch(b.lane), 0) < b.batch
+  LEFT JOIN public.lanes n ON n.lane = b.lane
+  WHERE b.generation > now.generation OR b.generation = now.generation AND (
+    coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
+    OR b.command IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.commands c WHERE c.command_id = (b.command ->> 'commandId')::uuid AND c.version >= (b.command ->> 'version')::integer)
+    OR b."sentAttemptId" IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.attempts a WHERE a.attempt_id = b."sentAttemptId" AND a.state <> 'prepared'))
 $$;
 
 -- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second

@@ -881,9 +881,15 @@ CREATE OR REPLACE FUNCTION public.count_lacking_batches(p_batches json)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   SELECT count(*)
-  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint)
+  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint, epoch bigint, command json, "sentAttemptId" text)
   CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
-  WHERE b.generation > now.generation OR b.generation = now.generation AND coalesce(public.lane_batch(b.lane), 0) < b.batch
+  LEFT JOIN public.lanes n ON n.lane = b.lane
+  WHERE b.generation > now.generation OR b.generation = now.generation AND (
+    coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
+    OR b.command IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.commands c WHERE c.command_id = (b.command ->> 'commandId')::uuid AND c.version >= (b.command ->> 'version')::integer)
+    OR b."sentAttemptId" IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.attempts a WHERE a.attempt_id = b."sentAttemptId" AND a.state <> 'prepared'))
 $function$
 
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])

@@ -5,6 +5,7 @@ import type { KafkaOptions } from './kafka-options.ts';
 import { openKafkaClient } from './kafkajs/kafka-client.ts';
 import { readTopic } from './read-topic.ts';
 import type { AdminDeps } from './with-admin.ts';
+import { decodeWitness, type LaneWitness, mergeWitness } from './witness-writer.ts';
 
 /** The methods that we use of kafkajs 2.2.4's own cluster, which its types hide. */
 interface Cluster {
@@ -46,11 +47,74 @@ export async function newestRecords(
   topic: string,
   deadlineMs: number,
 ): Promise<TopicRecord[]> {
+  return await asking(deps, options, topic, deadlineMs, (cluster) => readEnds(cluster, topic));
+}
+
+async function asking<T>(
+  deps: AdminDeps,
+  options: KafkaOptions,
+  topic: string,
+  deadlineMs: number,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
   const client = openKafkaClient(options, deps);
   try {
-    return await withDeadline(deps.clock, deadlineMs, `reading the end of ${topic}`, readEnds(clusterOf(client.kafka), topic));
+    return await withDeadline(deps.clock, deadlineMs, `reading the end of ${topic}`, work(clusterOf(client.kafka)));
   } finally {
     client.retire();
+  }
+}
+
+/**
+ * Reads what is new on the witness topic, for one process: the first read takes the whole topic, each further one what came since. What a read that was late has
+ * brought is kept, so the next one goes on there.
+ */
+export class WitnessReader {
+  private next = 0n;
+  private readonly newest = new Map<number, LaneWitness>();
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly deps: AdminDeps;
+  private readonly options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number };
+
+  constructor(deps: AdminDeps, options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number }) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** What was on the topic when this was called, by lane. Rejects when the brokers don't answer in time. */
+  read(): Promise<readonly LaneWitness[]> {
+    const { kafka, topic, deadlineMs } = this.options;
+    const read = this.last.then(() => asking(this.deps, kafka, topic, deadlineMs, (cluster) => this.readOn(cluster)));
+    this.last = read.catch(() => undefined);
+    return read;
+  }
+
+  private async readOn(cluster: Cluster): Promise<readonly LaneWitness[]> {
+    const { topic } = this.options;
+    const { low, high } = await openTopic(cluster, topic);
+    const end = high.get(0) ?? 0n;
+    // The topic was made anew.
+    if (this.next > end) this.forget();
+    if (this.next < (low.get(0) ?? 0n)) this.next = low.get(0) ?? 0n;
+    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
+    while (this.next < end && leader !== undefined) {
+      const records = await fetchFrom(cluster, leader, topic, new Map([[0, this.next]]));
+      for (const { offset, value = '' } of records) if (offset >= this.next) this.take(value);
+      // Compaction may have left nothing between here and the end.
+      this.next = (records.at(-1)?.offset ?? end - 1n) + 1n;
+    }
+    await cluster.disconnect();
+    return [...this.newest.values()];
+  }
+
+  private take(value: string): void {
+    const witness = decodeWitness(value);
+    if (witness !== undefined) this.newest.set(witness.lane, mergeWitness(this.newest.get(witness.lane), witness));
+  }
+
+  private forget(): void {
+    this.next = 0n;
+    this.newest.clear();
   }
 }
 
@@ -61,7 +125,8 @@ function clusterOf(kafka: object): Cluster {
   return create({ allowAutoTopicCreation: false, isolationLevel: 0 }) as Cluster;
 }
 
-async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
+/** The first offset of each partition, and the one behind its last. */
+async function openTopic(cluster: Cluster, topic: string): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
   await cluster.connect();
   await cluster.addTargetTopic(topic);
   const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
@@ -70,19 +135,27 @@ async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]>
     return new Map(found?.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
   };
   const [low, high] = await Promise.all([offsets(true), offsets(false)]);
+  return { low, high };
+}
+
+async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
+  const { low, high } = await openTopic(cluster, topic);
   const last = new Map([...high].filter(([partition, end]) => end > (low.get(partition) ?? 0n)));
   const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...last.keys()]));
-  const fetched = await Promise.all(byLeader.map(([nodeId, of]) => fetchFrom(cluster, nodeId, topic, of, last)));
+  const fetched = await Promise.all(
+    byLeader.map(([nodeId, of]) =>
+      fetchFrom(cluster, nodeId, topic, new Map(of.map((partition) => [partition, (last.get(partition) ?? 1n) - 1n]))),
+    ),
+  );
   await cluster.disconnect();
-  return fetched.flat();
+  return [...Map.groupBy(fetched.flat(), ({ partition }) => partition).values()].flatMap((of) => of.slice(-mostOfPartition));
 }
 
 async function fetchFrom(
   cluster: Cluster,
   nodeId: string,
   topic: string,
-  partitions: readonly number[],
-  ends: ReadonlyMap<number, bigint>,
+  from: ReadonlyMap<number, bigint>,
 ): Promise<TopicRecord[]> {
   const broker = await cluster.findBroker({ nodeId });
   const { responses } = await broker.fetch({
@@ -90,13 +163,13 @@ async function fetchFrom(
     isolationLevel: 0,
     maxWaitTime: 500,
     minBytes: 1,
-    maxBytes: partitionMaxBytes * partitions.length,
+    maxBytes: partitionMaxBytes * from.size,
     topics: [
       {
         topic,
-        partitions: partitions.map((partition) => ({
+        partitions: Array.from(from, ([partition, offset]) => ({
           partition,
-          fetchOffset: String((ends.get(partition) ?? 1n) - 1n),
+          fetchOffset: String(offset),
           maxBytes: partitionMaxBytes,
         })),
       },
@@ -104,7 +177,7 @@ async function fetchFrom(
   });
   return responses.flatMap((response) =>
     response.partitions.flatMap(({ partition, messages }) =>
-      messages.slice(-mostOfPartition).map(({ offset, key, value, timestamp }) => ({
+      messages.map(({ offset, key, value, timestamp }) => ({
         partition,
         offset: BigInt(offset),
         key: key?.toString() ?? '',

@@ -10,6 +10,7 @@ import type { OutcomeLog, OutcomeRow } from '../store/outcome-log.ts';
 import type { Publisher } from './publisher.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
+import type { WitnessWriter } from './witness-writer.ts';
 
 interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
@@ -23,6 +24,8 @@ interface OutcomeRelayDeps {
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
+  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  readonly witness?: Pick<WitnessWriter, 'cover'>;
 }
 
 interface OutcomeRelayOptions {
@@ -163,14 +166,16 @@ export class OutcomeRelay implements Service {
 
   private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
-    while (!lease.mayAct()) {
-      if (signal.aborted) return false;
-      await clock.sleep(this.options.leasePollMs, signal);
-    }
-    if (signal.aborted) return false;
+    const untilLeased = async () => {
+      while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
+      return !signal.aborted;
+    };
+    if (!(await untilLeased())) return false;
     const startedMs = clock.monotonicMs();
     const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
     try {
+      await this.deps.witness?.cover();
+      if (!(await untilLeased())) return false;
       await publisher.publish(
         rows.map(({ key, payload }, i) => {
           const traceparent = spans[i]?.traceparent;

@@ -1,8 +1,8 @@
 import type { LogRow } from '../domain/committed-batch.ts';
 
-/** One record for a log topic: a row of the log of updates, or a step of a command. */
+/** One record for a log topic: a row of the log of updates, a step of a command, or the witness of a lane. */
 export interface PublishRow {
-  readonly topic: LogRow['topic'] | 'outcomes';
+  readonly topic: LogRow['topic'] | 'outcomes' | 'witness';
   readonly key: string;
   readonly payload: string;
   /** Header of the record, where it is traced (docs/tracing.md). */

@@ -15,6 +15,7 @@ import type { RelayOptions, RelayTerm } from './relay-options.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
+import type { WitnessWriter } from './witness-writer.ts';
 
 interface RelayDeps {
   readonly log: UpdateLog;
@@ -27,6 +28,8 @@ interface RelayDeps {
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
+  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  readonly witness?: Pick<WitnessWriter, 'hurry' | 'cover'>;
 }
 
 /**
@@ -88,6 +91,7 @@ export class Relay implements Service {
   /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
   publishCommitted(batch: CommittedBatch): void {
     this.loop.term?.handoff.addCommitted(batch);
+    this.deps.witness?.hurry();
     this.loop.wake();
   }
 
@@ -166,7 +170,7 @@ export class Relay implements Service {
     // Kafka will have these rows soon: for a batch whose answer is still open, this is the only proof that it was committed.
     this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
-      if (!(await this.publish(term, run))) return;
+      if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
       position.advance(run.at(-1)?.seq ?? 0n);
     }
     handoff.endRead(position.reached, rows.length < maxRows);
@@ -178,7 +182,7 @@ export class Relay implements Service {
     const rows = traced?.rows ?? (batches.length === 1 ? (batches[0]?.rows ?? []) : batches.flatMap((batch) => batch.rows));
     this.pending.inFlight(handed);
     for (const run of splitByTopic(rows)) {
-      if (await this.publish(term, run)) continue;
+      if (await this.publish(term, run, batches.at(-1)?.number ?? 0n)) continue;
       this.pending.inFlight(undefined);
       traced?.end('not acknowledged; sent again from the log');
       return;
@@ -193,17 +197,19 @@ export class Relay implements Service {
   }
 
   /** False: the rows may or may not have arrived, and the handoff goes back to the log. Or the term is over. */
-  private async publish(term: RelayTerm, rows: readonly LogRow[]): Promise<boolean> {
+  private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
     const mayAct = () => lease.mayAct() && !term.position.fenced;
-    while (!mayAct()) {
-      if (term.over.signal.aborted) return false;
-      await clock.sleep(this.options.leasePollMs, term.over.signal);
-    }
-    if (term.over.signal.aborted) return false;
+    const untilLeased = async () => {
+      while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
+      return !term.over.signal.aborted;
+    };
+    if (!(await untilLeased())) return false;
     const startedMs = clock.monotonicMs();
     try {
+      await this.deps.witness?.cover(upToBatch);
+      if (!(await untilLeased())) return false;
       await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted);
     } catch (err) {
       metrics.records.inc({ topic, outcome: 'failed' }, rows.length);

@@ -12,6 +12,7 @@ import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
 import { TroubleLog } from './relay-options.ts';
 import { TermLoop } from './term-loop.ts';
+import type { WitnessWriter } from './witness-writer.ts';
 
 interface StateWriterDeps {
   readonly log: UpdateLog;
@@ -22,6 +23,8 @@ interface StateWriterDeps {
   readonly random: Random;
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+  /** Nothing is written that it has not covered. Left out: none is kept. */
+  readonly witness?: Pick<WitnessWriter, 'cover'>;
 }
 
 export interface StateWriterOptions extends NewestLimits {
@@ -177,6 +180,7 @@ export class StateWriter implements Service {
       const { rows, lastSeq } = await this.deps.log.readNewestAfter(this.deps.lease.lane, upTo, this.options.maxLookedAt);
       for (const row of rows) {
         if (row.topic !== 'updates') continue;
+        this.deps.lease.witness.sawBatch(row.batch);
         bytes += row.payload.length - (merged.get(row.key)?.payload.length ?? 0);
         merged.set(row.key, row);
       }
@@ -202,6 +206,7 @@ export class StateWriter implements Service {
 
   /** False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the log. */
   private async flush(term: Term, rows: readonly LogRow[], upTo: bigint): Promise<boolean> {
+    if (rows.length > 0) await this.deps.witness?.cover();
     if (!this.deps.lease.mayAct() || term.over.signal.aborted) {
       term.newest.fail();
       return false;

@@ -16,6 +16,8 @@ export interface TopicNames {
   readonly continuity: string;
   /** Each step of a command. */
   readonly outcomes: string;
+  /** The newest commits that each lane had published, or was about to: compacted, for the service alone. */
+  readonly witness: string;
 }
 
 /** `prefix` is put before each name unchanged, for tests and for several installations on one cluster. */
@@ -25,6 +27,7 @@ export function topicNames(prefix = ''): TopicNames {
     state: `${prefix}tidemark.order-state.v1`,
     continuity: `${prefix}tidemark.continuity.v1`,
     outcomes: `${prefix}tidemark.command-outcomes.v1`,
+    witness: `${prefix}tidemark.lane-witness.v1`,
   };
 }
 
@@ -37,6 +40,9 @@ export function stateWriterId(topic: string, lane: number): string {
   return `${topic}.lane-${lane}`;
 }
 
+/** The newest segment is never compacted, and each process reads the whole topic once: some 60,000 records. */
+const witnessSegmentBytes = String(8 * 1024 * 1024);
+
 /** The topics (docs/consuming.md). */
 export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
   const kept = { 'cleanup.policy': 'delete', 'retention.ms': sevenDays, 'max.message.bytes': maxMessageBytes };
@@ -46,6 +52,7 @@ export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
     { name: names.state, partitions: 12, settings: compacted },
     { name: names.continuity, partitions: 1, settings: kept },
     { name: names.outcomes, partitions: 3, settings: kept },
+    { name: names.witness, partitions: 1, settings: { ...compacted, 'segment.bytes': witnessSegmentBytes } },
   ];
 }
 

@@ -21,23 +21,31 @@ export interface Witnessed {
  * noticed, and every value known before is void.
  */
 export class CommitWitness {
+  /** Told that the journal acknowledged something. Never waits, never throws. */
+  onCommand: () => void = () => {};
   private known: Witnessed | undefined;
+  private changesSoFar = 0;
 
   /** Undefined: this process has not seen the lane's row yet. */
   get newest(): Witnessed | undefined {
     return this.known;
   }
 
+  /** Rises with every change of `newest`: of two values, the one with the higher count says all that the other says. */
+  get changes(): number {
+    return this.changesSoFar;
+  }
+
   /** Another lane from now on: its numbers say nothing about those of the last one. */
   forget(): void {
-    this.known = undefined;
+    this.know(undefined);
   }
 
   /** The lane's row, of any holder. */
   sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {
-      this.known = { generation: row.generation, epoch: row.epoch, batch: row.batch };
+      this.know({ generation: row.generation, epoch: row.epoch, batch: row.batch });
     } else if (row.generation === known.generation) {
       this.sawEpoch(row.epoch);
       this.sawBatch(row.batch);
@@ -46,22 +54,29 @@ export class CommitWitness {
 
   /** The lane's row was given this epoch. */
   sawEpoch(epoch: bigint): void {
-    if (this.known !== undefined && epoch > this.known.epoch) this.known = { ...this.known, epoch };
+    if (this.known !== undefined && epoch > this.known.epoch) this.know({ ...this.known, epoch });
   }
 
   /** A batch committed: acknowledged to us, or its rows were read. */
   sawBatch(batch: bigint): void {
-    if (this.known !== undefined && batch > this.known.batch) this.known = { ...this.known, batch };
+    if (this.known !== undefined && batch > this.known.batch) this.know({ ...this.known, batch });
   }
 
   /** A step of a command committed. Steps that are acknowledged at the same time may have committed in the other order: one of them is proof enough. */
   sawCommand(commandId: string, version: number): void {
-    if (this.known !== undefined) this.known = { ...this.known, command: { commandId, version } };
+    if (this.known !== undefined) this.know({ ...this.known, command: { commandId, version } });
+    this.onCommand();
   }
 
   /** An attempt was marked as being sent. */
   sawSending(attemptId: string): void {
-    if (this.known !== undefined) this.known = { ...this.known, sentAttemptId: attemptId };
+    if (this.known !== undefined) this.know({ ...this.known, sentAttemptId: attemptId });
+    this.onCommand();
+  }
+
+  private know(newest: Witnessed | undefined): void {
+    this.known = newest;
+    this.changesSoFar += 1;
   }
 }
 

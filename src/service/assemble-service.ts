@@ -16,6 +16,7 @@ import { Relay } from '../publish/relay.ts';
 import { relayDefaults } from '../publish/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../publish/state-writer.ts';
 import { UpdateTraces } from '../publish/update-traces.ts';
+import { WitnessWriter } from '../publish/witness-writer.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Lease } from '../runtime/lease.ts';
@@ -93,9 +94,17 @@ export function assembleService(
   const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane: () => lease.lane });
   const platform = platformParts({ ...shared, store: store.tokens }, config, holder);
 
+  const witness = new WitnessWriter({
+    ...shared,
+    lease,
+    publisher: kafka.witnessPublisher,
+    mayWrite: () => lossCheck.mayPublish,
+  });
+  lease.witness.onCommand = () => witness.hurry();
   const relay = new Relay(
     {
       ...shared,
+      witness,
       logger: log,
       log: store.updates,
       publisher: kafka.publisher,
@@ -106,7 +115,7 @@ export function assembleService(
     relayDefaults,
   );
   const stateWriter = new StateWriter(
-    { ...shared, logger: log, log: store.updates, publisher: kafka.statePublisher, lease, metrics: metrics.relay },
+    { ...shared, witness, logger: log, log: store.updates, publisher: kafka.statePublisher, lease, metrics: metrics.relay },
     { ...stateWriterDefaults, flushEveryMs: config.stateFlushMs },
   );
   const ingest: Ingest = new Ingest(
@@ -145,6 +154,7 @@ export function assembleService(
       accounts: sources,
       http: platform.http,
       publisher: kafka.outcomePublisher,
+      witness,
       shardOf,
       held,
       tracing,
@@ -183,7 +193,7 @@ export function assembleService(
     version,
   );
   const schema = new SchemaGate({ pool: store.pool, log });
-  const lossCheck = new LossCheck({
+  const lossCheck: LossCheck = new LossCheck({
     look: async () => store.lanes.noticeLoss(lease.lane, { published: await kafka.newestPublished() }),
     onLoss: (loss) => keeper.reportLoss(loss),
     clock,
@@ -222,6 +232,7 @@ export function assembleService(
   const tenant = new LaneParts({
     checkSchema: () => schema.assertFits(),
     lossCheck,
+    witness,
     configDeed: new ConfigDeed({ pool: store.pool, log }, { config, effective, instance: holder }),
     sources,
     ingest,
@@ -270,7 +281,11 @@ export function assembleService(
   );
   const ingestStep = closing('ingest', (signal) => ingest.drain(signal));
   const kafkaStep = closing('kafka', async () => {
-    await Promise.all([kafka.publisher, kafka.statePublisher, kafka.outcomePublisher].map((publisher) => publisher.close()));
+    await Promise.all(
+      [kafka.publisher, kafka.statePublisher, kafka.outcomePublisher, kafka.witnessPublisher].map((publisher) =>
+        publisher.close(),
+      ),
+    );
   });
   const fleetStep = closing('fleet', (signal) => shards.retire(signal));
   const shardsStep = closing('shards', (signal) => shards.release(signal));

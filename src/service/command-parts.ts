@@ -8,6 +8,7 @@ import type { Http } from '../platform/http.ts';
 import { SocketWriteLines } from '../platform/socket-write-lines.ts';
 import { OutcomeRelay } from '../publish/outcome-relay.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import type { WitnessWriter } from '../publish/witness-writer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
@@ -27,6 +28,7 @@ interface CommandPartsDeps {
   readonly http: Http;
   /** A separate publisher, since each takes one send at a time. */
   readonly publisher: Publisher;
+  readonly witness?: Pick<WitnessWriter, 'cover'>;
   /** The shard of an account. */
   readonly shardOf: (accountId: string) => number;
   /** Those that this process holds, and how much of all it is, from 0 to 1. */
@@ -39,7 +41,7 @@ interface CommandPartsDeps {
  * before they were turned off are still settled.
  */
 export function commandParts(
-  { store, accounts, http, publisher, shardOf, held, ...shared }: CommandPartsDeps,
+  { store, accounts, http, publisher, witness, shardOf, held, ...shared }: CommandPartsDeps,
   config: PlatformConfig,
 ) {
   const { clock, random, log, metrics, lease, tracing } = shared;
@@ -54,6 +56,7 @@ export function commandParts(
     log: store.outcomes,
     shards: () => held.shards,
     publisher,
+    ...(witness && { witness }),
     lease,
     clock,
     random,

@@ -4,13 +4,14 @@ import { CanaryReader } from '../publish/canary-reader.ts';
 import { ConsumerGroups } from '../publish/consumer-groups.ts';
 import type { KafkaOptions } from '../publish/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
-import { batchOfMark, newestRecords, updatePosition } from '../publish/newest-records.ts';
+import { batchOfMark, newestRecords, updatePosition, WitnessReader } from '../publish/newest-records.ts';
 import { checkTopics } from '../publish/plan-topics.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Published } from '../store/lane-store.ts';
+import { isRefused } from './loss-check.ts';
 
 interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
@@ -46,22 +47,34 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
         ...transactionalPublisherDefaults,
       },
     );
+  const witnesses = new WitnessReader({ clock, log }, { kafka, topic: topics.witness, deadlineMs: newestWithinMs });
   return {
     publisher: logPublisher(),
+    /** Of the witnesses of this process's lane, and of those that it finishes. */
+    witnessPublisher: logPublisher(),
     /** A separate publisher: each takes one send at a time, and sends of updates must not wait for commands. */
     outcomePublisher: logPublisher(),
     statePublisher: stateWriterOf(lane),
     /** Those of another lane, whose log has to be finished: its state writer fences that of the process that had it. */
-    publishersOf: (other: number) => ({ updates: logPublisher(), states: stateWriterOf(() => other) }),
+    publishersOf: (other: number) => ({
+      updates: logPublisher(),
+      witness: logPublisher(),
+      states: stateWriterOf(() => other),
+    }),
     /** How often a transaction of ours was refused because a later holder had taken the state topic over. */
     fences: () => fences,
-    /** By the last updates, states and marks of each partition. A state may be on its topic before its update is on the other. */
+    /** By the newest witness of each lane, and the last updates, states and marks of each partition. A state may be on its topic before its update is on the other. */
     newestPublished: async (): Promise<Published> => {
       const newestOf = (topic: string) => newestRecords({ clock, log }, kafka, topic, newestWithinMs);
-      const [updates, states, marks] = await Promise.all([
+      const [updates, states, marks, lanes] = await Promise.all([
         newestOf(topics.updates),
         newestOf(topics.state),
         newestOf(topics.continuity),
+        witnesses.read().catch((error: unknown) => {
+          // `WitnessWriter` says so. The last records are better than nothing.
+          if (isRefused(error)) return [];
+          throw error;
+        }),
       ]);
       return {
         updates: [...updates, ...states].flatMap(({ key, value = '' }) => {
@@ -70,11 +83,14 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
           if (position === undefined || colon < 0) return [];
           return { stream: key.slice(0, colon), orderId: key.slice(colon + 1), ...position, payload: value };
         }),
-        batches: marks.flatMap(({ value = '' }) => batchOfMark(value) ?? []),
+        batches: [...lanes, ...marks.flatMap(({ value = '' }) => batchOfMark(value) ?? [])],
       };
     },
     canary: new CanaryReader({ clock, random, log, metrics }, { kafka, topic: topics.continuity }),
-    consumers: new ConsumerGroups({ clock, log }, { kafka, topics: Object.values(topics) }),
+    consumers: new ConsumerGroups(
+      { clock, log },
+      { kafka, topics: [topics.updates, topics.state, topics.continuity, topics.outcomes] },
+    ),
     checkTopics: () => checkTopics({ clock, log }, kafka, topics),
   };
 }

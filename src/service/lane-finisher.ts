@@ -6,6 +6,7 @@ import type { Publisher, StatePublisher } from '../publish/publisher.ts';
 import { Relay } from '../publish/relay.ts';
 import { relayDefaults } from '../publish/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../publish/state-writer.ts';
+import { WitnessWriter } from '../publish/witness-writer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
@@ -20,7 +21,12 @@ interface LaneFinisherDeps {
   readonly shards: ShardStore;
   readonly updates: UpdateLog;
   /** New ones for each lane: a publisher takes one send at a time. */
-  readonly publishers: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
+  readonly publishers: (lane: number) => {
+    readonly updates: Publisher;
+    readonly states: StatePublisher;
+    /** Left out: no witness is kept. */
+    readonly witness?: Publisher;
+  };
   readonly lossCheck: ShardTakerDeps['lossCheck'];
   readonly clock: Clock;
   readonly random: Random;
@@ -65,13 +71,17 @@ export class LaneFinisher {
     // Its figures are not those of this process's own lane.
     const metrics = createMetrics();
     const shared = { lease, clock, random, logger: log, log: updates };
-    const { updates: publisher, states } = publishers(lane);
+    const { updates: publisher, states, witness: witnessing } = publishers(lane);
+    // Nothing is published before Kafka has answered.
+    const ofWitness = { lease, clock, log, mayWrite: () => true };
+    const witness = witnessing && new WitnessWriter({ ...ofWitness, publisher: witnessing });
+    const covered = witness && { witness };
     const relay = new Relay(
-      { ...shared, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
+      { ...shared, ...covered, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
       relayDefaults,
     );
     const stateWriter = new StateWriter(
-      { ...shared, publisher: states, metrics: metrics.relay },
+      { ...shared, ...covered, publisher: states, metrics: metrics.relay },
       { ...stateWriterDefaults, flushEveryMs: 200 },
     );
     const over = new AbortController();
@@ -112,7 +122,7 @@ export class LaneFinisher {
       await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
       for (const part of parts) await part.drain(within.signal);
-      await Promise.all([publisher.close(), states.close()]);
+      await Promise.all([publisher.close(), states.close(), witnessing?.close()]);
     }
   }
 

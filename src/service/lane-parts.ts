@@ -30,6 +30,8 @@ interface LanePartsDeps {
   readonly checkSchema: () => Promise<void>;
   /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
+  /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
+  readonly witness?: { begin(): void };
   /** Records the configuration while the work goes on. */
   readonly configDeed?: { begin(): void };
   readonly sources: Sources;
@@ -52,9 +54,10 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
+    witness?.begin();
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
     outcomes?.begin();

@@ -1,4 +1,5 @@
 import type { Log } from '../observability/log.ts';
+import { toPublishError } from '../publish/publish-sends.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { FoundLoss } from '../store/lane-store.ts';
 
@@ -19,17 +20,24 @@ export class CommitsLostError extends Error {
 
 const lookAgainMs = 5_000;
 
+/** The topic is not there, or this user may not read it. */
+export function isRefused(err: unknown): boolean {
+  return ['unauthorized', 'unknown_topic'].includes(toPublishError(err).code);
+}
+
 /**
  * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
- * them (`CommitWitness`), but the newest updates, states and marks of each partition show it. Lost commits are the newest, so the last published one is among
- * the last in its partition.
+ * them (`CommitWitness`), but Kafka has the newest witness of each lane, whoever wrote last on the other topics (`WitnessWriter`), and the newest updates, states and
+ * marks of each partition.
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
- * succeeds, and commits made meanwhile may repeat revisions (docs/guarantees.md). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
+ * succeeds, and nothing is published before (`mayPublish`). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
  */
 export class LossCheck {
   private over = new AbortController();
   private failingSinceMs: number | undefined;
+  private asked = false;
+  private refused = false;
   private readonly deps: LossCheckDeps;
 
   constructor(deps: LossCheckDeps) {
@@ -41,6 +49,14 @@ export class LossCheck {
     return this.failingSinceMs === undefined ? undefined : this.deps.clock.monotonicMs() - this.failingSinceMs;
   }
 
+  /**
+   * False: Kafka has not answered in this term, so what it has of the lane is not known, and nothing may be published: it might repeat revisions with other content. Kafka
+   * that refuses is no reason to wait, since that does not pass by itself.
+   */
+  get mayPublish(): boolean {
+    return this.asked || this.refused;
+  }
+
   /** Rejects with `CommitsLostError`. */
   async begin(): Promise<void> {
     this.over.abort();
@@ -48,8 +64,10 @@ export class LossCheck {
     let loss: FoundLoss | undefined;
     try {
       loss = await this.deps.look();
+      this.asked = true;
       this.failingSinceMs = undefined;
     } catch (err) {
+      this.refused = isRefused(err);
       this.failingSinceMs ??= this.deps.clock.monotonicMs();
       this.deps.log.warn(
         { err },
@@ -65,6 +83,8 @@ export class LossCheck {
   end(): void {
     this.over.abort();
     this.failingSinceMs = undefined;
+    this.asked = false;
+    this.refused = false;
   }
 
   private async lookAgain(over: AbortSignal): Promise<void> {
@@ -76,6 +96,7 @@ export class LossCheck {
         const loss = await look();
         if (over.aborted) return;
         this.failingSinceMs = undefined;
+        this.asked = loss === undefined;
         log.info({}, 'the newest records on Kafka were compared with the database');
         if (loss !== undefined) onLoss(loss);
         return;

@@ -86,11 +86,10 @@ export interface Published {
   readonly batches: readonly PublishedBatch[];
 }
 
-/** A batch of which Kafka has a mark. */
-export interface PublishedBatch {
+/** A batch of which Kafka has a mark, or a witness: that one also names what else its process had seen. */
+export interface PublishedBatch extends Pick<Witnessed, 'generation' | 'batch' | 'command' | 'sentAttemptId'> {
   readonly lane: number;
-  readonly generation: number;
-  readonly batch: bigint;
+  readonly epoch?: bigint;
 }
 
 /** An update as Kafka has it. */
@@ -191,7 +190,7 @@ export class PostgresLaneStore implements LaneStore {
         updates.map(({ generation }) => generation),
         updates.map(({ revision }) => revision),
         textArray(updates.map(({ payload }) => payload)),
-        JSON.stringify(batches.map((each) => ({ ...each, batch: each.batch.toString() }))),
+        JSON.stringify(batches, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
         this.random.uuid(),
         finder,
       ],

@@ -20,13 +20,15 @@ it('a read that hangs delays neither the reads of other accounts nor the jobs, a
   await ask('well');
   let hanging = 0;
   let rounds = 0;
-  const lookOf = (accountId: string): AccountAccess['lookAtAll'] => async (_, signal) => {
-    if (accountId === 'stuck') {
-      hanging += 1;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    }
-    return { complete: true, startedAtMs: 0, shown: ['o-1'], certain: true };
-  };
+  const lookOf =
+    (accountId: string): AccountAccess['lookAtAll'] =>
+    async (_, signal) => {
+      if (accountId === 'stuck') {
+        hanging += 1;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }
+      return { complete: true, startedAtMs: 0, shown: ['o-1'], certain: true };
+    };
   const accounts = { account: (_: string, accountId: string) => ({ lookAtAll: lookOf(accountId) }) as unknown as AccountAccess };
   const jobs = {
     run: async () => {

@@ -20,7 +20,10 @@ it('commands of a shard are taken although the journal of another one can not be
   const sources = { review: () => undefined };
   const deps = { held: new HeldShards(), sources, ingest, desks, metrics: createMetrics().ingest, log: silentLog };
   const work = new ShardWork(deps);
-  work.resume(16, [0, 1, 2].map((shard) => ({ shard, epoch: 1n })));
+  work.resume(
+    16,
+    [0, 1, 2].map((shard) => ({ shard, epoch: 1n })),
+  );
   const failure = 'the journal of shard 0';
   await expect(work.beginDesks()).rejects.toThrow(failure);
   await expect(work.beginDesks()).rejects.toThrow(failure);

@@ -21,7 +21,7 @@ describe('the look at Kafka when a term begins', () => {
     const rig = rigWith(async () => undefined);
     await rig.check.begin();
     await rig.clock.advance(60_000);
-    expect([rig.looks(), rig.losses]).toEqual([1, []]);
+    expect([rig.looks(), rig.losses, rig.check.mayPublish]).toEqual([1, [], true]);
   });
 
   it('lets none begin where the database lacks what was published', async () => {
@@ -38,7 +38,7 @@ describe('the look at Kafka when a term begins', () => {
     });
     await rig.check.begin();
     await rig.clock.advance(12_000);
-    expect([rig.looks(), rig.losses, rig.check.failingForMs]).toEqual([3, [], 12_000]);
+    expect([rig.looks(), rig.losses, rig.check.failingForMs, rig.check.mayPublish]).toEqual([3, [], 12_000, false]);
     away = false;
     await rig.clock.advance(60_000);
     expect(rig.check.failingForMs).toBeUndefined();

@@ -2,6 +2,7 @@ import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
 import { addSums, hashOfValue } from '../../src/ingest/tally.ts';
 import { batchOfMark } from '../../src/publish/newest-records.ts';
+import { decodeWitness } from '../../src/publish/witness-writer.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/lane-store.ts';
 import type { BindingRow, HeadRow, QuarantineRow, Tally } from '../../src/store/order-store.ts';
@@ -158,6 +159,20 @@ export function lacksMarked(marks: readonly PublishedRow[], generation: number, 
   });
 }
 
+/** The same of the witnesses of lanes; a row that is gone is lost. The journal is not looked at: a run that loses commits has no commands. */
+export function lacksWitnessed(
+  witnesses: readonly PublishedRow[],
+  generation: number,
+  lanes: ReadonlyMap<number, LaneRow>,
+): boolean {
+  return witnesses.some(({ payload }) => {
+    const seen = decodeWitness(payload);
+    if (seen === undefined || seen.generation < generation) return false;
+    const { batch = 0n, epoch = 0n } = lanes.get(seen.lane) ?? {};
+    return seen.generation > generation || batch < seen.batch || epoch < seen.epoch;
+  });
+}
+
 /** What Kafka shows of one update or mark. */
 interface PublishedRow {
   readonly key: string;
@@ -167,6 +182,7 @@ interface PublishedRow {
 export interface NewestRows {
   readonly updates: readonly PublishedRow[];
   readonly marks: readonly PublishedRow[];
+  readonly witnesses: readonly PublishedRow[];
 }
 
 export function holdOf({ epoch, batch, generation }: LaneRow): Required<LaneHold> {

@@ -116,6 +116,23 @@ export function moving(plan: FaultPlan): FaultPlan {
   };
 }
 
+/** The same run with a fleet on which nothing is wrong, and many changes. */
+export function hiding(plan: FaultPlan): FaultPlan {
+  return {
+    ...plan,
+    instances: Math.max(3, plan.instances),
+    shards: 4,
+    faultyMs: 30_000,
+    changeEveryMs: 60,
+    incidents: [],
+    database: noDatabaseFaults,
+    broker: noBrokerFaults,
+    enemy: noEnemy,
+    operatorEveryMs: undefined,
+    platform: { ...plan.platform, accounts: 5, openOrders: 15 },
+  };
+}
+
 function drawEnemy(random: Random, chosen: Chosen): EnemyPlan {
   return {
     lateMs: chosen(0.5) ? random.next() * 5_000 : 0,

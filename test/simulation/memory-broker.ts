@@ -45,7 +45,8 @@ interface Writer {
   readonly mayWrite: () => boolean;
 }
 
-const newestOfPartition = 20;
+/** Of the last batch of a partition only its last record is certain to be read. */
+const newestOfPartition = 1;
 const partitions = 12;
 
 /**
@@ -65,7 +66,7 @@ export class MemoryBroker {
   /** What a correct client never does. */
   readonly violations: string[] = [];
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
-  readonly records: Record<TopicName, PublishRow[]> = { updates: [], continuity: [], state: [], outcomes: [] };
+  readonly records: Record<TopicName, PublishRow[]> = { updates: [], continuity: [], state: [], outcomes: [], witness: [] };
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
   onSend: (from: string) => void = () => {};
@@ -119,7 +120,7 @@ export class MemoryBroker {
     };
   }
 
-  /** The last updates, states and marks of each partition, as many as `newestRecords` reads. */
+  /** The last updates, states and marks of each partition, as few as `newestRecords` may find, and all witnesses of the lanes. */
   async newest(): Promise<NewestRows> {
     await this.pass(this.faults.slowMs);
     if (this.down) throw new Error('the broker cannot be reached');
@@ -130,6 +131,7 @@ export class MemoryBroker {
     return {
       updates: [...newestOf(this.records.state), ...newestOf(this.records.updates)],
       marks: newestOf(this.records.continuity),
+      witnesses: this.records.witness,
     };
   }
 

@@ -12,6 +12,7 @@ import {
   type LogEntry,
   lacksMarked,
   lacksPublished,
+  lacksWitnessed,
   laneSession,
   type NewestRows,
   openOrdersOf,
@@ -153,11 +154,14 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   }
 
   /** As `notice_loss` does by what Kafka has; `lanes` are all fenced. */
-  async noticePublished({ updates, marks }: NewestRows): Promise<FoundLoss | undefined> {
+  async noticePublished({ updates, marks, witnesses }: NewestRows): Promise<FoundLoss | undefined> {
     await this.call();
     return this.locked(async () => {
       const generation = Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
-      const lacks = lacksPublished(updates, generation, this) || lacksMarked(marks, generation, this.lanes);
+      const lacks =
+        lacksPublished(updates, generation, this) ||
+        lacksMarked(marks, generation, this.lanes) ||
+        lacksWitnessed(witnesses, generation, this.lanes);
       return lacks ? this.beginGeneration() : undefined;
     });
   }

@@ -2,6 +2,7 @@ import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
 import type { Ingest } from '../../src/ingest/ingest.ts';
 import type { PlatformAccount } from '../../src/platform/order-reads.ts';
+import { WitnessWriter } from '../../src/publish/witness-writer.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
 import { HeldShards } from '../../src/service/held-shards.ts';
@@ -105,6 +106,21 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     seed: 2_614,
     shows: /on the state topic behind/,
     plant: replaced(LaneFinisher as unknown as { readonly prototype: AskKafka }, 'askKafka', async () => undefined),
+  },
+  {
+    name: 'only the last records of each partition are asked for, and not the newest of each lane',
+    seeds: 'hiding',
+    shows: /gives .* revision \d+ of generation 1 again with other content/,
+    deps: ({ newestPublished }) => ({ newestPublished: async () => ({ ...(await newestPublished()), witnesses: [] }) }),
+  },
+  {
+    name: 'updates are sent before Kafka has the witness of their lane',
+    shows: /is on .* before its witness/,
+    plant: replaced(
+      WitnessWriter as unknown as { readonly prototype: { cover(): Promise<void> } },
+      'cover',
+      async () => undefined,
+    ),
   },
   {
     name: 'a shard is given before all of it is published',

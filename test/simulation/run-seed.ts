@@ -113,7 +113,11 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
   const losing = world.source(12);
-  if (wishes?.losing === true || (commandPlan === undefined && happens(losing, 0.5))) {
+  const hidden = world.source(15);
+  if (wishes?.hiding === true) {
+    world.database.spreadsEpochs = true;
+    clock.after(plan.faultyMs * (0.2 + hidden.next() * 0.3), () => world.loseUnseenCommits());
+  } else if (wishes?.losing === true || (commandPlan === undefined && happens(losing, 0.5))) {
     world.database.spreadsEpochs = true;
     clock.after(plan.faultyMs * (0.1 + losing.next() * 0.7), () => world.loseCommits(losing.next() * mostLostMs));
   }

@@ -17,6 +17,7 @@ const { values } = parseArgs({
     sweeping: { type: 'boolean' },
     losing: { type: 'boolean' },
     moving: { type: 'boolean' },
+    hiding: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -45,6 +46,7 @@ function wishes(): CommandWishes {
     ...(values.sweeping === true && { sweeping: true }),
     ...(values.losing === true && { losing: true }),
     ...(values.moving === true && { moving: true }),
+    ...(values.hiding === true && { hiding: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }

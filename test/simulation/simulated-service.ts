@@ -14,6 +14,7 @@ import { OutcomeRelay } from '../../src/publish/outcome-relay.ts';
 import type { Publisher, StatePublisher } from '../../src/publish/publisher.ts';
 import { Relay } from '../../src/publish/relay.ts';
 import { StateWriter } from '../../src/publish/state-writer.ts';
+import { WitnessWriter } from '../../src/publish/witness-writer.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { Lease } from '../../src/runtime/lease.ts';
@@ -48,7 +49,12 @@ export interface SimulatedServiceDeps {
   readonly publisher: Publisher;
   readonly statePublisher: (lane: () => number) => StatePublisher;
   /** Those of another lane, for its finisher. */
-  readonly publishersOf: (lane: number) => { readonly updates: Publisher; readonly states: StatePublisher };
+  readonly publishersOf: (lane: number) => {
+    readonly updates: Publisher;
+    readonly states: StatePublisher;
+    readonly witness: Publisher;
+  };
+  readonly witnessPublisher: Publisher;
   /** The part of this process of the shards. */
   readonly weight: number;
   readonly outcomePublisher: Publisher;
@@ -107,7 +113,15 @@ export class SimulatedService {
     this.tokens = tokens;
     this.lease = new Lease(clock, settings.lease.actMs);
     this.coverage = new CoverageWatch(clock);
-    const relayShared = { ...shared, logger: log, log: database.updates, lease: this.lease };
+    const lossCheck = new LossCheck({
+      look: async () => deps.noticePublished(await deps.newestPublished()),
+      onLoss: (loss) => this.keeper.reportLoss(loss),
+      ...shared,
+    });
+    const mayWrite = () => lossCheck.mayPublish;
+    const witness = new WitnessWriter({ ...shared, lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
+    this.lease.witness.onCommand = () => witness.hurry();
+    const relayShared = { ...shared, witness, logger: log, log: database.updates, lease: this.lease };
     const relayMetrics = { ...metrics.relay, latency: metrics.ingest.latency };
     this.relay = new Relay({ ...relayShared, publisher: deps.publisher, metrics: relayMetrics }, settings.relay);
     const stateWriter = new StateWriter(
@@ -142,19 +156,15 @@ export class SimulatedService {
       log: deps.outcomes,
       shards: () => this.held.shards,
       publisher: deps.outcomePublisher,
+      witness,
       lease: this.lease,
       metrics: metrics.relay,
     });
     this.commands = this.commandDesks(deps, settings, outcomes);
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
-    const lossCheck = new LossCheck({
-      look: async () => deps.noticePublished(await deps.newestPublished()),
-      onLoss: (loss) => this.keeper.reportLoss(loss),
-      ...shared,
-    });
     this.shards = this.shardKeeper(deps, settings, { lossCheck, stateWriter });
     const parts = { ...way, shards: this.shards, outcomes };
-    const tenant = new LaneParts({ ...parts, lossCheck, checkSchema: async () => this.termBegins() });
+    const tenant = new LaneParts({ ...parts, lossCheck, witness, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
       {

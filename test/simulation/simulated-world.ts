@@ -2,6 +2,7 @@ import { commandDefaults } from '../../src/commands/command-options.ts';
 import type { Command } from '../../src/domain/command.ts';
 import { shardOf } from '../../src/domain/shards.ts';
 import type { Log } from '../../src/observability/log.ts';
+import type { PublishRow } from '../../src/publish/publisher.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Binding } from '../../src/store/order-store.ts';
@@ -13,14 +14,15 @@ import { CommandWatch } from './command-watch.ts';
 import { CrashPoints } from './crash-points.ts';
 import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
-import { type NewestRows, replace } from './database-rows.ts';
+import { type LogEntry, type NewestRows, replace } from './database-rows.ts';
 import { type EnemyPlan, misled, noEnemy } from './enemy.ts';
-import { drawFaultPlan, type FaultPlan, moving } from './fault-plan.ts';
+import { drawFaultPlan, type FaultPlan, hiding, moving } from './fault-plan.ts';
 import { FleetOperator } from './fleet-operator.ts';
 import { HaltOracle } from './halt-oracle.ts';
 import { Host } from './host.ts';
 import { journalClient } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
+import { LonelyLoss } from './lonely-loss.ts';
 import { MemoryBroker } from './memory-broker.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { MemoryPlatform } from './memory-platform.ts';
@@ -32,6 +34,7 @@ import { SafetyWatch, type Seat } from './safety-watch.ts';
 import { drawSettings, type ServiceSettings } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
 import { Trace } from './trace.ts';
+import { WitnessWatch } from './witness-watch.ts';
 
 interface WorldOptions {
   readonly seed: number;
@@ -66,6 +69,9 @@ export class SimulatedWorld {
   readonly callers: Callers;
   readonly outcomes: OutcomeWatch;
   readonly operator: FleetOperator;
+  private readonly witnessed = new WitnessWatch();
+  /** Waits for commits that the database can lose without anybody alive having seen them. */
+  private lonely: { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void } | undefined;
   /** Steps of commands that are marked as published. */
   private readonly published = new Set<number>();
   /** What draws the times and kinds of incidents. */
@@ -90,7 +96,7 @@ export class SimulatedWorld {
     this.trace = new Trace(this.clock, print);
     this.random = this.source(0);
     const plan = drawFaultPlan(this.source(1));
-    this.plan = options.wishes?.moving === true ? moving(plan) : plan;
+    this.plan = options.wishes?.moving === true ? moving(plan) : options.wishes?.hiding === true ? hiding(plan) : plan;
     this.settings = drawSettings(this.source(2));
     this.commandPlan = drawCommandPlan(this.source(6), this.plan.faultyMs, options.wishes ?? {});
     this.points = new CrashPoints(this.commandPlan?.crash);
@@ -198,6 +204,26 @@ export class SimulatedWorld {
     });
   }
 
+  /**
+   * As soon as the commits of one lane are the newest, and published, its process dies, and the database comes back without them: none of those who live has seen them.
+   * The others go on, and somebody starts the process again when its lane has long been finished.
+   */
+  loseUnseenCommits(): void {
+    const { database, journal, watch, trace, clock } = this;
+    const copy = () => ({ rows: database.copy(), epochs: new Map(journal.epochs) });
+    this.lonely = new LonelyLoss(copy, (lane, { rows, epochs }) => {
+      const slot = this.slots.findIndex((service) => service?.host.name === database.lanes.get(lane)?.holder);
+      if (slot < 0 || this.services.length < 2) return false;
+      trace.add('database', 'loses', `what only lane ${lane} committed`);
+      this.crash(slot);
+      database.restore(rows);
+      replace(journal.epochs, epochs);
+      watch.lost(database.log);
+      clock.after(20_000, () => this.startIn(slot));
+      return true;
+    });
+  }
+
   /** A new process in a slot that has none. */
   startIn(slot: number): void {
     if (this.ending || this.slots[slot] !== undefined) return;
@@ -218,6 +244,8 @@ export class SimulatedWorld {
       journal: journalClient({ ...ofJournal, random: this.source(2000 + this.started) }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),
+      // It names only what is committed, so it needs no lease.
+      witnessPublisher: this.broker.publisher(host, `${host.name}/witness`),
       points,
       newestPublished: () => host.answer(this.broker.newest()),
       noticePublished: (newest: NewestRows) => host.answer(this.database.noticePublished(newest)),
@@ -248,6 +276,7 @@ export class SimulatedWorld {
       return send();
     };
     return {
+      witness: this.broker.publisher(host, `${from}/witness`),
       updates: { ...own, publish: (rows: Parameters<typeof own.publish>[0]) => asHolder(() => own.publish(rows)) },
       states: { ...states, flush: (rows: Parameters<typeof states.flush>[0]) => asHolder(() => states.flush(rows)) },
     };
@@ -289,6 +318,7 @@ export class SimulatedWorld {
       ...this.haltOracle.breaches,
       ...this.callers.breaches,
       ...this.outcomes.breaches,
+      ...this.witnessed.breaches,
       ...this.services.flatMap(({ coverage }) => coverage.breaches),
     ];
   }
@@ -320,11 +350,15 @@ export class SimulatedWorld {
       this.commits += 1;
       trace.add('database', 'commits', `${batch.number} epoch ${batch.epoch} ${rows.map(({ payload }) => payload).join(' ')}`);
       watch.committed(batch, rows);
+      this.lonely?.committed(batch.lane, rows);
     };
     broker.onAppend = (topic, row, from) => {
       trace.add(from, `to ${topic}`, row.payload);
+      this.lonely?.appended(row);
+      if (topic === 'witness') this.witnessed.witness(row);
+      else if (topic !== 'outcomes') this.witnessed.record(row, from);
       if (topic === 'outcomes') this.outcomes.appended(row, from);
-      else watch.appended(topic, row, from);
+      else if (topic !== 'witness') watch.appended(topic, row, from);
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
