@@ -1602,10 +1602,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second
--- process that notices finds it done. Returns the new generation; null: nothing is missing.
+-- process that notices finds it done. Returns the new generation; null: nothing is missing. Where the caller could not ask Kafka before, it has published nothing of its lane above
+-- batch p_unpublished_after: these rows may have revisions that Kafka has with other content, so they go out under the new generation, and without proofs, which are sums of the old texts.
 CREATE FUNCTION public.notice_loss(p_lane integer, p_seen json,
-  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text) RETURNS integer
+  u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text, p_unpublished_after bigint DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_generation integer;
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
@@ -1616,10 +1619,21 @@ BEGIN
     END IF;
     PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   END LOOP;
-  RETURN (SELECT g.generation FROM public.begin_generation(p_lane,
+  SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
     greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
     p_halt_id, 'commits_lost',
-    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
+  IF p_unpublished_after IS NOT NULL THEN
+    UPDATE public.order_updates u SET payload = CASE u.stream
+      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
+    WHERE u.lane = p_lane AND u.batch > p_unpublished_after;
+    -- The newest states among them are newer than those on the state topic.
+    UPDATE public.relay_positions p SET seq = coalesce(
+      (SELECT max(u.seq) FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after), 0)
+    WHERE p.lane = p_lane AND p.cursor = 'state';
+  END IF;
+  RETURN v_generation;
 END
 $$;
 

@@ -1419,12 +1419,14 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text)
+CREATE OR REPLACE FUNCTION public.notice_loss(p_lane integer, p_seen json, u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[], p_batches json, p_halt_id text, p_by text, p_unpublished_after bigint DEFAULT NULL::bigint)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
+DECLARE
+  v_generation integer;
 BEGIN
   -- A standby asks every second, so the rows are locked only if something is missing, and are then looked at again.
   FOR v_look IN 1..2 LOOP
@@ -1435,10 +1437,21 @@ BEGIN
     END IF;
     PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
   END LOOP;
-  RETURN (SELECT g.generation FROM public.begin_generation(p_lane,
+  SELECT g.generation INTO v_generation FROM public.begin_generation(p_lane,
     greatest((SELECT max(u) FROM unnest(u_generation) AS u), (SELECT max(b.generation) FROM json_to_recordset(p_batches) AS b(generation integer))) + 1,
     p_halt_id, 'commits_lost',
-    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g);
+    'the database came back without commits that it had acknowledged: commands may be missing from the journal', p_by) AS g;
+  IF p_unpublished_after IS NOT NULL THEN
+    UPDATE public.order_updates u SET payload = CASE u.stream
+      WHEN 'continuity' THEN regexp_replace(u.payload, ',"proof":\{[^}]*\}', '')
+      ELSE regexp_replace(u.payload, '"generation":\d+', '"generation":' || v_generation) END
+    WHERE u.lane = p_lane AND u.batch > p_unpublished_after;
+    -- The newest states among them are newer than those on the state topic.
+    UPDATE public.relay_positions p SET seq = coalesce(
+      (SELECT max(u.seq) FROM public.order_updates u WHERE u.lane = p_lane AND u.batch <= p_unpublished_after), 0)
+    WHERE p.lane = p_lane AND p.cursor = 'state';
+  END IF;
+  RETURN v_generation;
 END
 $function$
 grant execute to tidemark_app

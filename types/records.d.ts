@@ -198,12 +198,14 @@ export interface CommandAttempt {
 
 export type CommandOutcomeWord = 'refused' | 'not_sent' | 'accepted' | 'unknown' | 'applied' | 'rejected' | 'moot' | 'conflict';
 
-/** One step of a command: `tidemark.command-outcomes.v1`. Keep the highest version of each command. */
+/** One step of a command: `tidemark.command-outcomes.v1`. Keep the highest (generation, version) of each command. */
 export interface CommandOutcome {
   /** `<commandId>:<version>` */
   readonly eventId: string;
   readonly schema: 'tidemark.command-outcome.v1';
   readonly commandId: string;
+  /** Counts before the version; absent: 1. It rises when the database lost commits. */
+  readonly generation?: number;
   /** Per command 1, 2, 3 … without a hole. */
   readonly version: number;
   readonly kind: 'place' | 'replace' | 'cancel';

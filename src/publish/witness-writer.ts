@@ -13,7 +13,7 @@ interface WitnessWriterDeps {
   readonly log: Log;
 }
 
-export const witnessSchema = 'tidemark.lane-witness.v1';
+const witnessSchema = 'tidemark.lane-witness.v1';
 
 /** Kafka says so of a topic that is not there, or that this user may not write to. */
 const withoutTopic: ReadonlySet<string> = new Set(['unauthorized', 'unknown_topic', 'wrong_partitions']);
@@ -30,15 +30,27 @@ export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
   private writing: Promise<void> | undefined;
   private sayAtMs = Number.NEGATIVE_INFINITY;
+  private termBegan: bigint | undefined;
   private readonly deps: WitnessWriterDeps;
 
   constructor(deps: WitnessWriterDeps) {
     this.deps = deps;
   }
 
-  /** A term begins: what Kafka has is not known. */
-  begin(): void {
+  /** A term begins behind this batch: what Kafka has is not known. */
+  begin(batch?: bigint): void {
     this.written = undefined;
+    this.termBegan = batch;
+  }
+
+  /** The term is over. */
+  end(): void {
+    this.termBegan = undefined;
+  }
+
+  /** Nothing was published in this term, which began behind this batch. Undefined: something may have been, or there is no term. */
+  get unpublishedAfter(): bigint | undefined {
+    return this.termBegan;
   }
 
   /** Begins to write what is new, for a `cover` that will come soon. Never waits, never rejects. */
@@ -59,6 +71,7 @@ export class WitnessWriter {
     const isCovered = () =>
       this.written !== undefined &&
       (this.written.changes >= changes || (batch !== undefined && this.isOfTerm() && this.written.witnessed.batch >= batch));
+    this.termBegan = undefined;
     while (!isCovered() && lease.lane === lane && witness.newest !== undefined) {
       try {
         await (this.writing ?? this.write());

@@ -194,7 +194,11 @@ export function assembleService(
   );
   const schema = new SchemaGate({ pool: store.pool, log });
   const lossCheck: LossCheck = new LossCheck({
-    look: async () => store.lanes.noticeLoss(lease.lane, { published: await kafka.newestPublished() }),
+    look: async () =>
+      store.lanes.noticeLoss(lease.lane, {
+        published: await kafka.newestPublished(),
+        unpublishedAfter: witness.unpublishedAfter,
+      }),
     onLoss: (loss) => keeper.reportLoss(loss),
     clock,
     log,

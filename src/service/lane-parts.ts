@@ -31,7 +31,7 @@ interface LanePartsDeps {
   /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
   /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
-  readonly witness?: { begin(): void };
+  readonly witness?: { begin(batch: bigint): void; end(): void };
   /** Records the configuration while the work goes on. */
   readonly configDeed?: { begin(): void };
   readonly sources: Sources;
@@ -57,7 +57,7 @@ export class LaneParts implements LaneTenant {
     const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     await checkSchema();
     await lossCheck?.begin();
-    witness?.begin();
+    witness?.begin(hold.batch);
     relay.begin(hold.batch);
     stateWriter.begin(hold.batch);
     outcomes?.begin();
@@ -70,8 +70,9 @@ export class LaneParts implements LaneTenant {
   }
 
   async end(): Promise<void> {
-    const { lossCheck, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { lossCheck, witness, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
     lossCheck?.end();
+    witness?.end();
     relay.end();
     stateWriter.end();
     outcomes?.end();

@@ -86,6 +86,13 @@ export interface Published {
   readonly batches: readonly PublishedBatch[];
 }
 
+interface LossEvidence {
+  readonly witnessed?: Witnessed;
+  readonly published?: Published;
+  /** The caller has published nothing of its lane above this batch: such rows go out under the new generation. Left out: it may have. */
+  readonly unpublishedAfter?: bigint | undefined;
+}
+
 /** A batch of which Kafka has a mark, or a witness: that one also names what else its process had seen. */
 export interface PublishedBatch extends Pick<Witnessed, 'generation' | 'batch' | 'command' | 'sentAttemptId'> {
   readonly lane: number;
@@ -175,13 +182,10 @@ export class PostgresLaneStore implements LaneStore {
    * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks commits that were witnessed, or the newest updates
    * or batches that Kafka has. Undefined: nothing is missing, or another process noticed it before.
    */
-  async noticeLoss(
-    lane: number,
-    { witnessed, published }: { readonly witnessed?: Witnessed; readonly published?: Published },
-  ): Promise<FoundLoss | undefined> {
+  async noticeLoss(lane: number, { witnessed, published, unpublishedAfter }: LossEvidence): Promise<FoundLoss | undefined> {
     const { updates = [], batches = [] } = published ?? {};
     const { rows } = await this.pool.query<{ generation: number | null }>(
-      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10) as generation',
+      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
       [
         lane,
         witnessed === undefined ? null : encodeWitnessed(witnessed),
@@ -193,6 +197,7 @@ export class PostgresLaneStore implements LaneStore {
         JSON.stringify(batches, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
         this.random.uuid(),
         finder,
+        unpublishedAfter?.toString() ?? null,
       ],
     );
     const generation = rows[0]?.generation;

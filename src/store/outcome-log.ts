@@ -30,6 +30,7 @@ interface Row {
   readonly command_id: string;
   readonly snapshot: StoredCommand;
   readonly recorded_ms: string;
+  readonly generation: number | null;
 }
 
 /** Does not wait for the disk: a mark that is lost in a crash of the server costs a repeat, which the topic may contain. */
@@ -53,16 +54,16 @@ export class PostgresOutcomeLog implements OutcomeLog {
     const { rows } = await retryTransaction(this.deps, () =>
       this.deps.pool.query<Row>({
         name: 'read_unpublished',
-        text: `select id, command_id, snapshot, public.time_to_ms(recorded_at) as recorded_ms
+        text: `select id, command_id, snapshot, public.time_to_ms(recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation
             from public.command_events e where published_at is null
               and exists (select from public.commands c where c.command_id = e.command_id and c.shard = any($2)) order by id limit $1`,
         values: [limit, shards],
       }),
     );
-    return rows.map(({ id, command_id, snapshot, recorded_ms }) => ({
+    return rows.map(({ id, command_id, snapshot, recorded_ms, generation }) => ({
       id: BigInt(id),
       key: command_id,
-      payload: encodeCommandOutcome(decodeCommand(snapshot)),
+      payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
       recordedMs: Number(recorded_ms),
     }));
   }

@@ -100,7 +100,7 @@ const plantedStreamBugs: readonly PlantedBug[] = [
     name: 'a process that was started since does not ask Kafka what was published',
     shows: /gives .* again with other content/,
     seeds: 'losing',
-    deps: () => ({ newestPublished: async () => ({ updates: [], marks: [] }) }),
+    deps: () => ({ newestPublished: async () => ({ updates: [], marks: [], witnesses: [] }) }),
   },
   {
     name: 'the state topic takes what a fenced writer sends',
