@@ -1,27 +1,28 @@
 import { Decimal as Exact } from 'decimal.js';
 
 /**
- * A decimal in canonical form: an optional minus, at most 18 integer digits without leading zeros, at most 12 fraction digits without trailing zeros,
- * never an exponent, never `-0`. Two equal values have the same text, so that equality is `===`. See `parseDecimal`.
+ * A decimal in canonical form: an optional minus, at most 40 integer digits without leading
+ * zeros, at most 40 fraction digits without trailing zeros, never an exponent, never `-0`. Two
+ * equal values have the same text, so that equality is `===`. See `parseDecimal`. Callers of REST
+ * may send 18 + 12 digits (`decimalText`); a platform may show more, and its orders are kept whole.
  */
 export type Decimal = string;
 
-const plain = /^-?(?:0|[1-9]\d{0,17})(?:\.\d{1,12})?$/;
+const plain = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/;
 const zero = 48;
 const nine = 57;
 
-const maxFractionDigits = 12;
+/** Of a quotient, where its operands have no more. An average with as many digits was rounded. */
+const usualFractionDigits = 12;
 
-/** Products of two decimals have up to 60 digits. Cut, never rounded up: no price or quantity may be invented. */
-const Wide = Exact.clone({ precision: 100, rounding: Exact.ROUND_DOWN, toExpNeg: -100, toExpPos: 100 });
+/** Products of two decimals have up to 160 digits. Cut, never rounded up: no price or quantity may be invented. */
+const Wide = Exact.clone({ precision: 250, rounding: Exact.ROUND_DOWN, toExpNeg: -250, toExpPos: 250 });
 
 const none = new Wide(0);
-/** The largest amount by which rounding or cutting at the last digit can have moved an average. */
-const lastDigit = new Wide('1e-12');
 
 /**
  * The canonical form of plain decimal text, or undefined for everything else: numbers, exponents, `+1`, `01`, `.5`, `1.`, `-0`, blanks, digits other
- * than ASCII, more than 18 + 12 digits as written. Trailing zeros of the fraction are dropped (`1.50` is `1.5`): the platform sends them or not, without a rule.
+ * than ASCII, more than 40 + 40 digits as written. Trailing zeros of the fraction are dropped (`1.50` is `1.5`): the platform sends them or not, without a rule.
  */
 export function parseDecimal(text: unknown): Decimal | undefined {
   if (typeof text !== 'string') return undefined;
@@ -29,6 +30,12 @@ export function parseDecimal(text: unknown): Decimal | undefined {
   if (!plain.test(text)) return undefined;
   const canonical = withoutTrailingZeros(text);
   return canonical === '-0' ? undefined : canonical;
+}
+
+/** A number of a JSON text in plain notation, for `parseDecimal`. A double keeps 15 digits: who parsed the text kept longer ones as text. */
+export function plainText(value: number): string {
+  const text = String(value);
+  return text.includes('e') ? new Wide(text).toFixed() : text;
 }
 
 /** -1, 0 or 1 by value. Works on the text: a decimal.js object for each side took 380 ns instead of 22, and this runs for every observation. */
@@ -52,15 +59,15 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return unsignedZero(new Wide(a).minus(b).toFixed());
 }
 
-/** a · b, exact: up to 24 fraction digits. */
+/** a · b, exact: up to 80 fraction digits. */
 export function multiplyDecimals(a: Decimal, b: Decimal): Decimal {
   return unsignedZero(new Wide(a).times(b).toFixed());
 }
 
-/** a / b, cut after 12 fraction digits. Undefined when b is zero. */
+/** a / b, cut after 12 fraction digits, or as many as an operand has. Undefined when b is zero. */
 export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   if (b === '0') return undefined;
-  return cut(new Wide(a).dividedBy(b));
+  return cut(new Wide(a).dividedBy(b), Math.max(usualFractionDigits, fractionDigits(a), fractionDigits(b)));
 }
 
 /** a / b, rounded up after 12 fraction digits: for a value that must never be shown below what it is. Undefined when b is zero. */
@@ -81,34 +88,42 @@ interface Averaged {
 }
 
 /**
- * The average price of the quantity that `whole` has more than `part`: (Aa − Bb) / (a − b), at most 12 fraction digits. Undefined when the quantities are equal.
- * One expression, since going through canonical text between the steps took 2.5 µs instead of 1.5.
+ * The average price of the quantity that `whole` has more than `part`: (Aa − Bb) / (a − b).
+ * Undefined when the quantities are equal. One expression, since going through canonical text
+ * between the steps took 2.5 µs instead of 1.5.
  *
- * An average that uses all 12 fraction digits was rounded there, and its error grows by (a + b) / (a − b) in this calculation. Every decimal inside that error fits
- * the given averages equally well; the shortest is the price that was really paid (0.6, not 0.599999999997).
+ * An average with 12 fraction digits or more was rounded at its last one, and its error grows by
+ * (a + b) / (a − b) in this calculation. Every decimal inside that error fits the given averages
+ * equally well; the shortest is the price that was really paid (0.6, not 0.599999999997).
  */
 export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefined {
   if (whole.quantity === part.quantity) return undefined;
   const [a, b] = [new Wide(whole.quantity), new Wide(part.quantity)];
   const rest = a.minus(b);
   const quotient = a.times(whole.average).minus(b.times(part.average)).dividedBy(rest);
-  const doubtful = (isRounded(whole.average) ? a : none).plus(isRounded(part.average) ? b : none);
-  if (doubtful.isZero()) return cut(quotient);
-  const error = doubtful.times(lastDigit).dividedBy(rest.abs());
-  for (let digits = 0; digits < maxFractionDigits; digits += 1) {
+  const most = Math.max(usualFractionDigits, fractionDigits(whole.average), fractionDigits(part.average));
+  const error = roundingOf(whole.average).times(a).plus(roundingOf(part.average).times(b)).dividedBy(rest.abs());
+  if (error.isZero()) return cut(quotient, most);
+  for (let digits = 0; digits < most; digits += 1) {
     const shorter = quotient.toDecimalPlaces(digits, Exact.ROUND_HALF_EVEN);
     if (shorter.minus(quotient).abs().lessThanOrEqualTo(error)) return unsignedZero(shorter.toFixed());
   }
-  return cut(quotient);
+  return cut(quotient, most);
 }
 
-function isRounded(average: Decimal): boolean {
-  const point = average.indexOf('.');
-  return point !== -1 && average.length - point - 1 === maxFractionDigits;
+/** The largest amount by which rounding or cutting at its last digit can have moved an average. */
+function roundingOf(average: Decimal): Exact {
+  const digits = fractionDigits(average);
+  return digits < usualFractionDigits ? none : new Wide(`1e-${digits}`);
 }
 
-function cut(quotient: Exact): Decimal {
-  return unsignedZero(quotient.toDecimalPlaces(maxFractionDigits).toFixed());
+function fractionDigits(text: Decimal): number {
+  const point = text.indexOf('.');
+  return point === -1 ? 0 : text.length - point - 1;
+}
+
+function cut(quotient: Exact, digits: number): Decimal {
+  return unsignedZero(quotient.toDecimalPlaces(digits).toFixed());
 }
 
 /** Digits only and exact as a JavaScript number, sums and differences included: most quantities are. */

@@ -65,7 +65,7 @@ export function nameToShow(key: string): string {
 
 // Fields of the bodies that callers send. The messages are for the people who wrote the caller: each names a value that would have passed.
 
-/** `parseDecimal`'s grammar in the spelling of ECMA-262, for JSON Schema; the parser itself decides. */
+/** `parseDecimal`'s grammar with the digits that a caller may send; the parser refuses `-0` besides. */
 const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;
 const decimalWords = 'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
 

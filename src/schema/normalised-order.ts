@@ -7,7 +7,7 @@ import { instrumentKind, orderStatus, stream } from './words.ts';
 /** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
 export const decimal = z
   .string()
-  .regex(/^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{0,11}[1-9])?$/)
+  .regex(/^-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{0,39}[1-9])?$/)
   .refine((text) => parseDecimal(text) === text)
   .describe('Exact decimal in canonical form: no exponent, no leading or trailing zeros');
 

@@ -23,6 +23,8 @@ describe('parseDecimal', () => {
     ['999999999999999', '999999999999999'],
     ['999999999999999999', '999999999999999999'],
     ['123456789012345678.123456789012', '123456789012345678.123456789012'],
+    [`${'9'.repeat(40)}.${'9'.repeat(40)}`, `${'9'.repeat(40)}.${'9'.repeat(40)}`],
+    ['1.00000000000000000000', '1'],
     ['-1.25000', '-1.25'],
   ])('takes %s as %s', (text, canonical) => {
     expect(parseDecimal(text)).toBe(canonical);
@@ -57,9 +59,9 @@ describe('parseDecimal', () => {
     '1.2.3',
     '１２',
     '١',
-    '1234567890123456789',
-    '0.1234567890123',
-    '1.00000000000000000000',
+    '1'.repeat(41),
+    `0.${'1'.repeat(41)}`,
+    `1.${'0'.repeat(41)}`,
     '1'.repeat(100_000),
   ])('refuses %j', (text) => {
     expect(parseDecimal(text)).toBeUndefined();
@@ -93,9 +95,12 @@ describe('decimal arithmetic', () => {
     expect(subtractDecimals('0.3', '0.1')).toBe('0.2');
     expect(multiplyDecimals('123456789012345678.123456789012', '2')).toBe('246913578024691356.246913578024');
     expect(subtractDecimals('999999999999999999.999999999999', '999999999999999999.999999999998')).toBe('0.000000000001');
+    expect(multiplyDecimals('9'.repeat(40), `0.${'9'.repeat(40)}`)).toBe(`${'9'.repeat(39)}8.${'0'.repeat(39)}1`);
   });
 
-  it('cuts a quotient after 12 digits and never rounds up', () => {
+  it('cuts a quotient after 12 digits, or as many as an operand has, and never rounds up', () => {
+    expect(divideDecimals('0.00000000000000000002', '3')).toBe('0');
+    expect(divideDecimals('0.20000000000000000002', '3')).toBe('0.06666666666666666667');
     expect(divideDecimals('2', '3')).toBe('0.666666666666');
     expect(divideDecimals('-2', '3')).toBe('-0.666666666666');
     expect(divideDecimals('-1', '9999999999999999')).toBe('0');
