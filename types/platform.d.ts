@@ -1,6 +1,7 @@
 /**
  * A client of the platform's REST beside orders: market data, research, settings and the e-mail address. `import { createPlatformClient } from 'tidemark/platform'`;
- * docs/platform-client.md shows its use. Answers keep fields that are not named here: the platform may add some at any time.
+ * docs/platform-client.md shows its use. Answers keep fields that are not named here: the platform may add some at any time. A field that the platform leaves out, sends as null, empty or in a form
+ * that can't be read is absent, or an empty text; an item without the field that names it is left out.
  */
 
 /** An exact decimal as text. Never a JavaScript number. */
@@ -70,11 +71,11 @@ export interface ChartQuote {
 
 /** The bar of one session: open, high, low, close, volume. */
 export interface DayBar {
-  readonly o: DecimalText;
-  readonly h: DecimalText;
-  readonly l: DecimalText;
-  readonly c: DecimalText;
-  readonly v: DecimalText;
+  readonly o?: DecimalText | undefined;
+  readonly h?: DecimalText | undefined;
+  readonly l?: DecimalText | undefined;
+  readonly c?: DecimalText | undefined;
+  readonly v?: DecimalText | undefined;
   /** Trades. */
   readonly n?: IntegerText | undefined;
   /** Milliseconds since the epoch. */
@@ -113,17 +114,17 @@ export interface OptionsQuote {
   readonly bidExchange?: IntegerText | undefined;
   readonly sequenceNumber?: IntegerText | undefined;
   /** Nanoseconds since the epoch. */
-  readonly sipTimestamp: IntegerText;
+  readonly sipTimestamp?: IntegerText | undefined;
 }
 
 export interface Owner {
   readonly name: string;
   /** Shares held. */
-  readonly share: IntegerText;
-  readonly change: IntegerText;
+  readonly share?: IntegerText | undefined;
+  readonly change?: IntegerText | undefined;
   /** `YYYY-MM-DD`. */
   readonly filingDate: string;
-  readonly percentOfShares: DecimalText;
+  readonly percentOfShares?: DecimalText | undefined;
   readonly source: string;
 }
 

@@ -38,7 +38,7 @@ export function decodeFrame(text: string): Frame {
       return { kind: 'heartbeat' };
     case 'subscribed':
     case 'unsubscribed':
-      return typeof message['id'] === 'string'
+      return typeof message['id'] === 'string' && message['id'] !== ''
         ? { kind: message['type'], id: message['id'] }
         : unreadable('missing_field', 'id: expected the id of a subscription');
     case 'error':
@@ -51,7 +51,9 @@ export function decodeFrame(text: string): Frame {
 function decodeEvent(payload: unknown): Frame {
   if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
   const stream = payload['topic'];
-  if ((stream !== 'account' && stream !== 'prediction') || payload['name'] !== eventNames[stream]) {
+  const name = payload['name'] ?? '';
+  // A topic of orders alone says what its event is; a name that it has must be that of orders.
+  if ((stream !== 'account' && stream !== 'prediction') || (name !== '' && name !== eventNames[stream])) {
     return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
   }
   const target = payload['target'];
@@ -64,8 +66,8 @@ function decodeError(message: Readonly<Record<string, unknown>>): Frame {
   const payload = isObject(message['payload']) ? message['payload'] : {};
   return {
     kind: 'error',
-    ...(typeof message['id'] === 'string' && { id: message['id'] }),
-    code: typeof payload['code'] === 'string' ? payload['code'] : 'UNKNOWN',
+    ...(typeof message['id'] === 'string' && message['id'] !== '' && { id: message['id'] }),
+    code: typeof payload['code'] === 'string' && payload['code'] !== '' ? payload['code'] : 'UNKNOWN',
     message: typeof payload['message'] === 'string' ? payload['message'].slice(0, 500) : '',
   };
 }

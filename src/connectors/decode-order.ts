@@ -1,6 +1,7 @@
+import { compareDecimals, subtractDecimals } from '../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../domain/order.ts';
-import { parseVersion } from '../domain/order.ts';
+import { isTerminal, parseVersion } from '../domain/order.ts';
 import { orderWord } from '../domain/order-word.ts';
 import { storableText } from '../platform/parse-json.ts';
 import { accountOrderItem } from '../platform/wire/account-order.ts';
@@ -43,12 +44,12 @@ const pendingActions: ReadonlyMap<string, string> = new Map([
  */
 function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const raw = row.text('ordStatus');
-  const cumQty = row.quantity('cumQty');
   const quantity = row.quantity('qty');
+  const cumQty = filledOf(row, quantity, accountStatuses.get(raw));
   const price = row.optionalDecimal('price');
   const stopPrice = row.optionalDecimal('stopPrice');
-  const averagePrice = row.optionalDecimal('avgPrice');
-  const orderType = orderWord(row.text('type'));
+  const averagePrice = row.carriedDecimal('avgPrice');
+  const orderType = wordOf(row, 'type');
   const status = statusOf(raw, cumQty);
   const view: ViewUnderWay = {
     stream: 'account',
@@ -57,7 +58,7 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     instrument: readInstrument(row),
     side: orderWord(row.text('side')),
     orderType,
-    timeInForce: orderWord(row.text('timeInForce')),
+    timeInForce: wordOf(row, 'timeInForce'),
     status,
     statusRaw: raw,
     certainty: 'certain',
@@ -65,7 +66,7 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
     quantity,
     working: { quantity, ...(price !== undefined && { price }), orderType },
     cumQty,
-    leavesQty: row.quantity('leavesQty'),
+    leavesQty: leavesOf(row, quantity, cumQty, status),
     updatedAt: row.instant('updatedAt'),
   };
   if (price !== undefined) view.price = price;
@@ -76,10 +77,10 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
 }
 
 function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): void {
-  const clOrdId = row.optionalText('clOrdId');
-  const createdAt = row.optionalInstant('createdAt');
-  const text = row.optionalText('text');
-  const reason = row.optionalText('ordRejReason');
+  const clOrdId = row.carriedText('clOrdId');
+  const createdAt = row.carriedInstant('createdAt');
+  const text = row.carriedText('text');
+  const reason = row.carriedText('ordRejReason');
   const extra = row.extra(knownAccountFields);
   if (clOrdId !== undefined) view.clOrdId = clOrdId;
   if (createdAt !== undefined) view.createdAt = createdAt;
@@ -88,6 +89,31 @@ function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): 
   if (text !== undefined && status === 'rejected') view.rejectText = text;
   else if (text !== undefined) view.extra = { ...extra, text };
   if (extra !== undefined && view.extra === undefined) view.extra = extra;
+}
+
+/** The word of a field that says how an order works, not what became of it: `unknown` where it is left out. */
+function wordOf(row: RowReader, field: string): string {
+  return orderWord(row.carriedText(field) ?? 'unknown');
+}
+
+/**
+ * The filled quantity. An order that has just begun, or was rejected, may be shown without one, and
+ * one that works with the rest in place of it; what follows from neither is missing.
+ */
+function filledOf(row: RowReader, total: string, status: OrderStatus | undefined): string {
+  const filled = row.optionalQuantity('cumQty');
+  if (filled !== undefined || row.fault !== undefined) return filled ?? '0';
+  if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
+  const leaves = status !== undefined && isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
+  if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0) return row.quantity('cumQty');
+  return subtractDecimals(total, leaves);
+}
+
+/** The quantity that still works: where it is left out, the rest of an order that has not ended. */
+function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderStatus): string {
+  const leaves = row.optionalQuantity('leavesQty');
+  if (leaves !== undefined || row.fault !== undefined) return leaves ?? '0';
+  return isTerminal(status) || compareDecimals(cumQty, total) > 0 ? '0' : subtractDecimals(total, cumQty);
 }
 
 function statusOf(raw: string, cumQty: string): OrderStatus {
@@ -100,8 +126,8 @@ function readInstrument(row: RowReader): Instrument {
   const legs = readLegs(row);
   const isOption =
     legs.length > 0 ||
-    row.optionalText('category') === 'option' ||
-    ['OPT', 'MLEG'].includes(row.optionalText('securityType') ?? '');
+    row.carriedText('category') === 'option' ||
+    ['OPT', 'MLEG'].includes(row.carriedText('securityType') ?? '');
   if (!isOption) return { kind: 'equity', symbol };
   return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
 }
@@ -110,11 +136,11 @@ function readLegs(row: RowReader): Leg[] {
   const items = row.list('legs', maxLegs);
   return items.map((item) => {
     const leg = new RowReader(item);
-    const positionEffect = leg.optionalText('positionEffect');
+    const positionEffect = leg.carriedText('positionEffect');
     const decoded = {
       symbol: leg.text('symbol'),
-      side: orderWord(leg.text('side')),
-      ratioQty: leg.quantity('ratioQty'),
+      side: wordOf(leg, 'side'),
+      ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
       ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
     };
     if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
@@ -129,14 +155,14 @@ const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
  * A prediction order of the platform → the normalised view (platform specification, "Prediction order"). On the stream `version` is required: without
  * it the place of the event in the order's history is not known.
  */
-function decodePredictionOrder(row: RowReader, version: unknown, versionRequired: boolean): DecodedOrder {
-  const view = readView(row);
+function decodePredictionOrder(row: RowReader, accountId: string, version: unknown, versionRequired: boolean): DecodedOrder {
+  const view = readView(row, accountId);
   const sourceVersion = readVersion(row, version, versionRequired);
   return sourceVersion === undefined ? { view } : { view, sourceVersion };
 }
 
 function readVersion(row: RowReader, version: unknown, required: boolean): bigint | undefined {
-  if (version === undefined) {
+  if (version === undefined || version === null || version === '') {
     if (required) row.fail('version', 'missing_version', 'an int64');
     return undefined;
   }
@@ -145,47 +171,49 @@ function readVersion(row: RowReader, version: unknown, required: boolean): bigin
   return parsed;
 }
 
-function readView(row: RowReader): OrderView {
+function readView(row: RowReader, accountId: string): OrderView {
   const state = row.text('state');
-  const cumQty = row.quantity('cumQty');
-  const averagePrice = row.optionalDecimal('avgPx');
+  const status = predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown';
+  const quantity = row.quantity('quantity');
+  const working = row.optionalQuantity('workingQuantity') ?? quantity;
+  const cumQty = filledOf(row, working, status);
+  const averagePrice = row.carriedDecimal('avgPx');
   const price = row.optionalDecimal('price');
   const stopPrice = row.optionalDecimal('stopPx');
   const workingPrice = row.optionalDecimal('workingPrice');
-  const workingOrderType = row.optionalText('workingOrderType');
+  const workingOrderType = row.carriedText('workingOrderType');
   const view: ViewUnderWay = {
     stream: 'prediction',
     orderId: row.id('orderId'),
-    accountId: row.id('accountId'),
+    accountId: row.optionalId('accountId') ?? accountId,
     instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
     side: orderWord(row.text('side')),
-    orderType: orderWord(row.text('orderType')),
-    timeInForce: orderWord(row.text('timeInForce')),
-    status: predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown',
+    orderType: wordOf(row, 'orderType'),
+    timeInForce: wordOf(row, 'timeInForce'),
+    status,
     statusRaw: state,
     certainty: row.optionalText('certainty') ?? 'certain',
     pendingAction: row.optionalText('pendingAction') ?? 'none',
-    quantity: row.quantity('quantity'),
+    quantity,
     working: {
-      quantity: row.quantity('workingQuantity'),
+      quantity: working,
       ...(workingPrice !== undefined && { price: workingPrice }),
       ...(workingOrderType !== undefined && { orderType: orderWord(workingOrderType) }),
     },
     cumQty,
-    leavesQty: row.quantity('leavesQty'),
+    leavesQty: leavesOf(row, working, cumQty, status),
     updatedAt: row.instant('updatedAt'),
-    createdAt: row.instant('createdAt'),
   };
   if (price !== undefined) view.price = price;
   if (stopPrice !== undefined) view.stopPrice = stopPrice;
   // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is not a price.
   if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
   for (const field of optionalTexts) {
-    const value = row.optionalText(field);
+    const value = row.carriedText(field);
     if (value !== undefined) view[field] = value;
   }
   for (const field of optionalInstants) {
-    const value = row.optionalInstant(field);
+    const value = row.carriedInstant(field);
     if (value !== undefined) view[field] = value;
   }
   const extra = row.extra(knownPredictionFields);
@@ -203,7 +231,7 @@ const optionalTexts = [
   'rejectReason',
   'rejectText',
 ] as const;
-const optionalInstants = ['sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
+const optionalInstants = ['createdAt', 'sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
 
 /** The facts about a row that its content does not give. */
 export interface RowOrigin {
@@ -235,7 +263,8 @@ export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string):
     return unreadable(origin, { reason: 'not_an_object', detail: 'expected an order object' }, raw, undefined);
   }
   const fields = row as Readonly<Record<string, unknown>>;
-  const namedAccount = fields['accountId'];
+  const named = fields['accountId'];
+  const namedAccount = typeof named === 'number' ? String(named) : named;
   if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
     return { kind: 'foreign', accountId: namedAccount };
   }
@@ -243,7 +272,7 @@ export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string):
   const decoded =
     origin.stream === 'account'
       ? decodeAccountOrder(reader, origin.accountId)
-      : decodePredictionOrder(reader, fields['version'], origin.cause === 'stream');
+      : decodePredictionOrder(reader, origin.accountId, fields['version'], origin.cause === 'stream');
   if (reader.fault !== undefined) return unreadable(origin, reader.fault, raw, nameOf(origin.stream, fields));
   return observation(decoded, origin);
 }

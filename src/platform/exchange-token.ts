@@ -5,6 +5,7 @@ import type { Token } from '../runtime/token-store.ts';
 import type { Http, HttpOutcome } from './http.ts';
 import type { PlatformError } from './platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
+import { tokenAnswer } from './wire/token-answer.ts';
 
 /** The client that signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
 export interface Credential {
@@ -119,7 +120,10 @@ function tokenFrom(answer: oauth.TokenEndpointResponse, startedMs: number): Toke
 function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Response {
   // Statuses that may not have a body would make the constructor throw.
   const bodyless = outcome.status < 200 || outcome.status === 204 || outcome.status === 205 || outcome.status === 304;
-  return new Response(bodyless ? null : outcome.text, { status: Math.max(200, outcome.status), headers: outcome.headers });
+  const status = Math.max(200, outcome.status);
+  const read = tokenAnswer(outcome.text);
+  if (bodyless || read === undefined) return new Response(bodyless ? null : outcome.text, { status, headers: outcome.headers });
+  return new Response(JSON.stringify(read), { status, headers: { ...outcome.headers, 'content-type': 'application/json' } });
 }
 
 /** RFC 6749, section 5.2: these stay true until a person does something. */

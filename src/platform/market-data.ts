@@ -56,7 +56,8 @@ export async function readChartQuotes(
   const query = { symbols: symbols.join(',') };
   const answer = await readShape(deps, { operation, url: `${baseUrl}${chartQuotesPath}`, query, shape: chartQuotes }, signal);
   if (!answer.ok) return answer;
-  return answer.value.s === 'ok' ? { ok: true, value: answer.value.d } : unsuccessful(operation, answer.value.s);
+  const { s = 'ok', d } = answer.value;
+  return s === 'ok' ? { ok: true, value: d } : unsuccessful(operation, s);
 }
 
 /** The bar of the last session that is over (specification, "GET /v1/stocks/prev"); `adjusted` false: as traded, before later splits. 404: no such ticker. */
@@ -68,7 +69,8 @@ export async function readPreviousDay(
 ): Promise<Fetched<PreviousDay>> {
   const operation = 'previous_day';
   const answer = await readShape(deps, { operation, url: `${baseUrl}${previousDayPath}`, query, shape: previousDay }, signal);
-  return answer.ok && answer.value.status !== 'OK' ? unsuccessful(operation, answer.value.status) : answer;
+  const { status = 'OK' } = answer.ok ? answer.value : {};
+  return status === 'OK' ? answer : unsuccessful(operation, status);
 }
 
 /** One page, or why there is no further one: after an error the iteration ends; the pages before it are true but not complete. */
@@ -95,7 +97,7 @@ export async function* readOptionsQuotes(
   for (;;) {
     const answer = await readShape(deps, { ...read, query: { limit: usualPage, ...query, next } }, signal);
     if (!answer.ok) return yield answer;
-    const { status, results, nextUrl } = answer.value;
+    const { status = 'OK', results, nextUrl } = answer.value;
     if (status !== 'OK') return yield unsuccessful(operation, status);
     yield { ok: true, quotes: results };
     if (nextUrl === undefined) return;

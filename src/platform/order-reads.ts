@@ -50,7 +50,8 @@ export interface PlatformAccount {
 }
 
 export type AccountsResult =
-  | { readonly complete: true; readonly accounts: readonly PlatformAccount[] }
+  /** `unreadable`: items without an id. They prove nothing about any account. */
+  | { readonly complete: true; readonly accounts: readonly PlatformAccount[]; readonly unreadable?: number }
   | { readonly complete: false; readonly error: PlatformError };
 
 /**

@@ -4,8 +4,8 @@ import { isOrderId } from '../domain/order.ts';
 import { orderWord } from '../domain/order-word.ts';
 import { directionOf } from '../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
-import { accountOrderItem } from './wire/account-order.ts';
-import { ordersPath, predictionOrderReply, predictionOrdersPath } from './wire/order-pages.ts';
+import { neededText } from './wire/optional-field.ts';
+import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
 import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from './write-platform.ts';
 import { notSent, type WriteAnswer, type WriteResult } from './write-result.ts';
@@ -28,7 +28,9 @@ interface Write extends Omit<WriteReading, 'read'> {
   readonly answer: z.ZodType<Readonly<Record<string, unknown>>>;
   /** Where its shape is from. `contract`: docs/platform-assumptions.md. */
   readonly source: 'specification' | 'contract';
-  /** The fields by which an answer is known to be about our order, each with the field of what was sent that it repeats. */
+  /** The field by which an answer is known to be about our order: it has to be there. */
+  readonly names: string;
+  /** The fields of an answer that repeat what was sent, each with its field there. All but `names` may be left out. */
   readonly repeats: Readonly<Record<string, string>>;
   /** The fields that show the result, kept as evidence: an answer of a megabyte is not better evidence. */
   readonly evidence: readonly string[];
@@ -40,8 +42,9 @@ interface Write extends Omit<WriteReading, 'read'> {
 const prediction = {
   refusals: new Set([400, 404, 409]),
   promisesNotSent: true,
-  answer: predictionOrderReply.transform(({ data }) => data),
+  answer: rawPredictionAnswer.transform(({ data }) => data).pipe(z.looseObject({ orderId: neededText })),
   source: 'specification',
+  names: 'orderId',
   repeats: { orderId: 'orderId', accountId: 'accountId' },
   evidence: [
     'orderId',
@@ -73,6 +76,7 @@ const writes = {
     promisesNotSent: false,
     answer: orderResponse,
     source: 'specification',
+    names: 'clOrdId',
     repeats: { clOrdId: 'clientId', side: 'side' },
     evidence: [
       'success',
@@ -95,8 +99,9 @@ const writes = {
     method: 'DELETE',
     refusals: new Set([400, 404, 409]),
     promisesNotSent: false,
-    answer: accountOrderItem,
+    answer: z.looseObject({ ordId: neededText }),
     source: 'contract',
+    names: 'ordId',
     repeats: { ordId: 'orderId', accountId: 'accountId' },
     evidence: ['ordId', 'clOrdId', 'ordStatus', 'qty', 'cumQty', 'leavesQty', 'updatedAt'],
     showsOrder: true,
@@ -107,6 +112,7 @@ const writes = {
     method: 'POST',
     body: predictionOrderRequest.required({ clientOrderRef: true }),
     reference: 'clientOrderRef',
+    names: 'clientOrderRef',
     repeats: {
       accountId: 'accountId',
       clientOrderRef: 'clientOrderRef',
@@ -158,7 +164,7 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
-  if (Object.entries(write.repeats).some(([field, of]) => !isRepeated(field, order[field], sent[of])))
+  if (Object.entries(write.repeats).some(([field, of]) => contradicts(field, order[field], sent[of], field === write.names)))
     return 'the answer is about another order';
   const answer = kept(order, write.evidence);
   if (write.showsOrder) return { kind: 'accepted', answer, order };
@@ -169,16 +175,18 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
 }
 
 /** The platform may call the symbol and the word of the side otherwise than the request did: our reference and the direction are enough. */
-function isRepeated(field: string, answered: unknown, sent: unknown): boolean {
-  if (field !== 'side') return answered === sent;
-  return directionOf(orderWord(String(answered))) === directionOf(orderWord(String(sent)));
+function contradicts(field: string, answered: unknown, sent: unknown, isNeeded: boolean): boolean {
+  if (answered === undefined || answered === null || answered === '') return isNeeded;
+  if (field !== 'side') return String(answered) !== String(sent);
+  return directionOf(orderWord(String(answered))) !== directionOf(orderWord(String(sent)));
 }
 
 function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
   const received: Record<string, unknown> = {};
   for (const field of fields) {
     const value = answer[field];
-    if (typeof value === 'string') received[field] = cut(value, 500);
+    if (typeof value === 'string' && value !== '') received[field] = cut(value, 500);
+    if (typeof value === 'number') received[field] = String(value);
     if (typeof value === 'boolean') received[field] = value;
   }
   return received;

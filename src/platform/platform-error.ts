@@ -32,7 +32,7 @@ const flatCode = /^[a-z_]{1,40}$/;
 export function errorFromAnswer(status: number, body: unknown): PlatformError {
   const nested = nestedError.safeParse(body);
   const flat = nested.success ? undefined : flatError.safeParse(body).data;
-  const word = flat !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
+  const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
   const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word;
   const type = nested.data?.error.type;
   const message = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? `status ${status}`;

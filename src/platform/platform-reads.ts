@@ -127,5 +127,6 @@ export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: Abor
     isOpen: account.status.toUpperCase() === 'OPEN',
     isSim: account.is_sim,
   }));
-  return { complete: true, accounts };
+  const { unreadable } = body.data;
+  return { complete: true, accounts, ...(unreadable > 0 && { unreadable }) };
 }

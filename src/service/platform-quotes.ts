@@ -98,6 +98,8 @@ async function optionQuote(
   for await (const page of readOptionsQuotes(deps, baseUrl, { ticker: `O:${symbol}`, order: 'desc', limit: 1 }, signal)) {
     const [newest] = page.ok ? page.quotes : [];
     if (newest === undefined) return undefined;
+    // Without its time a quote's age can't be judged.
+    if (newest.sipTimestamp === undefined) return undefined;
     const ask = positive(newest.askPrice);
     const madeAtMs = Number(BigInt(newest.sipTimestamp) / 1_000_000n);
     return ask === undefined ? undefined : quoteOf(middle(positive(newest.bidPrice), ask), ask, madeAtMs);

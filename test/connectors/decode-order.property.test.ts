@@ -46,12 +46,12 @@ describe('the decoders and the zod shapes', () => {
       { ...accountRow, avgPrice: '3', stopPrice: '4' },
       accountOrderItem.partial({ accountId: true, createdAt: true }),
     ],
-  ])('agree on which %s rows have the right shape', (stream, row, shape) => {
+  ])('agree: every %s row of the right shape is read', (stream, row, shape) => {
     fc.assert(
       fc.property(damaged(row), (candidate) => {
-        // The prediction decoder reads accountId from the row, and a foreign one is told apart before.
-        const item = decodeOrder(candidate, origin(stream), () => '');
-        expect(item.kind === 'order').toBe(shape.safeParse(candidate).success);
+        // What the decoder reads besides, and what it leaves unread, is in docs/platform-tolerance.md.
+        if (!shape.safeParse(candidate).success) return;
+        expect(decodeOrder(candidate, origin(stream), () => '').kind).toBe('order');
       }),
       { numRuns: 3_000 },
     );

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeFrame } from '../../src/connectors/decode-frame.ts';
 import { decodeOrder, type RowOrigin } from '../../src/connectors/decode-order.ts';
 import type { Observation, Unreadable } from '../../src/domain/observation.ts';
+import { parseJson } from '../../src/platform/parse-json.ts';
 import { accountRow, eventText, predictionRow, type Row } from '../support/platform-rows.ts';
 
 function origin(stream: 'account' | 'prediction', over: Partial<RowOrigin> = {}): RowOrigin {
@@ -70,8 +71,8 @@ describe('a prediction order', () => {
     ['1.0', 'bad_version'],
     ['1e3', 'bad_version'],
     ['-1', 'bad_version'],
-    ['null', 'bad_version'],
-    ['""', 'bad_version'],
+    ['null', 'missing_version'],
+    ['""', 'missing_version'],
     ['{}', 'bad_version'],
     [undefined, 'missing_version'],
   ])('with version %s on the stream goes to quarantine, named', (version, reason) => {
@@ -105,21 +106,63 @@ describe('a prediction order', () => {
   it.each([
     [{ quantity: '1e3' }, 'bad_decimal'],
     [{ quantity: '-5' }, 'bad_decimal'],
-    [{ quantity: 10 }, 'bad_decimal'],
     [{ cumQty: '١' }, 'bad_decimal'],
     [{ price: '0x10' }, 'bad_decimal'],
-    [{ workingQuantity: null }, 'missing_field'],
     [{ updatedAt: '2026-02-30T00:00:00Z' }, 'bad_instant'],
-    [{ createdAt: undefined }, 'missing_field'],
     [{ orderId: '' }, 'missing_field'],
     [{ orderId: 'a b' }, 'bad_id'],
     [{ orderId: 'a\u0000b' }, 'bad_id'],
     [{ orderId: 'x'.repeat(129) }, 'bad_id'],
-    [{ symbol: 5 }, 'bad_text'],
+    [{ symbol: {} }, 'bad_text'],
     [{ state: {} }, 'bad_text'],
     [{ deep: deeplyNested(40) }, 'too_deep'],
   ])('with %j goes to quarantine as %s', (over, reason) => {
     expect(refused(fromStream('prediction', { ...predictionRow, ...over }, 1n)).reason).toBe(reason);
+  });
+
+  it('takes a number for its text, digit for digit', () => {
+    const row = { ...predictionRow, quantity: 10, workingQuantity: 10, price: 0.4 };
+    const text = JSON.stringify(row).replace('"price":0.4', '"price":0.12345678901234567891');
+    const { view } = readable(decodeOrder(parseJson(text), origin('prediction', { cause: 'snapshot' }), () => ''));
+    expect(view).toMatchObject({ quantity: '10', price: '0.12345678901234567891' });
+  });
+
+  it('carries what it cannot read of a field that nothing depends on', () => {
+    const { view } = readable(fromStream('prediction', { ...predictionRow, avgPx: 'n/a', closedAt: 5, rejectText: {} }, 1n));
+    expect(view.extra).toEqual({ avgPx: 'n/a', closedAt: 5, rejectText: {} });
+    expect(view).not.toHaveProperty('avgPrice');
+  });
+
+  it.each([
+    [{ cumQty: null }, { cumQty: '0', leavesQty: '10' }],
+    [
+      { state: 'partially_filled', cumQty: null, leavesQty: '7' },
+      { cumQty: '3', leavesQty: '7' },
+    ],
+    [
+      { state: 'partially_filled', cumQty: '3', leavesQty: null },
+      { cumQty: '3', leavesQty: '7' },
+    ],
+    [
+      { state: 'canceled', cumQty: '3', leavesQty: undefined },
+      { cumQty: '3', leavesQty: '0' },
+    ],
+    [
+      { workingQuantity: '', leavesQty: '' },
+      { leavesQty: '10', working: { quantity: '10' } },
+    ],
+    [
+      { timeInForce: null, orderType: '' },
+      { timeInForce: 'unknown', orderType: 'unknown' },
+    ],
+  ])('with %j follows from the rest of the row', (change, expected) => {
+    expect(readable(fromStream('prediction', { ...predictionRow, ...change }, 1n)).view).toMatchObject(expected);
+  });
+
+  it('ended without a filled quantity goes to quarantine: what was filled is not known', () => {
+    expect(refused(fromStream('prediction', { ...predictionRow, state: 'canceled', cumQty: null }, 1n)).reason).toBe(
+      'missing_field',
+    );
   });
 
   it('reads null and empty optional fields as absent', () => {

@@ -127,7 +127,7 @@ describe('a token source', () => {
   it.each<[string, Answer]>([
     ['500', (_, response) => json(response, 500, {})],
     ['HTML', (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
-    ['a token of another type', (_, response) => json(response, 200, { access_token: 'x' })],
+    ['a token of another type', (_, response) => json(response, 200, { access_token: 'x', token_type: 'mac' })],
     ['a lost answer', (_, response) => void response.destroy()],
   ])('takes %s for a passing fault and gets a token later', async (_, broken) => {
     const clock = new VirtualClock();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { neededText, optionalField, optionalText, readableOf } from './optional-field.ts';
 
 /**
  * The shapes in which an error may come; a client must not depend on one of them, nor on message texts.
@@ -9,18 +10,20 @@ import { z } from 'zod';
  * Assumption: `error.type` of each prediction error, that 401 and 403 of the prediction endpoints use the nested body (403 with code
  * `FORBIDDEN`), and `NOT_SPECIFIED` for endpoint groups that have no shape.
  */
-export const flatError = z.looseObject({
-  error: z.string(),
-  codes: z.array(z.looseObject({ code: z.string(), description: z.string().optional() })).optional(),
-  metadata: z.looseObject({}).optional(),
-});
+export const flatError = z
+  .looseObject({
+    error: optionalField(z.string()),
+    codes: optionalField(readableOf(z.looseObject({ code: neededText, description: optionalText }))),
+    metadata: optionalField(z.looseObject({})),
+  })
+  .refine(({ error, codes = [] }) => error !== undefined || codes.length > 0);
 
 export const nestedError = z.looseObject({
   error: z.looseObject({
-    type: z.string().optional(),
-    code: z.string().optional(),
-    message: z.string().optional(),
-    meta: z.looseObject({}).optional(),
+    type: optionalText,
+    code: optionalText,
+    message: optionalText,
+    meta: optionalField(z.looseObject({})),
   }),
 });
 

@@ -1,5 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { z } from 'zod';
+import { neededText, optionalField, optionalText, readableOf, shownText } from './optional-field.ts';
 
 /**
  * Numbers of the market data endpoints, which send prices as JSON numbers (specification, "Chart quote response") where order entry sends strings. Readers
@@ -18,17 +19,17 @@ export const symbolSearchQuery = z.object({
   limit: z.int().min(1).max(100).optional(),
 });
 
-/** Specification, "Symbol search result". Assumption: all four fields are always there. Option symbols are compact OCC. */
+/** Specification, "Symbol search result". Option symbols are compact OCC. */
 const foundSymbol = z.looseObject({
-  symbol: z.string().min(1),
-  description: z.string(),
+  symbol: neededText,
+  description: shownText,
   /** The category. */
-  tag: z.string(),
+  tag: shownText,
   /** `stock`, `option`, `index` and more. */
-  type: z.string(),
+  type: shownText,
 });
 
-export const foundSymbols = z.array(foundSymbol);
+export const foundSymbols = readableOf(foundSymbol);
 
 export const symbolSearchPath = '/v1/marketdata/search';
 /** Beside the bearer token, both required (specification, "Authentication", 2). */
@@ -43,28 +44,28 @@ export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
 
 /** Specification, "Chart quote response": the names of all fields. Assumption: any of `v` may be absent. */
 const chartQuoteValues = z.looseObject({
-  ask: wireNumber.optional(),
-  bid: wireNumber.optional(),
+  ask: optionalField(wireNumber),
+  bid: optionalField(wireNumber),
   /** Change since the previous close. */
-  ch: wireNumber.optional(),
+  ch: optionalField(wireNumber),
   /** The same in percent. */
-  chp: wireNumber.optional(),
-  description: z.string().optional(),
-  exchange: z.string().optional(),
-  high_price: wireNumber.optional(),
-  low_price: wireNumber.optional(),
+  chp: optionalField(wireNumber),
+  description: optionalText,
+  exchange: optionalText,
+  high_price: optionalField(wireNumber),
+  low_price: optionalField(wireNumber),
   /** Last traded price. */
-  lp: wireNumber.optional(),
-  open_price: wireNumber.optional(),
-  prev_close_price: wireNumber.optional(),
-  short_name: z.string().optional(),
-  volume: wireNumber.optional(),
+  lp: optionalField(wireNumber),
+  open_price: optionalField(wireNumber),
+  prev_close_price: optionalField(wireNumber),
+  short_name: optionalText,
+  volume: optionalField(wireNumber),
 });
 
-const chartQuote = z.looseObject({ n: z.string(), s: z.string(), v: chartQuoteValues });
+const chartQuote = z.looseObject({ n: shownText, s: neededText, v: chartQuoteValues });
 
-/** `s` is `ok` on success. */
-export const chartQuotes = z.looseObject({ s: z.string(), d: z.array(chartQuote) });
+/** `s` is `ok` on success, which is what it means where it is left out. */
+export const chartQuotes = z.looseObject({ s: optionalText, d: readableOf(chartQuote) });
 
 export const chartQuotesPath = '/v1/chart/quotes';
 
@@ -75,26 +76,26 @@ export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: 
 
 /** Specification, "Previous-day bar response". Assumption: `n` trades, `t` milliseconds since the epoch at the close, `vw` the average by volume. */
 const dayBar = z.looseObject({
-  T: z.string().optional(),
-  o: wireNumber,
-  h: wireNumber,
-  l: wireNumber,
-  c: wireNumber,
-  v: wireNumber,
-  n: wireInteger.optional(),
-  t: wireInteger.optional(),
-  vw: wireNumber.optional(),
+  T: optionalText,
+  o: optionalField(wireNumber),
+  h: optionalField(wireNumber),
+  l: optionalField(wireNumber),
+  c: optionalField(wireNumber),
+  v: optionalField(wireNumber),
+  n: optionalField(wireInteger),
+  t: optionalField(wireInteger),
+  vw: optionalField(wireNumber),
 });
 
-/** `status` other than `OK` is an error. */
+/** `status` other than `OK` is an error; left out, it says nothing. */
 export const previousDay = z.looseObject({
-  adjusted: z.boolean().optional(),
-  queryCount: wireInteger.optional(),
-  resultsCount: wireInteger.optional(),
-  requestId: z.string().optional(),
-  status: z.string(),
-  ticker: z.string().optional(),
-  results: z.array(dayBar).default([]),
+  adjusted: optionalField(z.boolean()),
+  queryCount: optionalField(wireInteger),
+  resultsCount: optionalField(wireInteger),
+  requestId: optionalText,
+  status: optionalText,
+  ticker: optionalText,
+  results: readableOf(dayBar).default([]),
 });
 
 export const previousDayPath = '/v1/stocks/prev';
@@ -123,25 +124,25 @@ export const optionsQuotesQuery = z.object({
   next: z.string().min(1).optional(),
 });
 
-/** Specification, "Options quote response": every field of an item. Assumption: none but the timestamp is always there. */
+/** Specification, "Options quote response": every field of an item. Assumption: any may be absent. */
 const optionsQuote = z.looseObject({
-  askExchange: wireInteger.optional(),
-  askPrice: wireNumber.optional(),
-  askSize: wireInteger.optional(),
-  bidExchange: wireInteger.optional(),
-  bidPrice: wireNumber.optional(),
-  bidSize: wireInteger.optional(),
-  sequenceNumber: wireInteger.optional(),
+  askExchange: optionalField(wireInteger),
+  askPrice: optionalField(wireNumber),
+  askSize: optionalField(wireInteger),
+  bidExchange: optionalField(wireInteger),
+  bidPrice: optionalField(wireNumber),
+  bidSize: optionalField(wireInteger),
+  sequenceNumber: optionalField(wireInteger),
   /** Nanoseconds since the epoch. */
-  sipTimestamp: wireInteger,
+  sipTimestamp: optionalField(wireInteger),
 });
 
-/** `status` other than `OK` is an error. Assumption: `nextUrl` carries its cursor as `next`, and is absent on the last page. */
+/** `status` other than `OK` is an error; left out, it says nothing. Assumption: `nextUrl` carries its cursor as `next`, and is absent on the last page. */
 export const optionsQuotes = z.looseObject({
-  status: z.string(),
-  requestId: z.string().optional(),
-  nextUrl: z.string().optional(),
-  results: z.array(optionsQuote).default([]),
+  status: optionalText,
+  requestId: optionalText,
+  nextUrl: optionalText,
+  results: readableOf(optionsQuote).default([]),
 });
 
 export const optionsQuotesPath = '/v1/options/quotes';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { neededFlag, neededText, optionalText } from './optional-field.ts';
 
 /**
  * Signing a user in.
@@ -18,16 +19,16 @@ export const confirmPath = '/v1/oauth2/authorize/confirm';
 export const metadataPath = '/.well-known/oauth-authorization-server';
 
 /** Assumption, but `is_mfa` and `next_step_auth_id`. */
-export const mfaAsked = z.looseObject({ is_mfa: z.literal(true), next_step_auth_id: z.string().min(1) });
+export const mfaAsked = z.looseObject({ is_mfa: neededFlag.pipe(z.literal(true)), next_step_auth_id: neededText });
 /** Assumption. A field that is left out of `state` was left out of the request. */
 export const codeGiven = z.looseObject({
-  code: z.string().min(1),
-  state: z.string().optional(),
-  redirect_uri: z.string().min(1),
+  code: neededText,
+  state: optionalText,
+  redirect_uri: optionalText,
 });
 export const signInAnswer = z.union([mfaAsked, codeGiven]);
 /** Assumption. */
-export const mfaAnswer = z.looseObject({ next_step_auth_id: z.string().min(1) });
+export const mfaAnswer = z.looseObject({ next_step_auth_id: neededText });
 
 export type CodeGiven = z.infer<typeof codeGiven>;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountOrderItem } from './account-order.ts';
+import { listOf, neededText } from './optional-field.ts';
 import { predictionOrder } from './prediction-order.ts';
 
 /**
@@ -17,7 +18,11 @@ export const predictionOrderPage = predictionEnvelope(
 );
 
 /** A page before its rows are looked at: one bad row must not hide the others. */
-export const rawPage = z.looseObject({ orders: z.array(z.unknown()), nextCursor: z.string().min(1).optional() });
+export const rawPage = z.looseObject({
+  orders: listOf(z.unknown()),
+  // Not `optionalField`: a cursor that can't be read is no end of the list.
+  nextCursor: z.preprocess((value) => (value === null || value === '' ? undefined : value), neededText.optional()),
+});
 
 export const ordersPath = '/v1/orders';
 export const predictionOrdersPath = '/v1/predictions/orders';
@@ -33,5 +38,11 @@ function predictionEnvelope<T extends z.ZodType>(data: T) {
 /** Place, replace, get and cancel answer with the order. The specification says so of replace; of the others it is an assumption. */
 export const predictionOrderReply = predictionEnvelope(predictionOrder);
 
-/** The envelope before its content is looked at. */
-export const rawPredictionAnswer = predictionEnvelope(z.unknown());
+/** The envelope before its content is looked at. Only a word that says no is a no: the content shows the rest. */
+export const rawPredictionAnswer = z.looseObject({
+  success: z
+    .unknown()
+    .optional()
+    .refine((word) => word !== false && word !== 'false'),
+  data: z.unknown(),
+});

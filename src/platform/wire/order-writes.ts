@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
+import { neededFlag, neededText, optionalText } from './optional-field.ts';
 import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTimesInForce } from './prediction-order.ts';
 
 /**
@@ -34,21 +35,21 @@ export const orderRequest = z.strictObject({
  * Answer of `POST /v1/orders`. Specification, "Equity or option order response": the fields. It names no order id.
  *
  * Assumption: status 200 also when the order is rejected (`success` false); `clOrdId` repeats the `clientId` that was sent, else is a UUID;
- * every field is present but `text` and `ordRejReason`.
+ * every field is present but `text` and `ordRejReason`. A reader needs the first two: they say whether our order was accepted.
  */
 export const orderResponse = z.looseObject({
-  success: z.boolean(),
-  clOrdId: z.string(),
-  status: z.string(),
-  symbol: z.string(),
-  side: z.string(),
-  qty: z.string(),
-  cumQty: z.string().optional(),
-  leavesQty: z.string().optional(),
-  avgPrice: z.string().optional(),
-  text: z.string().optional(),
-  ordRejReason: z.string().optional(),
-  transactTime: z.string().optional(),
+  success: neededFlag,
+  clOrdId: neededText,
+  status: optionalText,
+  symbol: optionalText,
+  side: optionalText,
+  qty: optionalText,
+  cumQty: optionalText,
+  leavesQty: optionalText,
+  avgPrice: optionalText,
+  text: optionalText,
+  ordRejReason: optionalText,
+  transactTime: optionalText,
 });
 
 /**

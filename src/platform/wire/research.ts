@@ -1,22 +1,23 @@
 import { z } from 'zod';
 import { wireInteger, wireNumber } from './market-data.ts';
+import { neededText, optionalField, readableOf, shownText } from './optional-field.ts';
 
 /** Query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, that `symbol` is required, and the bounds of `limit`. */
 export const ownershipQuery = z.object({ symbol: z.string().min(1), limit: z.int().min(1).max(1000).optional() });
 
 /** Specification, "Ownership record": every field. Assumption: `change` and `share` count shares. */
 const owner = z.looseObject({
-  name: z.string(),
-  share: wireInteger,
-  change: wireInteger,
+  name: neededText,
+  share: optionalField(wireInteger),
+  change: optionalField(wireInteger),
   /** YYYY-MM-DD. */
-  filingDate: z.string(),
-  percentOfShares: wireNumber,
+  filingDate: shownText,
+  percentOfShares: optionalField(wireNumber),
   /** May be empty. */
-  source: z.string(),
+  source: shownText,
 });
 
-export const ownership = z.looseObject({ data: z.array(owner) });
+export const ownership = z.looseObject({ data: readableOf(owner) });
 
 export const ownershipPath = '/v1/ownership/data';
 
@@ -58,21 +59,21 @@ export const investmentThemeQuery = z.object({ theme: z.enum(themes) });
 
 /** Specification, "Investment theme response". */
 export const investmentTheme = z.looseObject({
-  theme: z.string(),
-  data: z.array(z.looseObject({ symbol: z.string().min(1) })),
+  theme: shownText,
+  data: readableOf(z.looseObject({ symbol: neededText })),
 });
 
 export const investmentThemePath = '/v1/stock/investment-theme';
 
 /** Specification, "FDA advisory committee calendar response". Dates are `YYYY-MM-DD HH:MM:SS`, in a zone that it does not name. */
 const fdaEvent = z.looseObject({
-  fromDate: z.string(),
-  toDate: z.string(),
-  eventDescription: z.string(),
-  url: z.string(),
+  fromDate: neededText,
+  toDate: shownText,
+  eventDescription: shownText,
+  url: shownText,
 });
 
-export const fdaCalendar = z.looseObject({ data: z.array(fdaEvent) });
+export const fdaCalendar = z.looseObject({ data: readableOf(fdaEvent) });
 
 export const fdaCalendarPath = '/v1/stock/fda-advisory-committee-calendar';
 

@@ -1,19 +1,25 @@
 import { z } from 'zod';
+import { listOf, neededFlag, neededText, optionalText, shownText } from './optional-field.ts';
 
 /**
  * `GET /v2/users/me/accounts`: specification, "User account item". All of it is specified; that a client-credentials token sees the accounts of
  * all users its client was given is an **assumption**, as is every `status` besides `OPEN` (read as: no longer to be followed).
  */
 const userAccount = z.looseObject({
-  trading_account_id: z.string().min(1),
-  broker_account_id: z.string().optional(),
-  status: z.string(),
-  is_sim: z.boolean(),
-  account_type: z.string().optional(),
-  account_class: z.string().optional(),
+  trading_account_id: neededText,
+  broker_account_id: optionalText,
+  status: shownText,
+  /** A simulated account has to be called one: without the word it is real, and has the stricter rules. */
+  is_sim: neededFlag.catch(false),
+  account_type: optionalText,
+  account_class: optionalText,
 });
 
-export const userAccounts = z.looseObject({ accounts: z.array(userAccount) });
+/** The accounts that can be read, and how many can't: one bad item must not hide the others, and is no word that its account is gone. */
+export const userAccounts = z.looseObject({ accounts: listOf(z.unknown()) }).transform(({ accounts: items }) => {
+  const accounts = items.flatMap((item) => userAccount.safeParse(item).data ?? []);
+  return { accounts, unreadable: items.length - accounts.length };
+});
 
 export const accountsPath = '/v2/users/me/accounts';
 
@@ -40,6 +46,6 @@ export function settingPath(category: string, key: string): string {
 }
 
 /** `GET /v1/health`. The specification names the group only: path, shape, and that it is open to everybody are an **assumption**. */
-export const health = z.looseObject({ status: z.string() });
+export const health = z.looseObject({ status: neededText });
 
 export const healthPath = '/v1/health';
