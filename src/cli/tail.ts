@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { orderStatuses } from '../domain/order.ts';
+import { canonicalSymbol } from '../domain/symbol.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { readTopic } from '../publish/read-topic.ts';
 import { topicNames } from '../publish/topics.ts';
@@ -40,7 +41,7 @@ export function tailCommand(io: CliIo): Command {
     .option('--order <ids...>', 'only these orders')
     .option('--account <id>', 'only this account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--symbol <symbol>', 'only this symbol', (text) => text.toUpperCase())
+    .option('--symbol <symbol>', 'only this symbol', canonicalSymbol)
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)

@@ -1,7 +1,7 @@
 import { isConfirmed } from './above-baseline.ts';
 import { type Command, type CommandRequest, isFinal, isUnresolved, type ReplaceTerms } from './command.ts';
 import { compareDecimals } from './decimal.ts';
-import { parseInstant } from './instant.ts';
+import { canonicalInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { isTerminal } from './order.ts';
 
@@ -113,8 +113,7 @@ interface HashedRequest {
 }
 
 /**
- * One text for each request, independent of the order of its fields: decimals are canonical, an instant is its nanoseconds, absent is absent. It is hashed in
- * `commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
+ * One text for each request, independent of the order of its fields; its terms are canonical (canonical-terms.ts), absent is absent. It is hashed in `commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
  */
 export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
   return stableJson({ request, callerRef, supersedes });
@@ -126,7 +125,7 @@ export function canonicalTerms(request: CommandRequest): string {
 }
 
 function stableJson(value: unknown, name = ''): string {
-  if (name === 'expireTime') return JSON.stringify(String(parseInstant(value) ?? value));
+  if (name === 'expireTime') return JSON.stringify(canonicalInstant(value) ?? value);
   if (Array.isArray(value)) return `[${value.map((item) => stableJson(item)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const fields = Object.entries(value)

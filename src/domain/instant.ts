@@ -47,6 +47,21 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
   return aNanos < bNanos ? -1 : 1;
 }
 
+/**
+ * The one spelling of an instant: in UTC, with as many fraction digits as it needs, at most six. Finer digits are cut: the platform and Postgres keep
+ * microseconds. Undefined: it does not parse, or lies outside of the years 1 to 9999 in UTC.
+ */
+export function canonicalInstant(text: unknown): string | undefined {
+  const nanos = parseInstant(text);
+  if (nanos === undefined) return undefined;
+  const micros = (nanos - (((nanos % 1_000n) + 1_000n) % 1_000n)) / 1_000n;
+  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const second = new Date(Number((micros - fraction) / 1_000n)).toISOString();
+  if (second.length !== 24 || second.startsWith('0000')) return undefined;
+  const digits = String(fraction).padStart(6, '0').replace(/0+$/, '');
+  return `${second.slice(0, 19)}${digits === '' ? '' : `.${digits}`}Z`;
+}
+
 /** ISO 8601 in UTC with milliseconds, from milliseconds since the epoch. */
 export function formatInstant(epochMs: number): string {
   return new Date(epochMs).toISOString();

@@ -1,4 +1,5 @@
 import { orderWord } from './order-word.ts';
+import { canonicalSymbol } from './symbol.ts';
 
 /** The fields by which an order, or the place of one, is selected. */
 export interface Selectable {
@@ -13,7 +14,7 @@ export interface Selectable {
 
 /** An order has to match every field that is present. */
 export interface OrderSelection {
-  /** In the platform's case. */
+  /** Canonical. */
   readonly symbol?: string;
   readonly side?: 'buy' | 'sell';
   readonly principal?: string;
@@ -23,7 +24,7 @@ export interface OrderSelection {
 /** An order and its place are selected by the same fields: if the place was selected, its order needs no further check. */
 export function isSelected(of: Selectable, { symbol, side, principal, reference }: OrderSelection = {}): boolean {
   return (
-    (symbol === undefined || of.symbol.toUpperCase() === symbol) &&
+    (symbol === undefined || canonicalSymbol(of.symbol) === symbol) &&
     (side === undefined || directionOf(of.side) === side) &&
     (principal === undefined || of.principal === principal) &&
     (reference === undefined || of.references.includes(reference))

@@ -15,6 +15,10 @@ export function canonicalSymbol(text: string): string {
   return option === null ? plain : `${option[1]}${option[2]}`;
 }
 
+export function sameSymbol(a: string, b: string): boolean {
+  return a === b || canonicalSymbol(a) === canonicalSymbol(b);
+}
+
 /** The root of a canonical OCC symbol: `AAPL` of `AAPL261218C00200000`. Undefined: the symbol is not that of an option. */
 export function optionRoot(symbol: string): string | undefined {
   return optionSymbol.exec(symbol)?.[1];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
-import { isInstant } from '../domain/instant.ts';
+import { canonicalInstant } from '../domain/instant.ts';
+import { canonicalSymbol } from '../domain/symbol.ts';
 
 /** The fault of a body. `path` names the field (`legs[1].side`), empty for the body itself. */
 interface BodyFault {
@@ -95,7 +96,7 @@ function priceOfContract(fault: string) {
 /** A real instant: `2026-02-30` is not one, nor is a year of six digits. */
 export const instantText = z
   .string('must be an ISO 8601 date-time')
-  .refine(isInstant, 'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has')
+  .refine((text) => canonicalInstant(text) !== undefined, 'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has')
   .meta({ format: 'date-time' });
 
 /**
@@ -104,13 +105,25 @@ export const instantText = z
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
-/** In the platform's case, not the caller's: the text that is limited, sent and journaled has to equal the one that the platform shows of the order. */
+/** Or an option whose root is padded with blanks. */
+const symbolPattern = /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;
+
+/**
+ * In the platform's form, not the caller's: the text that is limited, sent and journaled has to equal the one that the platform shows of the order. The length is
+ * that of this form.
+ */
 export const symbolText = (longest: number) =>
   z
     .string()
-    .regex(/^[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*$/, 'must be a symbol: letters, digits and . _ : / ^ $ + = -')
-    .max(longest, `must have at most ${longest} characters`)
-    .toUpperCase();
+    .regex(symbolPattern, 'must be a symbol: letters, digits and . _ : / ^ $ + = -')
+    .overwrite(canonicalSymbol)
+    .max(longest, `must have at most ${longest} characters`);
+
+/** A symbol that a reader looks for: also one that no order of ours could have. */
+export const searchedSymbol = z
+  .string()
+  .regex(/^(?=.*[!-~])[ -~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
+  .overwrite(canonicalSymbol);
 
 /**
  * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive Postgres (no NUL), UTF-8 (no lone surrogate) and one line of

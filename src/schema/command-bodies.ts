@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { canonicalAccountTerms, canonicalPredictionTerms, canonicalReplaceTerms } from '../domain/canonical-terms.ts';
 import type { AccountPlaceTerms, PredictionPlaceTerms, ReplaceTerms } from '../domain/command.ts';
-import { type Decimal, parseDecimal } from '../domain/decimal.ts';
 import { parseInstant } from '../domain/instant.ts';
-import type { Leg, Stream } from '../domain/order.ts';
+import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
+import { longestOptionSymbol } from '../domain/symbol.ts';
 import {
   accountIdText,
   type BodyResult,
@@ -35,7 +36,7 @@ const accountSide = z
 
 const legBody = z
   .strictObject({
-    symbol: symbolText(20).describe('Compact OCC option symbol'),
+    symbol: symbolText(longestOptionSymbol).describe('OCC option symbol, compact or padded'),
     side: accountSide,
     ratioQty: positiveDecimal,
     positionEffect: z.enum(['OPEN', 'CLOSE']),
@@ -57,12 +58,14 @@ export const placeAccountBody = z
     stopPrice: decimalText.optional().describe('STOP and STOP_LIMIT only, and required there'),
     currency: z
       .string()
-      .regex(/^[A-Za-z]{3}$/, 'must be a code of 3 letters')
-      .optional(),
+      .regex(/^(?:[A-Za-z]{3})?$/, 'must be a code of 3 letters')
+      .optional()
+      .describe('Empty or left out: USD'),
     exDestination: z
       .string()
       .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
-      .optional(),
+      .optional()
+      .describe('Sent in upper case; empty: left out'),
     legs: z.array(legBody).max(4, 'must have at most 4 legs').optional().describe('None: equity; 1: option; 2 to 4: multi-leg'),
     supersedes,
   })
@@ -125,42 +128,30 @@ interface Placed<Terms> {
 }
 
 export function parsePlaceAccount(body: unknown): BodyResult<Placed<AccountPlaceTerms>> {
-  return parseBody(placeAccountBody, body, (value) => {
-    const { accountId, tradingAccountId, clientId, supersedes: named, qty, price, stopPrice, legs, ...words } = value;
-    const terms = {
-      ...words,
-      qty: canonical(qty),
-      ...whenGiven('price', price, canonical),
-      ...whenGiven('stopPrice', stopPrice, canonical),
-      ...(legs === undefined || legs.length === 0 ? {} : { legs: legs.map(legOf) }),
-    };
-    return placed(accountId ?? tradingAccountId ?? '', present(terms), clientId, named);
+  return parseBody(placeAccountBody, withoutNulls(body), (value) => {
+    const { accountId, tradingAccountId, clientId, supersedes: named, ...terms } = value;
+    return placed(accountId ?? tradingAccountId ?? '', canonicalAccountTerms(present(terms)), clientId, named);
   });
 }
 
 export function parsePlacePrediction(body: unknown): BodyResult<Placed<PredictionPlaceTerms>> {
-  return parseBody(placePredictionBody, body, (value) => {
-    const { accountId, clientOrderRef, supersedes: named, quantity, price, stopPx, ...words } = value;
-    const terms = {
-      ...words,
-      quantity: canonical(quantity),
-      ...whenGiven('price', price, canonical),
-      ...whenGiven('stopPx', stopPx, canonical),
-    };
-    return placed(accountId, present(terms), clientOrderRef, named);
+  return parseBody(placePredictionBody, withoutNulls(body), (value) => {
+    const { accountId, clientOrderRef, supersedes: named, ...terms } = value;
+    return placed(accountId, canonicalPredictionTerms(present(terms)), clientOrderRef, named);
   });
 }
 
 export function parseReplace(body: unknown): BodyResult<{ readonly accountId: string; readonly terms: ReplaceTerms }> {
-  return parseBody(replaceBody, body, ({ accountId, quantity, price, stopPx, ...words }) => ({
+  return parseBody(replaceBody, body, ({ accountId, ...terms }) => ({
     accountId,
-    terms: present({
-      ...words,
-      ...whenGiven('quantity', quantity, canonical),
-      ...whenGiven('price', price, canonical),
-      ...whenGiven('stopPx', stopPx, canonical),
-    }),
+    terms: canonicalReplaceTerms(present(terms)),
   }));
+}
+
+/** A field of a place that is null counts as left out. Not in a replace: there a null could mean that a term is to go. */
+function withoutNulls(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
 type Context = z.core.$RefinementCtx;
@@ -209,19 +200,6 @@ function placed<Terms>(accountId: string, terms: Terms, callerRef: string | unde
     ...(callerRef === undefined || callerRef === '' ? {} : { callerRef }),
     ...(named === undefined ? {} : { supersedes: named.toLowerCase() }),
   };
-}
-
-function legOf(leg: z.infer<typeof legBody>): Leg {
-  return { ...leg, ratioQty: canonical(leg.ratioQty) };
-}
-
-/** The shape has proven that it parses. */
-function canonical(text: string): Decimal {
-  return parseDecimal(text) ?? text;
-}
-
-function whenGiven<K extends string>(name: K, value: string | undefined, read: (text: string) => string): { [P in K]?: string } {
-  return value === undefined ? {} : ({ [name]: read(value) } as { [P in K]?: string });
 }
 
 type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };

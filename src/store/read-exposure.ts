@@ -4,6 +4,7 @@ import { addDecimals, parseDecimal } from '../domain/decimal.ts';
 import { commandExposure } from '../domain/limits.ts';
 import type { Order, Stream } from '../domain/order.ts';
 import { orderWord } from '../domain/order-word.ts';
+import { canonicalSymbol } from '../domain/symbol.ts';
 import { accountsOf } from './account-scope.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 import type { AccountScope, ExposureRow } from './order-reads.ts';
@@ -112,6 +113,7 @@ function addTo(rows: Map<string, ExposureRow>, place: Place, more: Amounts): voi
   });
 }
 
+/** Spellings of one symbol are one row. */
 function keyOf({ accountId, stream, symbol, outcome = '', side }: Place): string {
-  return JSON.stringify([accountId, stream, symbol, outcome, side]);
+  return JSON.stringify([accountId, stream, canonicalSymbol(symbol), outcome, side]);
 }

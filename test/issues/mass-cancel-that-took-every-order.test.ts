@@ -39,6 +39,14 @@ async function rigWithOrders() {
   return rig;
 }
 
+it('takes the orders of a symbol in whatever spelling the platform showed it', async () => {
+  const rig = await rigWithOrders();
+  const padded = { ...equityView, origin: 'external' as const, orderId: 'padded' };
+  rig.commit({ ...padded, instrument: { kind: 'option', symbol: 'AAPL  261218C00200000' } });
+  rig.commit({ ...padded, orderId: 'small', instrument: { kind: 'option', symbol: 'aapl261218C00200000' } });
+  expect(listed(await cancelOnly(rig, { symbol: 'AAPL261218C00200000' }))).toEqual(['padded', 'small']);
+});
+
 it.each<[string, OrderSelection, string[]]>([
   ['of one symbol', { symbol: 'AAPL' }, ['cover', 'desk-1', 'robot-1']],
   ['that buy, on both streams', { side: 'buy' }, ['cover', 'cut', 'desk-1', 'robot-1']],

@@ -107,9 +107,11 @@ describe('the body of an equity or option order', () => {
     expect(faultPaths(parsePlaceAccount({ ...account, [field]: 'A'.repeat(longest + 1) }))).toEqual([field]);
   });
 
-  it('has a currency of exactly three letters', () => {
-    expect(parsePlaceAccount({ ...account, currency: 'USD' }).ok).toBe(true);
-    for (const currency of ['US', 'USDT', '', 'U$D']) expect(parsePlaceAccount({ ...account, currency }).ok).toBe(false);
+  it('has a currency of exactly three letters, or the one of the platform', () => {
+    expect(parsePlaceAccount({ ...account, currency: 'eur' })).toMatchObject({ terms: { currency: 'EUR' } });
+    for (const currency of ['usd', '', null])
+      expect(parsePlaceAccount({ ...account, currency })).toEqual(parsePlaceAccount(account));
+    for (const currency of ['US', 'USDT', ' ', 'U$D']) expect(parsePlaceAccount({ ...account, currency }).ok).toBe(false);
   });
 
   it('has at most four legs, each whole, the first on the side of the order', () => {
@@ -121,6 +123,20 @@ describe('the body of an equity or option order', () => {
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, ratioQty: '0' }] }))).toEqual(['legs[0].ratioQty']);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, venue: 'X' }] }))).toEqual(['legs[0].venue']);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [leg, null] }))).toEqual(['legs[1]']);
+  });
+
+  it('takes an option symbol of 21 characters in a leg, compact or padded, and none of 22', () => {
+    const leg = { side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+    const taken = (symbol: string) => parsePlaceAccount({ ...account, legs: [{ ...leg, symbol }] });
+    const longest = 'GOOGL1261218C00200000';
+    expect(taken(longest)).toMatchObject({ terms: { legs: [{ symbol: longest }] } });
+    expect(taken('F     261218C00012000')).toMatchObject({ terms: { legs: [{ symbol: 'F261218C00012000' }] } });
+    expect(faultPaths(taken(`A${longest}`))).toEqual(['legs[0].symbol']);
+    expect(faultPaths(taken('AAPL 2612'))).toEqual(['legs[0].symbol']);
+    expect(parsePlaceAccount({ ...account, symbol: 'AAPL  261218C00200000' })).toMatchObject({
+      terms: { symbol: 'AAPL261218C00200000' },
+    });
+    expect(faultPaths(parsePlaceAccount({ ...account, symbol: longest }))).toEqual(['symbol']);
   });
 
   it('means an equity order with no legs, whether they are empty or left out', () => {

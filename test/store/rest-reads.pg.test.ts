@@ -100,6 +100,16 @@ describe('pages of orders', () => {
     );
   });
 
+  it('find an order by its symbol, in whatever spelling the platform showed it', async () => {
+    await using rig = await readRig();
+    const spelled = ['AAPL261218C00200000', 'AAPL  261218C00200000', 'O:AAPL261218C00200000', 'aapl 261218c00200000'];
+    const specs = spelled.map((symbol, at) => ({ orderId: `o-${at}`, stream: 'account' as const, accountId: 'a', symbol }));
+    await rig.store(...specs, { ...specs[0], orderId: 'other', symbol: 'AAPL1261218C00200000' });
+    const found = await rig.ids(all, { symbol: 'AAPL261218C00200000' }, 50);
+    expect(found).toEqual(['account:o-0', 'account:o-1', 'account:o-2', 'account:o-3']);
+    expect(await rig.ids(all, { symbol: 'AAPL1261218C00200000' }, 50)).toEqual(['account:other']);
+  });
+
   it('of a symbol that is rare look at so many orders at a time, and go on where they stopped', async () => {
     await using rig = await readRig();
     for (const part of [0, 1, 2]) {

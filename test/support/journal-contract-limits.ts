@@ -5,6 +5,7 @@ import type { Bounds, LimitBreach, LimitScope } from '../../src/domain/limits.ts
 import { measurePlace, measureReplace, type Quote } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
 import type { CommandJournal, NewCommand } from '../../src/store/command-journal.ts';
+import { parsePlacePrediction } from '../../src/schema/command-bodies.ts';
 import { equityView, predictionView } from './arbitrary-orders.ts';
 import { answered, atMs, fence, type JournalUnderTest, newCancel, newPlace, newReplace, sending } from './journal-fixtures.ts';
 
@@ -45,6 +46,11 @@ const stopOfTwo = (quote?: Quote) =>
 const ofTwo = (terms: Partial<AccountPlaceTerms>, quote?: Quote) => place({ legs: [call200, call220], ...terms }, {}, quote);
 
 const market = (qty: string, quote?: Quote) => place({ type: 'MARKET', qty }, {}, quote);
+
+const predictionBody = {
+  ...{ accountId: 'acct-1', symbol: 'FED-CUT', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtd' },
+  ...{ quantity: '10', price: '0.11' },
+};
 
 async function breachOf(journal: CommandJournal, asked: NewCommand): Promise<LimitBreach | 'passes'> {
   const result = await journal.open(asked, fence);
@@ -244,6 +250,22 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       const other = await sending(rig.journal, place({ symbol: 'MSFT' }));
       await rig.journal.step(answered(other, 'not_sent'), fence);
       expect(await breachOf(rig.journal, place({ symbol: 'MSFT' }))).toBe('passes');
+    });
+
+    it('refuse each spelling of an expiry within the window, as the door makes one of them', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { duplicateWindowMs: 5_000 });
+      const until = (expireTime: string): NewCommand => {
+        const body = { ...predictionBody, expireTime };
+        const parsed = parsePlacePrediction(body);
+        if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+        const request = { kind: 'place', stream: 'prediction', accountId: parsed.accountId, terms: parsed.terms } as const;
+        return newPlace({ request, measure: measurePlace(request) });
+      };
+      expect(await breachOf(rig.journal, until('2026-12-20T00:00:00Z'))).toBe('passes');
+      for (const expireTime of ['2026-12-20T00:00:00.000Z', '2026-12-20T01:00:00+01:00', '2026-12-20T00:00:00.0Z'])
+        expect(await breachOf(rig.journal, until(expireTime))).toMatchObject({ limit: 'duplicateWindowMs' });
+      expect(await breachOf(rig.journal, until('2026-12-20T00:00:01Z'))).toBe('passes');
     });
 
     it('count as open and at work what was accepted or may have been placed, and an order once with its command', async () => {

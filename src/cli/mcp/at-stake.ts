@@ -1,4 +1,5 @@
 import type { Stream } from '../../domain/order.ts';
+import { sameSymbol } from '../../domain/symbol.ts';
 import type { Scope } from '../../http/auth/principal.ts';
 import { limitList } from '../../schema/limit-bodies.ts';
 import { exposureList, haltList } from '../../schema/rest-answers.ts';
@@ -42,7 +43,7 @@ export async function readAtStake(client: RestClient, caller: CallerDocument, tr
   const exposure = await read('exposure', ['orders:read', 'ops:read'], async () => {
     const { items } = understood('exposure', exposureList, await readRest(client, `/v1/exposure${query({ accountId })}`));
     // Rows of this symbol first: an account may have many others.
-    return items.toSorted((a, b) => Number(b.symbol === symbol) - Number(a.symbol === symbol));
+    return items.toSorted((a, b) => Number(sameSymbol(b.symbol, symbol)) - Number(sameSymbol(a.symbol, symbol)));
   });
   const limits = await read('limits', ['ops:read'], async () => {
     const { items } = understood('limits', limitList, await readRest(client, '/v1/limits'));
@@ -95,7 +96,7 @@ export function atStakeLines(
       : [`Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`]),
     ...(openOrders?.items ?? []).map((order) => `  ${orderLine(order)}`),
     ...exposure
-      .filter((row) => row.symbol === symbol)
+      .filter((row) => sameSymbol(row.symbol, symbol))
       .map((row) => `Exposure, ${row.side} ${symbol}: ${row.openQuantity} open, ${row.unresolvedQuantity} unresolved`),
     ...limitLines(limits),
     ...notShown.map((what) => `Not shown: ${what}`),

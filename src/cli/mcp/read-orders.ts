@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orderStatuses } from '../../domain/order.ts';
 import { idKinds } from '../../http/request-fields.ts';
-import { accountIdText, symbolText } from '../../schema/body-fields.ts';
+import { accountIdText, searchedSymbol } from '../../schema/body-fields.ts';
 import { orderAnswer, orderPage, updatePage } from '../../schema/rest-answers.ts';
 import { clip } from '../format-text.ts';
 import { changeTexts, type ListedOrder, orderText } from '../order-text.ts';
@@ -23,7 +23,7 @@ export const listOrders = tool({
   input: z.strictObject({
     accountId: accountIdText.optional(),
     stream: stream.optional(),
-    symbol: symbolText(64).optional(),
+    symbol: searchedSymbol.optional(),
     status: z.enum(orderStatuses).optional(),
     side: z.enum(['buy', 'sell']).optional().describe('A short sale is a sell'),
     find: z.string().min(1).max(128).optional().describe('An order id, a command id or a reference; a part of it is enough'),

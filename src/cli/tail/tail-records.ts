@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { canonicalSymbol } from '../../domain/symbol.ts';
 import { updateRecord } from '../../schema/update-record.ts';
 import { clip, printable } from '../format-text.ts';
 import { namesOrder, shortId } from '../short-id.ts';
@@ -11,6 +12,7 @@ export interface TailFilter {
   readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
+  /** Canonical. */
   readonly symbol?: string;
   readonly status?: string;
 }
@@ -27,7 +29,7 @@ export function parseUpdate(value: string): Update | undefined {
 export function wanted({ stream, orderId, accountId, order }: Update, filter: TailFilter): boolean {
   if (filter.stream !== undefined && stream !== filter.stream) return false;
   if (filter.account !== undefined && accountId !== filter.account) return false;
-  if (filter.symbol !== undefined && order.instrument.symbol !== filter.symbol) return false;
+  if (filter.symbol !== undefined && canonicalSymbol(order.instrument.symbol) !== filter.symbol) return false;
   if (filter.status !== undefined && order.status !== filter.status) return false;
   return filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { searchedSymbol } from '../../schema/body-fields.ts';
 import { orderCounts, orderPage } from '../../schema/rest-answers.ts';
 import { orderStatus } from '../../schema/words.ts';
 import type { StoredOrder } from '../../store/order-reads.ts';
@@ -36,12 +37,7 @@ export const listOrders = route({
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
-    symbol: z
-      .string()
-      .regex(/^[!-~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
-      .toUpperCase()
-      .exactOptional()
-      .describe('In any case'),
+    symbol: searchedSymbol.exactOptional().describe('In any case, an option compact or padded'),
     status: orderStatus.exactOptional(),
     open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
     side: z.enum(['buy', 'sell']).exactOptional().describe('The direction: a short sale sells, and a buy that covers one buys'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { longestOptionSymbol } from '../../domain/symbol.ts';
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
 import { neededFlag, neededText, optionalText } from './optional-field.ts';
 import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTimesInForce } from './prediction-order.ts';
@@ -7,10 +8,10 @@ import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTi
  * Body of `POST /v1/orders`. Specification, "Equity or option order request": every field and length. Some examples there send
  * `tradingAccountId` instead of `accountId`; we send `accountId`.
  *
- * Assumption: the fields of a leg; `price` and `stopPrice` are sent where the type needs them and nowhere else.
+ * Assumption: the fields of a leg, whose symbol is compact OCC and so has up to 21 characters, one more than the specification has for an order's own; `price` and `stopPrice` are sent where the type needs them and nowhere else.
  */
 const orderRequestLeg = z.strictObject({
-  symbol: z.string().min(1).max(20),
+  symbol: z.string().min(1).max(longestOptionSymbol),
   side: z.enum(accountOrderSides),
   ratioQty: z.string(),
   positionEffect: z.enum(['OPEN', 'CLOSE']),

@@ -12,16 +12,16 @@ export interface OptionContract {
   readonly strike: number;
 }
 
-const occ = /^([A-Z]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
+const occ = /^([A-Z]{1,5}\d|[A-Z]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 const underlyings = new Map(stocks.map(({ symbol }) => [rootOf(symbol), symbol]));
 const friday = 5;
 
-/** The contract of a compact OCC symbol, when it is listed: a known stock, a monthly expiry, a strike of whole dollars. */
+/** The contract of a compact OCC symbol, when it is listed: a known stock (an adjusted contract has a digit behind it), a monthly expiry, a strike of whole dollars. */
 export function optionContract(symbol: string): OptionContract | undefined {
   const match = occ.exec(symbol);
   if (match === null) return undefined;
   const [, root = '', year = '', month = '', day = '', right = '', strikeText = ''] = match;
-  const underlying = underlyings.get(root);
+  const underlying = underlyings.get(root) ?? underlyings.get(root.replace(/\d$/, ''));
   const expires = parseDay(`20${year}-${month}-${day}`);
   const strike = Number(strikeText) / 10;
   if (underlying === undefined || expires === undefined || strike === 0 || strike % 100 !== 0) return undefined;

@@ -78,7 +78,7 @@ function readLeg(leg: unknown, index: number, underlying: string): Leg {
   if (typeof leg !== 'object' || leg === null || Array.isArray(leg)) throw new MemberFault(`legs[${index}] must be an object`);
   const members = new Members(leg as Record<string, unknown>);
   try {
-    const symbol = required(members.text('symbol', { min: 1, max: 20 }), 'symbol');
+    const symbol = required(members.text('symbol', { min: 1, max: 21 }), 'symbol');
     if (optionContract(symbol)?.underlying !== underlying)
       throw new MemberFault(`symbol must be the compact OCC symbol of a listed option on ${underlying}`);
     members.decimal('ratioQty');

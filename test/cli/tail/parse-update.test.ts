@@ -48,6 +48,12 @@ describe('wanted', () => {
   ] as const)('the filter %j gives %s', (filter, expected) => {
     expect(wanted(update, filter)).toBe(expected);
   });
+
+  it.each(['AAPL261218C00200000', 'AAPL  261218C00200000', 'aapl261218C00200000'])('a symbol is found as %s', (symbol) => {
+    const padded = { ...update, order: { ...update.order, instrument: { kind: 'option' as const, symbol } } };
+    expect(wanted(padded, { symbol: 'AAPL261218C00200000' })).toBe(true);
+    expect(wanted(padded, { symbol: 'AAPL' })).toBe(false);
+  });
 });
 
 it('finds an order by the end of its id that a line shows', () => {

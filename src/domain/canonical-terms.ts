@@ -1,0 +1,71 @@
+import { type AccountPlaceTerms, type PredictionPlaceTerms, platformCurrency, type ReplaceTerms } from './command.ts';
+import { parseDecimal } from './decimal.ts';
+import { canonicalInstant } from './instant.ts';
+import type { Leg } from './order.ts';
+import { canonicalSymbol } from './symbol.ts';
+
+// The one form of what a caller asks for. It is made once, where a body comes in: the hash of an Idempotency-Key, the look for an unresolved command of the same
+// terms, the window for duplicates in SQL and the bytes that go to the platform are all made from it. So two spellings that the platform takes as one order are
+// one order at each of these places, and what was hashed is what is sent.
+
+/** The platform's default currency is left out, and so is a text that is empty. Legs have one order, see `orderedLegs`. */
+export function canonicalAccountTerms(terms: AccountPlaceTerms): AccountPlaceTerms {
+  const { symbol, qty, price, stopPrice, currency, exDestination, legs = [], ...words } = terms;
+  const money = currency?.toUpperCase();
+  return {
+    ...words,
+    symbol: canonicalSymbol(symbol),
+    qty: canonicalDecimal(qty),
+    ...(price !== undefined && { price: canonicalDecimal(price) }),
+    ...(stopPrice !== undefined && { stopPrice: canonicalDecimal(stopPrice) }),
+    ...(money !== undefined && money !== '' && money !== platformCurrency && { currency: money }),
+    ...(exDestination !== undefined && exDestination !== '' && { exDestination: exDestination.toUpperCase() }),
+    ...(legs.length > 0 && { legs: orderedLegs(words.side, legs.map(canonicalLeg)) }),
+  };
+}
+
+export function canonicalPredictionTerms(terms: PredictionPlaceTerms): PredictionPlaceTerms {
+  const { symbol, quantity, ...rest } = terms;
+  return { ...canonicalPrices(rest), symbol: canonicalSymbol(symbol), quantity: canonicalDecimal(quantity) };
+}
+
+export function canonicalReplaceTerms({ quantity, ...rest }: ReplaceTerms): ReplaceTerms {
+  return { ...canonicalPrices(rest), ...(quantity !== undefined && { quantity: canonicalDecimal(quantity) }) };
+}
+
+interface Priced {
+  readonly price?: string;
+  readonly stopPx?: string;
+  readonly expireTime?: string;
+}
+
+function canonicalPrices<T extends Priced>({ price, stopPx, expireTime, ...rest }: T): Omit<T, keyof Priced> & Priced {
+  return {
+    ...rest,
+    ...(price !== undefined && { price: canonicalDecimal(price) }),
+    ...(stopPx !== undefined && { stopPx: canonicalDecimal(stopPx) }),
+    ...(expireTime !== undefined && { expireTime: canonicalInstant(expireTime) ?? expireTime }),
+  };
+}
+
+/**
+ * A package is the same in whatever order its legs are named, but the first leg gives the order its side: so the legs of that side come first, each group by
+ * symbol.
+ */
+function orderedLegs(side: string, legs: readonly Leg[]): readonly Leg[] {
+  const rank = (leg: Leg) =>
+    JSON.stringify([leg.side === side ? 0 : 1, leg.symbol, leg.side, leg.positionEffect ?? '', leg.ratioQty]);
+  return legs
+    .map((leg) => ({ leg, at: rank(leg) }))
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    .map(({ leg }) => leg);
+}
+
+function canonicalLeg(leg: Leg): Leg {
+  return { ...leg, symbol: canonicalSymbol(leg.symbol), ratioQty: canonicalDecimal(leg.ratioQty) };
+}
+
+/** The door has proven that it parses. */
+function canonicalDecimal(text: string): string {
+  return parseDecimal(text) ?? text;
+}

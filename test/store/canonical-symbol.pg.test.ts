@@ -1,0 +1,26 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { canonicalSymbol, optionRoot } from '../../src/domain/symbol.ts';
+import { freshDatabase } from '../support/database.ts';
+import { onServer } from '../support/on-server.ts';
+
+const root = fc.string({ unit: fc.constantFrom(...'AbZ1.:-^ O'), maxLength: 7 });
+const tail = fc.constantFrom('261218C00200000', '261218p00200000', '26121C00200000', '');
+const symbols = fc
+  .tuple(fc.constantFrom('', ' ', 'O:', 'o:'), root, fc.constantFrom('', ' ', '  '), tail, fc.constantFrom('', ' '))
+  .map((parts) => parts.join(''));
+
+it('canonical_symbol and underlying_symbol are canonicalSymbol and its root, for every spelling', async () => {
+  const texts = ['AAPL  261218C00200000', 'googl1261218c00200000', 'BRK.B', ' spx ', ...fc.sample(symbols, 2_000)];
+  await using database = await freshDatabase();
+  const { rows } = await onServer(database.url, (client) =>
+    client.query<{ canonical: string; underlying: string }>(
+      `select public.canonical_symbol(t.symbol) as canonical, public.underlying_symbol(t.symbol) as underlying
+       from unnest($1::text[]) with ordinality as t(symbol, at) order by t.at`,
+      [texts],
+    ),
+  );
+  const expected = texts.map(canonicalSymbol);
+  expect(rows.map(({ canonical }) => canonical)).toEqual(expected);
+  expect(rows.map(({ underlying }) => underlying)).toEqual(expected.map((symbol) => optionRoot(symbol) ?? symbol));
+});
