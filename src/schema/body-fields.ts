@@ -96,7 +96,10 @@ function priceOfContract(fault: string) {
 /** A real instant: `2026-02-30` is not one, nor is a year of six digits. */
 export const instantText = z
   .string('must be an ISO 8601 date-time')
-  .refine((text) => canonicalInstant(text) !== undefined, 'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has')
+  .refine(
+    (text) => canonicalInstant(text) !== undefined,
+    'must be an ISO 8601 date-time with Z or an offset, and a day that the calendar has',
+  )
   .meta({ format: 'date-time' });
 
 /**

@@ -71,7 +71,14 @@ describe('an order that is spelled in another way', () => {
   it('is refused within the window of duplicates', async () => {
     const rig = await CommandRig.leading({});
     const { by, reason, requestId } = word;
-    await rig.journal.changeLimits({ before: {}, bounds: { duplicateWindowMs: 60_000 }, by, reason, requestId, atMs: rig.clock.nowMs() });
+    await rig.journal.changeLimits({
+      before: {},
+      bounds: { duplicateWindowMs: 60_000 },
+      by,
+      reason,
+      requestId,
+      atMs: rig.clock.nowMs(),
+    });
     await rig.send(placeOf(prediction));
     for (const [, base, over] of spellings.filter(([, each]) => each === prediction))
       expect(await rig.submit(placeOf({ ...base, ...over }))).toMatchObject({ breach: { limit: 'duplicateWindowMs' } });

@@ -17,7 +17,10 @@ interface Forms {
   readonly bytes: string;
 }
 
-function formsOf(request: CommandRequest, shape: typeof orderRequest | typeof predictionOrderRequest | typeof replaceRequest): Forms {
+function formsOf(
+  request: CommandRequest,
+  shape: typeof orderRequest | typeof predictionOrderRequest | typeof replaceRequest,
+): Forms {
   const { kind, accountId } = request;
   const terms = kind === 'cancel' ? {} : request.terms;
   return {
@@ -106,13 +109,16 @@ function spelledLegs(meant: Meant): fc.Arbitrary<unknown> {
     );
 }
 
-const constants = (of: object) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fc.constant<unknown>(value)]));
+const constants = (of: object) =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, fc.constant<unknown>(value)]));
 
 /** Any order of the fields; those that are absent are left out. */
 function bodyOf(fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<Body> {
   return fc
     .tuple(fc.record(fields), fc.shuffledSubarray(Object.keys(fields), { minLength: Object.keys(fields).length }))
-    .map(([values, names]) => Object.fromEntries(names.map((name) => [name, values[name]]).filter(([, value]) => value !== absent)));
+    .map(([values, names]) =>
+      Object.fromEntries(names.map((name) => [name, values[name]]).filter(([, value]) => value !== absent)),
+    );
 }
 
 function spelled(meant: Meant): fc.Arbitrary<Body> {
@@ -139,11 +145,17 @@ const instant = fc.integer({ min: 1_790_000_000_000, max: 1_890_000_000_000 });
 /** One instant, in several zones and with more or fewer digits. */
 function spelledInstant(ms: number): fc.Arbitrary<string> {
   return fc
-    .record({ minutes: fc.integer({ min: -14 * 60, max: 14 * 60 }), digits: fc.constantFrom('', '0', '000', '000000'), zulu: fc.boolean() })
+    .record({
+      minutes: fc.integer({ min: -14 * 60, max: 14 * 60 }),
+      digits: fc.constantFrom('', '0', '000', '000000'),
+      zulu: fc.boolean(),
+    })
     .map(({ minutes, digits, zulu }) => {
       const local = new Date(ms + (zulu ? 0 : minutes * 60_000)).toISOString().slice(0, 23);
       const part = local.endsWith('.000') && digits === '' ? local.slice(0, 19) : `${local}${digits}`;
-      const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map((each) => String(each).padStart(2, '0'));
+      const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60].map((each) =>
+        String(each).padStart(2, '0'),
+      );
       return `${part}${zulu ? 'Z' : `${minutes < 0 ? '-' : '+'}${hours}:${rest}`}`;
     });
 }
@@ -184,9 +196,12 @@ function expectDifferent(a: Forms, b: Forms): void {
 describe('every spelling of one order', () => {
   it('of an equity or options has one hash, one form in the journal and the same bytes', () => {
     fc.assert(
-      fc.property(account.chain((meant) => fc.tuple(spelled(meant), spelled(meant))), ([a, b]) => {
-        expect(ofAccount(a)).toEqual(ofAccount(b));
-      }),
+      fc.property(
+        account.chain((meant) => fc.tuple(spelled(meant), spelled(meant))),
+        ([a, b]) => {
+          expect(ofAccount(a)).toEqual(ofAccount(b));
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -212,7 +227,11 @@ describe('two orders', () => {
     fc.assert(
       fc.property(
         fc
-          .tuple(account, account, fc.constantFrom('accountId', 'symbol', 'qty', 'timeInForce', 'currency', 'exDestination', 'legs'))
+          .tuple(
+            account,
+            account,
+            fc.constantFrom('accountId', 'symbol', 'qty', 'timeInForce', 'currency', 'exDestination', 'legs'),
+          )
           .map(([one, other, name]) => [one, { ...one, [name]: other[name as keyof Meant] } as Meant] as const)
           .filter(([one, other]) => meaningOf(one) !== meaningOf(other) && (other.legs[0]?.side ?? other.side) === other.side)
           .chain(([one, other]) => fc.tuple(spelled(one), spelled(other))),
@@ -227,7 +246,9 @@ describe('two orders', () => {
       fc.property(
         fc
           .tuple(prediction, prediction, fc.constantFrom('outcome', 'side', 'quantity', 'price', 'expireAt'))
-          .map(([one, other, name]) => [one, { ...one, [name]: other[name as keyof MeantPrediction] } as MeantPrediction] as const)
+          .map(
+            ([one, other, name]) => [one, { ...one, [name]: other[name as keyof MeantPrediction] } as MeantPrediction] as const,
+          )
           .filter(([one, other]) => JSON.stringify(one) !== JSON.stringify(other))
           .chain(([one, other]) => fc.tuple(spelledPrediction(one), spelledPrediction(other))),
         ([a, b]) => expectDifferent(ofPrediction(a), ofPrediction(b)),
