@@ -73,7 +73,7 @@ export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
 /** a / b, rounded up after 12 fraction digits: for a value that must never be shown below what it is. Undefined when b is zero. */
 export function divideRoundingUp(a: Decimal, b: Decimal): Decimal | undefined {
   if (b === '0') return undefined;
-  return unsignedZero(new Wide(a).dividedBy(b).toDecimalPlaces(maxFractionDigits, Exact.ROUND_CEIL).toFixed());
+  return unsignedZero(new Wide(a).dividedBy(b).toDecimalPlaces(usualFractionDigits, Exact.ROUND_CEIL).toFixed());
 }
 
 /** The next whole number that is not below it. */
