@@ -27,7 +27,8 @@ Examples:
   $ tidemark cancel --all --reason "everything stops"                every account of the token
   $ tidemark cancel --all --symbol AAPL --side buy --principal robot --reason "no more longs of it"
 
-A cancel passes every halt, and is refused here only when the order is known to be closed, or above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches.
+A cancel passes every halt, and is refused here only above a high rate (TIDEMARK_CANCEL_RATE) that no person reaches. One of an order that is believed to have
+ended is sent as well: the platform decides, and the answer shows that status.
 With --all the accounts are read first. It names the places whose outcome is not known and the accounts that could not be read, and ends with 75 while something
 may be open. Orders that land later are cancelled too. Orders have to match each of --symbol, --side, --principal and --ref that is given; unresolved places as well.
 ${restExitCodes}`;

@@ -63,8 +63,14 @@ function sentences(
   const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
   lines.push(...reasonLines(reason, outcome).map((line) => `  ${line}`));
   if (unresolved)
-    lines.push(`  Its outcome is not known yet. The service is finding out: tidemark command show ${String(commandId)}`);
+    lines.push(`  ${whoFindsOut(outcome, body['presumedAbsent'] === true)}: tidemark command show ${String(commandId)}`);
   return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function whoFindsOut(outcome: string, presumedAbsent: boolean): string {
+  if (outcome === 'conflict') return 'The facts contradict each other, and a person has to settle it';
+  if (presumedAbsent) return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
+  return 'Its outcome is not known yet. The service is finding out';
 }
 
 /** The platform and we have the same code for an order that is not found, and the same fix applies. */

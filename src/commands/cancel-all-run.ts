@@ -1,4 +1,5 @@
 import { type Command, isFinal } from '../domain/command.ts';
+import { isTerminal } from '../domain/order.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -230,11 +231,12 @@ function isTaken(result: SubmitResult | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
 }
 
-/** The platform took its cancel, or the order has ended. */
+/** The platform took its cancel, or the order has ended: so we believed before the platform refused the cancel. */
 function isInHand(result: SubmitResult | undefined): boolean {
-  if (result === undefined) return false;
-  if (result.kind === 'declined') return result.code === 'ORDER_CLOSED';
-  return ['accepted', 'applied', 'moot'].includes(result.command.state);
+  if (result?.kind !== 'journaled') return false;
+  const { state, baseline } = result.command;
+  if (state === 'refused') return baseline !== undefined && isTerminal(baseline.status);
+  return ['accepted', 'applied', 'moot'].includes(state);
 }
 
 /** The place is final, and not `applied` with an order. */

@@ -1,6 +1,6 @@
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Baseline, Command } from '../domain/command.ts';
-import { checkCancel, checkPlace, checkReplace } from '../domain/command-checks.ts';
+import { checkPlace, checkReplace } from '../domain/command-checks.ts';
 import { isOrderId, type Order } from '../domain/order.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
@@ -35,7 +35,7 @@ export type CheckResult =
 
 /**
  * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a write"). A cancel is checked only for whether its account may
- * be traded and its order is still open. Called in the account's turn: no command of the account is opened between these checks and the opening. Rejects when
+ * be traded: whether its order is still open is for the platform to say. Called in the account's turn: no command of the account is opened between these checks and the opening. Rejects when
  * the order could not be read. `isPaced`: a cancel of a cancel-all; the length of its list is limit enough.
  */
 export async function checkSubmission(
@@ -132,7 +132,7 @@ function orderObjection(
   const { request, ifRevision } = submission;
   if (ifRevision !== undefined && ifRevision !== revision)
     return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
-  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : checkCancel(order);
+  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : undefined;
   return refusal && { kind: 'declined', ...refusal };
 }
 

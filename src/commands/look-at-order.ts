@@ -38,6 +38,7 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
     never,
   );
   if (direct === undefined) await reads.read(stream, accountId);
+  else if (direct.complete && direct.certain) entry.stillEnded = direct.shown.includes(orderId);
   entry.behind = true;
   await deps.settle(entry);
 }

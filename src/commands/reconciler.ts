@@ -23,7 +23,7 @@ import { OrphanOrders } from './orphan-orders.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
 import { countMiss, SettleWatched } from './settle-watched.ts';
-import { isFollowed, type Watched } from './watched.ts';
+import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
 
 interface ReconcilerDeps {
   readonly journal: CommandJournal;
@@ -228,6 +228,9 @@ export class Reconciler {
     if (term === undefined) return;
     for (const entry of entries) entry.behind = true;
     await this.settleAll(entries, term);
+    const { calledAtMs, look } = probe;
+    const ended = entries.filter((entry) => noteStillEnded(entry, { certain: look.certain, calledAtMs }));
+    await inParallel(ended, judgedAtOnce, (entry) => this.settling.settle(entry, term));
     await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
   }
 

@@ -119,8 +119,9 @@ export class SettleWatched {
 }
 
 /** The finding from everything that is known of the entry by now. */
-export function findingOf({ updates, bound, successor, rivals }: Watched, command: Command): Finding {
-  return settleCommand({ command, updates, bound, rivals: rivals.size > 0, ...(successor !== undefined && { successor }) });
+export function findingOf({ updates, bound, successor, rivals, stillEnded }: Watched, command: Command): Finding {
+  const known = { command, updates, bound, rivals: rivals.size > 0, stillEnded };
+  return settleCommand({ ...known, ...(successor !== undefined && { successor }) });
 }
 
 interface CountMissDeps {

@@ -1,4 +1,5 @@
 import { awaitsVenue, type Command } from '../domain/command.ts';
+import { isTerminal } from '../domain/order.ts';
 import type { BoundOrder, Settling, SettlingUpdate } from '../domain/settling.ts';
 
 /** A command that is not over, as it is followed in memory. Everything here except `command` can be read again from the journal. */
@@ -22,6 +23,8 @@ export interface Watched {
   updates: readonly SettlingUpdate[];
   /** Replace: the result of the look for an order that took the place of its order. */
   successor: Settling['successor'];
+  /** Cancel of an order that had ended before: a complete read that began later has shown nothing new of it. */
+  stillEnded: boolean;
   /** Cancel: command ids of other cancels of the order that may have been in flight at the same time, so that "seen pending" may have been one of those. */
   readonly rivals: Set<string>;
   /** Cancel: the journal has not been asked for rivals. Those that were over when this process began to follow it are not in memory. */
@@ -43,11 +46,27 @@ export function watchedFrom(command: Command, sentAtMs: number, nowMs: number): 
     bound: [],
     updates: [],
     successor: undefined,
+    stillEnded: false,
     rivals: new Set(),
     rivalsUnread: command.request.kind === 'cancel',
     behind: false,
     warnings: new Set(),
   };
+}
+
+/** How long after the last possible send a list may still not show what became of it. */
+const listLagMs = 10_000;
+
+/** A complete, certain read that began at `calledAtMs` has been judged: it says that an order which had ended before its cancel has not changed since. */
+export function noteStillEnded(
+  entry: Watched,
+  { certain, calledAtMs }: { readonly certain: boolean; readonly calledAtMs: number },
+): boolean {
+  const { request, baseline } = entry.command;
+  if (request.kind !== 'cancel' || baseline === undefined || !isTerminal(baseline.status)) return false;
+  if (entry.stillEnded || entry.behind || !certain || calledAtMs < entry.sentAtMs + listLagMs) return false;
+  entry.stillEnded = true;
+  return true;
 }
 
 /**

@@ -41,11 +41,12 @@ export function checkPlace(
 }
 
 /**
- * The checks that depend on the order as we know it. The platform decides everything else. `priors` as above, of the same account.
+ * The checks that depend on the order as we know it. The platform decides everything else, and all about a cancel: it must always be possible to get out, and an
+ * end that we hold may have been taken back. `priors` as above, of the same account.
  */
 export function checkReplace(request: ReplaceRequest, order: Order, priors: readonly Command[]): LocalRefusal | undefined {
   const { terms } = request;
-  if (isKnownToHaveEnded(order)) return refusal('ORDER_CLOSED', `the order is ${order.status}`);
+  if (isTerminal(order.status) && isConfirmed(order)) return refusal('ORDER_CLOSED', `the order is ${order.status}`);
   if (order.pendingAction !== 'none')
     return refusal('ORDER_ACTION_PENDING', `a ${order.pendingAction} of the order still awaits the venue`);
   const outstanding = priors.find((prior) => isOutstandingOn(request, prior));
@@ -56,15 +57,6 @@ export function checkReplace(request: ReplaceRequest, order: Order, priors: read
   if (terms.quantity !== undefined && compareDecimals(terms.quantity, order.cumQty) < 0)
     return refusal('QUANTITY_BELOW_FILLED', `${order.cumQty} are filled already`);
   return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
-}
-
-/** A cancel is refused here only for an order that is known to have ended: it must always be possible to get out. */
-export function checkCancel(order: Order): LocalRefusal | undefined {
-  return isKnownToHaveEnded(order) ? refusal('ORDER_CLOSED', `the order is ${order.status}`) : undefined;
-}
-
-function isKnownToHaveEnded(order: Order): boolean {
-  return isTerminal(order.status) && isConfirmed(order);
 }
 
 function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }: Command): boolean {

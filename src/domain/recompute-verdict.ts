@@ -63,7 +63,7 @@ const answeredStates: Readonly<Record<AttemptState, CommandState>> = {
   unknown: 'unknown',
 };
 
-function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<Settling, 'bound' | 'successor'> {
+function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<Settling, 'bound' | 'successor' | 'stillEnded'> {
   const bound: BoundOrder[] = [];
   let successor: Settling['successor'];
   for (const { code, attemptId, detail } of evidence) {
@@ -74,7 +74,8 @@ function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<S
     if (attemptId !== undefined && (isLanding(code) || code === 'other_identity'))
       bound.push({ attemptId, commandId, orderId, matches: isLanding(code) });
   }
-  return successor === undefined ? { bound } : { bound, successor };
+  const stillEnded = evidence.some(({ code }) => code === 'still_ended');
+  return { bound, stillEnded, ...(successor && { successor }) };
 }
 
 /** The orders of a place as its evidence has them: the log of updates may no longer go back so far. */

@@ -10,7 +10,7 @@ import {
   type SeenPending,
   verdictBy,
 } from './above-baseline.ts';
-import { type Baseline, isFinal, type Reason, type ReplaceTerms } from './command.ts';
+import { type Baseline, type Command, isFinal, type Reason, type ReplaceTerms } from './command.ts';
 import { isTerminal, type Order } from './order.ts';
 import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
@@ -141,19 +141,27 @@ function otherTerms({ working }: Order): Reason {
  * show when.
  *
  * A cancel that the platform refused (404, 409) gets one look at its order: if that ended by other means, the cancel is `moot`. It proves nothing about the place.
+ * The cancel of an order that we believe to have ended is sent too, and `moot` once a later read says the same.
  */
-function settleCancel({ command, updates, rivals }: Settling): Finding {
+function settleCancel({ command, updates, rivals, stillEnded }: Settling): Finding {
   const { baseline, state } = command;
   if (baseline === undefined || (isFinal(state) && state !== 'refused') || state === 'conflict') return nothing;
   let pending: SeenPending | undefined = command.seenPendingAt;
   let news: SettlingUpdate | undefined;
   let rivalPending = baseline.pendingAction === 'cancel';
   let anotherAction = false;
-  for (const update of aboveBaseline(baseline, updates)) {
+  const heard = aboveBaseline(baseline, updates);
+  if (heard.length === 0 && stillEnded === true && isTerminal(baseline.status) && state !== 'open')
+    return endedBefore(command, baseline);
+  /** An end that was there before the cancel is no answer to it, unless the order has worked in between. */
+  let isNewEnd = !isTerminal(baseline.status);
+  for (const update of heard) {
     const { order } = update;
     if (update.sourceEpoch !== baseline.sourceEpoch) return flaggedBy(update);
     if (!isConfirmed(order)) continue;
+    if (isTerminal(order.status) && !isNewEnd && order.status === baseline.status) continue;
     if (isTerminal(order.status)) return ended(update, state === 'refused');
+    isNewEnd = true;
     if (state === 'refused') continue;
     if (order.pendingAction === 'cancel') {
       if (pending === undefined && (rivals === true || order.origin === 'external')) continue;
@@ -176,6 +184,19 @@ function settleCancel({ command, updates, rivals }: Settling): Finding {
   }
   // Only once it is answered: before that, it can't be known to which request the pending action belongs.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
+}
+
+/** The order had ended before the cancel was asked for, and a read that began later says so too. */
+function endedBefore({ request, orderId = '' }: Command, { status, revision }: Baseline): Verdict {
+  return {
+    kind: 'verdict',
+    outcome: 'moot',
+    event: 'verdict_moot',
+    because: 'ended',
+    orderId,
+    reason: { code: 'ORDER_ENDED', message: `the order was ${status} first` },
+    evidence: { kind: 'read', code: 'still_ended', detail: { stream: request.stream, orderId, revision, status } },
+  };
 }
 
 function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {

@@ -36,6 +36,8 @@ export interface Settling {
   readonly successor?: { readonly orderId?: string };
   /** Cancel: another cancel of the order may have been out at the same time. */
   readonly rivals?: boolean;
+  /** Cancel of an order that had ended at the baseline: a complete read that began later has shown nothing new of it. */
+  readonly stillEnded?: boolean;
 }
 
 /** One fact for the evidence ledger; the journal numbers and dates it. */

@@ -147,7 +147,7 @@ describe('a deed of an order', () => {
     const { session } = rig.state;
     expect(orderDeeds(session, seen)).toEqual(['cancel', 'replace']);
     expect(orderDeeds(session, listedOf(updateOf()))).toEqual(['cancel']);
-    expect(orderDeeds(session, listedOf(updateOf({ status: 'filled' })))).toEqual([]);
+    expect(orderDeeds(session, listedOf(updateOf({ status: 'filled' })))).toEqual(['cancel']);
     expect(orderDeeds((await started((each) => each.rights.scopes.splice(1, 1))).state.session, seen)).toEqual([]);
     const off = await started((each) => {
       each.rights.commands = 'off';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { checkCancel, checkPlace, checkReplace } from '../../src/domain/command-checks.ts';
+import { checkPlace, checkReplace } from '../../src/domain/command-checks.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
 
@@ -115,20 +115,5 @@ describe('a replace', () => {
   it('of a term that never shows at work is left to the platform: it may be a change back', () => {
     expect(checkReplace(terms({ timeInForce: 'gtc' }), order(), [])).toBeUndefined();
     expect(checkReplace(terms({ price: '0.4', timeInForce: 'gtc' }), order(), [])).toBeUndefined();
-  });
-});
-
-describe('a cancel', () => {
-  it('is refused for an order that is known to have ended, and for nothing else', () => {
-    expect(code(checkCancel(order({ status: 'filled' })))).toBe('ORDER_CLOSED');
-    for (const over of [
-      { pendingAction: 'replace' },
-      { pendingAction: 'cancel' },
-      { status: 'unknown' },
-      { certainty: 'unknown_gap' },
-      { status: 'canceled', certainty: 'unknown_store_lost' },
-      { status: 'done_for_day' },
-    ] as const)
-      expect(checkCancel(order(over))).toBeUndefined();
   });
 });

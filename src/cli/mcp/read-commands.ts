@@ -14,7 +14,7 @@ export const listCommands = tool({
   name: 'list_commands',
   title: 'List commands',
   description:
-    'Lists commands (requests to place, replace or cancel an order), the newest first, with the outcome of each. An outcome of unknown means that the service is finding out; it is not an error.',
+    'Lists commands (requests to place, replace or cancel an order), the newest first, with the outcome of each. An outcome of unknown is not an error: the service is finding out, or, where it is presumed absent, a person has to decide.',
   scopes: ['orders:read', 'ops:read'],
   annotations: readOnly,
   input: z.strictObject({

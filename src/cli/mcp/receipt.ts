@@ -23,7 +23,7 @@ export const receiptShape = z.object({
   outcome: z
     .enum(['unknown', 'accepted', 'applied', 'rejected', 'refused', 'not_sent', 'moot', 'conflict', 'not_committed'])
     .describe(
-      'unknown: the service is finding out. accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to settle it. not_committed: the preview waits for its commit',
+      'unknown: the service is finding out, or a person has to decide (presumedAbsent). accepted: the platform has it, and the venue has not decided. applied: it took effect. rejected: the venue refused it. refused: the platform refused it. not_sent: it was never sent. moot: the order ended otherwise. conflict: a person has to settle it. not_committed: the preview waits for its commit',
     ),
   final: z.boolean().describe('The outcome will not change by itself'),
   underWay: z.string().optional().describe('What is being done about an outcome that is not final'),
@@ -73,10 +73,9 @@ const deciding = 'The platform has the order, and its venue has not decided yet.
 const settling = 'The facts contradict each other: a person has to settle the command (tidemark command settle).';
 
 function searching(presumedAbsent: boolean): string {
-  const search = `The service looks for the order in the stream and asks the platform. ${neverAgain}`;
   return presumedAbsent
-    ? `${search} Many complete reads did not show it, so a person has to decide (tidemark command settle).`
-    : search;
+    ? `Many complete reads did not show it: a person has to decide (tidemark command settle). ${neverAgain}`
+    : `The service looks for the order in the stream and asks the platform. ${neverAgain}`;
 }
 
 /** The platform is asked at first each second, then less and less often. */

@@ -21,6 +21,7 @@ const words: Readonly<Record<string, string>> = {
   'update other_terms': 'The venue works on other terms than the old and the new ones',
   'update canceled': 'The order is canceled',
   'update source_epoch_changed': 'The platform lost its store, so its versions cannot be compared with those before',
+  'read still_ended': 'A complete read showed that the order had ended before',
   'read no_successor': 'A complete read showed no order in its place',
   'read successor_found': 'A complete read showed another order in its place',
   'note refused': 'Refused here, before anything was sent',

@@ -97,7 +97,7 @@ export class CancelAllRun {
     const newest = order.commandId === undefined ? undefined : this.outcomes.get(order.commandId);
     const word = newest?.state ?? order.state ?? order.code ?? 'UNDER_WAY';
     // However it ended: an order that was filled meanwhile is not open any more either.
-    const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot', 'ORDER_CLOSED'].includes(word);
+    const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot'].includes(word);
     const status = row !== undefined && isOver ? row.order.status : undefined;
     // A cancel without an answer yet has words for callers, who have to ask again; this page does.
     const why = newest?.reason?.message ?? (word === 'UNDER_WAY' ? undefined : order.detail);

@@ -19,9 +19,9 @@ interface Term {
 
 /** Deeds that this reader may do with an order now. */
 export function orderDeeds(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
-  if (!mayCommand(session) || !isOpen(order)) return [];
-  // The platform has no way to replace an account order.
-  return stream === 'prediction' ? ['cancel', 'replace'] : ['cancel'];
+  if (!mayCommand(session)) return [];
+  // The platform has no way to replace an account order. What it makes of the cancel of an order that has ended here is for it to say.
+  return stream === 'prediction' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
 
 /** The terms of a prediction order that a replace can change, as they work now. */

@@ -103,6 +103,5 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
 /** The state of a cancel, or the code of the reason why there is none. */
 function wordText(word: string): string {
   if (word === 'UNDER_WAY') return 'under way';
-  if (word === 'ORDER_CLOSED') return 'was over already';
   return /^[A-Z_]+$/.test(word) ? 'not cancelled' : commandStateText(word);
 }

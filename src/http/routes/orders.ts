@@ -55,7 +55,6 @@ const replaceProblems = {
   ...limited,
   409: ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', ...byLimits],
 };
-const cancelProblems = ['ORDER_CLOSED'];
 
 export const placeOrder: Route = {
   method: 'POST',
@@ -136,7 +135,8 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     path,
     operationId,
     summary,
-    describe: 'Never refused while the order may still work: not by a halt, nor by an earlier cancel.',
+    describe:
+      'Never refused because of a halt, an earlier cancel, or the status that the order is believed to have: the platform decides, and `orderStatus` says what is believed.',
     tag: 'orders',
     scopes: ['orders:write'],
     params: { orderId: 'orderId' },
@@ -146,7 +146,6 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     problems: {
       ...commandProblems,
       400: ['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
-      409: cancelProblems,
       412: ['REVISION_MISMATCH'],
     },
     handle: (parts, call) => {
