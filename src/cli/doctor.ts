@@ -58,7 +58,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
   const { config } = loaded;
   const log = commandLog(io, config);
   const parts = await Promise.all([
-    bounded(io, 'database', checkDatabase(config, log)),
+    bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
     bounded(io, 'platform', examinePlatform(config, io)),
     bounded(io, 'callers', checkCallers(config, io)),

@@ -50,6 +50,7 @@ const byType: Readonly<Record<string, string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 'unauthorized',
   SASL_AUTHENTICATION_FAILED: 'unauthorized',
   KAFKA_STORAGE_ERROR: 'storage',
+  INVALID_TIMESTAMP: 'clock',
   INVALID_PRODUCER_EPOCH: 'fenced',
   TRANSACTION_COORDINATOR_FENCED: 'fenced',
 };
@@ -78,10 +79,16 @@ export function kafkaErrorType(err: unknown): string | undefined {
   return undefined;
 }
 
+/** Kafka's own words do not name a clock, and do not say which of the two is wrong. */
+const clocksDiffer =
+  'the clock of this process and that of the broker differ by more than the topic takes (message.timestamp.after.max.ms and .before.max.ms); compare both, see docs/runbooks/ClockSkewed.md';
+
 /** The error of a send, as the relay knows it. */
 export function toPublishError(err: unknown): PublishError {
   for (let at = err; at instanceof Error; at = at.cause) if (at instanceof PublishError) return at;
-  return new PublishError(codeOf(err), err instanceof Error ? err.message : String(err), { cause: err });
+  const code = codeOf(err);
+  const message = err instanceof Error ? err.message : String(err);
+  return new PublishError(code, code === 'clock' ? `${message}: ${clocksDiffer}` : message, { cause: err });
 }
 
 function codeOf(err: unknown): string {

@@ -1,21 +1,25 @@
 import type { Pool } from 'pg';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
+import { clockReading } from '../../platform/clock-reading.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
+import { databaseTimeMs } from '../../store/database-clock.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/primary-session.ts';
 import { databaseTrouble } from '../with-database.ts';
+import { clockFinding } from './check-platform.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** On older ones every role may create tables in schema `public`, so the roles of the migrations would not protect it. The tests run on 18. */
 const oldestMajor = 15;
 
-/** Checks reach, version, rights, durability and schema of the database, over one connection with the service's own deadlines. */
-export async function checkDatabase(config: Config, log: Log): Promise<Finding[]> {
+/** Checks reach, clock (where ours is given), version, rights, durability and schema of the database, over one connection with the service's own deadlines. */
+export async function checkDatabase(config: Config, log: Log, clock?: Clock): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
   const pool = createPool(
@@ -24,7 +28,8 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   );
   try {
     const facts = await readFacts(pool);
-    const found = [reach(facts), ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
+    const ofClock = clock === undefined ? [] : [await checkClock(pool, clock)];
+    const found = [reach(facts), ...ofClock, ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
     // A database without our tables has nothing more to check.
     if (found.at(-1)?.verdict !== 'ok') return found;
     for (const [part, look] of Object.entries({
@@ -40,6 +45,15 @@ export async function checkDatabase(config: Config, log: Log): Promise<Finding[]
   } finally {
     await pool.end().catch(() => {});
   }
+}
+
+const seenSkewMs = 1_000;
+
+async function checkClock(pool: Pool, clock: Clock): Promise<Finding> {
+  const beganMs = clock.monotonicMs();
+  const theirsMs = await databaseTimeMs(pool);
+  const reading = clockReading(clock.nowMs(), clock.monotonicMs() - beganMs, theirsMs);
+  return { ...clockFinding(reading, 'Postgres', seenSkewMs), part: 'database clock' };
 }
 
 /** A right that is missing, or a deadline that has passed, ends one check of the database and not the others. */

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../platform/clock-reading.ts';
 import { exchangeToken } from '../../platform/exchange-token.ts';
 import type { Http, HttpOutcome } from '../../platform/http.ts';
 import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
@@ -107,25 +108,26 @@ function listFinding(part: string, outcome: HttpOutcome, fix: string): Finding {
   return fail(part, `the list is answered with ${outcome.status}`, scope);
 }
 
-/** The `Date` header has whole seconds, so a smaller difference can't be seen. */
-const seenFromMs = 2000;
-/** From this difference on tokens are renewed too late or too early, and the times in the records mislead people. */
-const harmfulFromMs = 30_000;
+/** The `Date` header has whole seconds, and both clocks may be a little off: a smaller difference says nothing. */
+const seenFromMs = 1_500;
 
 /** Compares our clock, taken at the middle of the request, with the platform's (`Date` header of any answer). */
 async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
-  const beganMs = clock.nowMs();
+  const beganMs = clock.monotonicMs();
   const outcome = await http.request({ operation: 'health', method: 'GET', url: `${platformUrl}/v1/health`, headers: {} });
-  const endedMs = clock.nowMs();
+  const reading = readingOf(outcome, clock.nowMs(), clock.monotonicMs() - beganMs);
   if (outcome.kind === 'failed') {
     return fail('platform', `does not answer: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.');
   }
-  const theirsMs = Date.parse(outcome.headers['date'] ?? '');
-  if (Number.isNaN(theirsMs)) return warn('clock', 'the platform does not send its time', 'Compare the clock with NTP by hand.');
-  const offsetMs = Math.round((beganMs + endedMs) / 2 - (theirsMs + 500));
-  const uncertainMs = (endedMs - beganMs) / 2 + seenFromMs;
-  const words = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the platform`;
-  if (Math.abs(offsetMs) <= uncertainMs) return ok('clock', 'agrees with the platform');
-  const fix = 'Let NTP or chrony set the clock of this machine.';
-  return Math.abs(offsetMs) < harmfulFromMs ? warn('clock', words, fix) : fail('clock', words, fix);
+  if (reading === undefined) return warn('clock', 'the platform does not send its time', 'Compare the clock with NTP by hand.');
+  return clockFinding(reading, 'the platform', seenFromMs);
+}
+
+/** Which of the two clocks is wrong does not show. */
+export function clockFinding(reading: ClockReading, of: string, seenMs: number): Finding {
+  const { aheadMs, uncertainMs } = reading;
+  if (Math.abs(aheadMs) <= uncertainMs + seenMs) return ok('clock', `agrees with ${of}`);
+  const fix = 'Compare both with NTP (`chronyc tracking`), and let it set the one that is off.';
+  const words = skewWords(reading, of);
+  return Math.abs(aheadMs) < harmfulSkewMs ? warn('clock', words, fix) : fail('clock', words, fix);
 }
