@@ -34,6 +34,26 @@ export const dataAlerts: readonly Alert[] = [
       'A failover or a restore took back what the database had acknowledged. A new generation has begun and placing is halted; topics and database differ until they are compared.',
   },
   {
+    // A process asks each minute, so that a change by an operator is seen within two.
+    name: 'TopicsDiffer',
+    severity: 'ticket',
+    expr: 'max by (job) (tidemark_topics_differ) > 0',
+    for: '2m',
+    summary: 'A topic is set otherwise than planned',
+    description:
+      'Settings of topics ({{ $value }}) by which records may be lost or refused, while everything flows. `tidemark topics plan` names them.',
+  },
+  {
+    // By itself it stops nothing: where Kafka refuses records for it, RelayStuck pages.
+    name: 'ClockSkewed',
+    severity: 'ticket',
+    expr: 'max by (job, instance, of) (abs(tidemark_clock_ahead_seconds)) > 30',
+    for: '2m',
+    summary: 'The clocks of {{ $labels.instance }} and {{ $labels.of }} disagree',
+    description:
+      'They are {{ $value | humanizeDuration }} apart; which of them is wrong does not show here. From an hour on Kafka refuses records.',
+  },
+  {
     // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. A process that has just begun gets two
     // minutes, since its first heartbeat follows its first complete read.
     name: 'CanaryStale',

@@ -58,7 +58,8 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
-  const options = { kafka: kafkaOptions(config), topics, stateOnly, waitMs: flags.wait * 1_000 };
+  const { topicRetentionDays: retentionDays } = config;
+  const options = { kafka: kafkaOptions(config), topics, retentionDays, stateOnly, waitMs: flags.wait * 1_000 };
   try {
     await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, (pool) =>
       audit(io, { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) }, options, flags),

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { kafkaOptions } from '../publish/kafka-options.ts';
-import { applyTopics, planTopics, type TopicPlan } from '../publish/plan-topics.ts';
+import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../publish/plan-topics.ts';
 import { topicNames, topicSpecs } from '../publish/topics.ts';
 import { withAdmin } from '../publish/with-admin.ts';
 import { plural } from '../runtime/plural.ts';
@@ -11,14 +11,16 @@ import { commandLog, readConfig } from './read-config.ts';
 const examples = `
 Examples:
   $ tidemark topics plan               what would be made and altered; changes nothing
-  $ tidemark topics plan --check       the same, and exit code 1 when anything differs
+  $ tidemark topics plan --check       the same, and exit code 1 when a person has to act
   $ tidemark topics apply              makes missing topics, alters settings; never a partition count
+  $ tidemark topics apply --delete-records    also alters what makes Kafka delete records
 
 Safe to run again.`;
 
 interface TopicsOptions {
   readonly json?: true;
   readonly check?: true;
+  readonly deleteRecords?: true;
 }
 
 /** `topics plan` and `topics apply`. */
@@ -29,7 +31,7 @@ export function topicsCommand(io: CliIo): Command {
   command
     .command('plan')
     .description('Prints how the topics differ from the plan. Changes nothing.')
-    .option('--check', 'exit with 1 when anything differs')
+    .option('--check', 'exit with 1 when a topic is missing, or differs by which data may be lost or refused')
     .option('--json', 'print { creations, alterations, faults } as JSON')
     .action((options: TopicsOptions) => runTopics(io, options, 'plan'));
   command
@@ -37,6 +39,7 @@ export function topicsCommand(io: CliIo): Command {
     .description(
       'Makes missing topics and alters settings. Differences that only a person can fix (a partition count) are printed, with exit code 1.',
     )
+    .option('--delete-records', 'also make the changes that let Kafka delete records (a shorter retention)')
     .option('--json', 'print the changes as { creations, alterations, faults } as JSON')
     .action((options: TopicsOptions) => runTopics(io, options, 'apply'));
   return command;
@@ -45,10 +48,10 @@ export function topicsCommand(io: CliIo): Command {
 async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'apply'): Promise<void> {
   const config = readConfig(io, ['kafkaBrokers']);
   const deps = { log: commandLog(io, config), clock: io.clock };
-  const specs = topicSpecs(topicNames(config.topicPrefix));
+  const specs = topicSpecs(topicNames(config.topicPrefix), config.topicRetentionDays);
   const plan = await withAdmin(deps, kafkaOptions(config), async (admin) => {
     const found = await planTopics(admin, specs);
-    if (verb === 'apply') await applyTopics(admin, found, io.clock);
+    if (verb === 'apply') await applyTopics(admin, found, io.clock, { deleteRecords: options.deleteRecords === true });
     return found;
   }).catch((error: unknown) => {
     throw new ProgramError(`Kafka does not answer as it should: ${sentenceOf(error)}`, {
@@ -58,12 +61,13 @@ async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'appl
       cause: error,
     });
   });
-  io.stdout.write(options.json ? `${JSON.stringify(plan, undefined, 2)}\n` : describePlan(plan, verb));
-  const differs = plan.creations.length + plan.alterations.length + plan.faults.length > 0;
+  io.stdout.write(options.json ? `${JSON.stringify(plan, undefined, 2)}\n` : describePlan(plan, verb, options));
+  const { unready, doubts } = topicFindings(plan);
+  const differs = unready.length + doubts.length > 0;
   if (plan.faults.length > 0 || (options.check && differs)) io.exit(exitCodes.failed);
 }
 
-function describePlan(plan: TopicPlan, verb: 'plan' | 'apply'): string {
+function describePlan(plan: TopicPlan, verb: 'plan' | 'apply', { deleteRecords }: TopicsOptions): string {
   const [create, alter] = verb === 'plan' ? ['would make', 'would alter'] : ['made', 'altered'];
   const lines = [
     ...plan.creations.map(
@@ -71,10 +75,15 @@ function describePlan(plan: TopicPlan, verb: 'plan' | 'apply'): string {
         `${create} ${spec.name}: ${plural(spec.partitions, 'partition')}, ${plural(replication, 'replica')}`,
     ),
     ...plan.alterations.flatMap(({ topic, changes }) =>
-      changes.map(
-        ({ setting, found, wanted }) => `${alter} ${topic}: ${setting} from ${found === '' ? '(unset)' : found} to ${wanted}`,
-      ),
+      changes.map((change) => {
+        const { setting, found, wanted, deletes } = change;
+        const what = `${topic}: ${setting} from ${found === '' ? '(unset)' : found} to ${wanted}`;
+        if (deletes === undefined) return `${alter} ${what}`;
+        if (deleteRecords === true) return `${alter} ${what}, which deletes ${deletes}`;
+        return `left ${what}: it would delete ${deletes}; --delete-records makes the change`;
+      }),
     ),
+    ...(plan.notes ?? []).map((what) => `note: ${what}`),
     ...plan.faults.map((fault) => `fault: ${fault}`),
   ];
   return lines.length === 0 ? 'The topics are as planned; nothing to do.\n' : `${lines.join('\n')}\n`;

@@ -2,6 +2,7 @@ import { commandOptions } from './command-options.ts';
 import { databaseAddressProblem } from './database-address.ts';
 import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
 import { restOptions } from './rest-options.ts';
+import { topicOptions } from './topic-options.ts';
 import { traceOptions } from './trace-options.ts';
 
 const pem = { shape: 'PEM text', pattern: /^-----BEGIN [A-Z0-9 ]+-----/ };
@@ -119,14 +120,7 @@ export const optionTable = {
     shape: 'host:port, several separated by commas',
     describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
   }),
-  topicPrefix: text({
-    env: 'TIDEMARK_TOPIC_PREFIX',
-    group: 'Kafka',
-    pattern: /^[A-Za-z0-9._-]{0,100}$/,
-    shape: 'up to 100 of A-Z a-z 0-9 . _ -',
-    fallback: '',
-    describe: 'Put before every topic name, so that several installations share a cluster.',
-  }),
+  ...topicOptions,
   kafkaSsl: oneOf({
     env: 'KAFKA_SSL',
     group: 'Kafka',

@@ -96,6 +96,17 @@ function processMetrics(registry: Registry) {
       help: 'Disk that the database may take (TIDEMARK_DATABASE_BUDGET_MB); 0 where none is set',
       registers,
     }),
+    topicsDiffer: new Gauge({
+      name: 'tidemark_topics_differ',
+      help: 'Settings of topics other than planned by which records may be lost or refused',
+      registers,
+    }),
+    clockAhead: new Gauge({
+      name: 'tidemark_clock_ahead_seconds',
+      help: 'How far the clock of this process is ahead of another one, by the last comparison; negative: behind',
+      labelNames: ['of'] as const,
+      registers,
+    }),
     laneDeadRows: new Gauge({
       name: 'tidemark_lane_dead_rows',
       help: 'Dead versions of the rows of lanes that vacuum has not taken away',

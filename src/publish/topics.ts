@@ -31,7 +31,9 @@ export function topicNames(prefix = ''): TopicNames {
   };
 }
 
-const sevenDays = String(7 * 24 * 60 * 60 * 1000);
+const dayMs = 24 * 60 * 60 * 1000;
+/** How long records of the topics that are not compacted stay, unless `TIDEMARK_TOPIC_RETENTION_DAYS` says otherwise. */
+export const plannedRetentionDays = 7;
 /** Kafka's default, set explicitly: a record that a smaller limit refuses stops the lane. */
 const maxMessageBytes = '1048588';
 
@@ -43,9 +45,10 @@ export function stateWriterId(topic: string, lane: number): string {
 /** The newest segment is never compacted, and each process reads the whole topic once: some 60,000 records. */
 const witnessSegmentBytes = String(8 * 1024 * 1024);
 
-/** The topics (docs/consuming.md). */
-export function topicSpecs(names: TopicNames): readonly TopicSpec[] {
-  const kept = { 'cleanup.policy': 'delete', 'retention.ms': sevenDays, 'max.message.bytes': maxMessageBytes };
+/** The topics (docs/consuming.md). By time alone: a limit by size would delete records that no consumer has read. */
+export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDays): readonly TopicSpec[] {
+  const retention = { 'retention.ms': String(retentionDays * dayMs), 'retention.bytes': '-1' };
+  const kept = { 'cleanup.policy': 'delete', ...retention, 'max.message.bytes': maxMessageBytes };
   const compacted = { 'cleanup.policy': 'compact', 'min.compaction.lag.ms': '60000', 'max.message.bytes': maxMessageBytes };
   return [
     { name: names.updates, partitions: 12, settings: kept },

@@ -19,6 +19,8 @@ export const doubtNames = [
   'rows_not_stored',
   'rows_unsent',
   'commands_unresolved',
+  'topics_differ',
+  'clock_skewed',
   'halted',
   'silent_losses',
   'quarantined',

@@ -3,14 +3,13 @@ import type { ShardDesks } from '../commands/shard-desks.ts';
 import type { Ingest } from '../ingest/ingest.ts';
 import type { LaneKeeper } from '../ingest/lane-keeper.ts';
 import type { CheckResult, HealthRegistry } from '../observability/health.ts';
-import type { TopicsState } from '../publish/plan-topics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
 import { plural } from '../runtime/plural.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../store/primary-session.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { SchemaGate } from './schema-gate.ts';
-import { TopicsCheck } from './topics-check.ts';
+import type { TopicsCheck } from './topics-check.ts';
 
 export interface HealthParts {
   readonly clock: Clock;
@@ -23,7 +22,7 @@ export interface HealthParts {
   /** See `FleetDirectory`. */
   readonly fleet: () => { readonly others: number };
   readonly desk: ShardDesks;
-  readonly checkTopics: () => Promise<TopicsState>;
+  readonly topics: Pick<TopicsCheck, 'addTo'>;
   readonly draining: () => boolean;
 }
 
@@ -46,7 +45,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     },
   });
   health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });
-  new TopicsCheck({ clock: parts.clock, ask: parts.checkTopics }).addTo(health);
+  parts.topics.addTo(health);
   health.add({
     name: 'lane',
     effect: 'leader',

@@ -23,10 +23,12 @@ import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { Supervisor } from '../runtime/supervisor.ts';
+import { databaseTimeMs } from '../store/database-clock.ts';
 import { PostgresFleetDesk } from '../store/fleet-desk.ts';
 import { followedAccounts } from './account-states.ts';
 import { addHealthChecks } from './add-health-checks.ts';
 import { advertisedUrl } from './advertised-url.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { commandParts } from './command-parts.ts';
 import { ConfigDeed } from './config-deed.ts';
 import { credentialSources } from './credential-parts.ts';
@@ -49,6 +51,7 @@ import { serviceView } from './service-view.ts';
 import { ShardKeeper, shardKeeperDefaults } from './shard-keeper.ts';
 import { type StatusParts, statusDocument } from './status-document.ts';
 import { storeParts } from './store-parts.ts';
+import { TopicsCheck } from './topics-check.ts';
 
 type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
@@ -91,8 +94,16 @@ export function assembleService(
       ...(config.encryptionKey === undefined ? {} : { encryptionKey: config.encryptionKey }),
     },
   );
-  const kafka = kafkaParts(shared, { kafka: kafkaOptions(config), topicPrefix: config.topicPrefix, lane: () => lease.lane });
-  const platform = platformParts({ ...shared, store: store.tokens }, config, holder);
+  const { topicPrefix, topicRetentionDays } = config;
+  const kafka = kafkaParts(shared, {
+    kafka: kafkaOptions(config),
+    ...{ topicPrefix, topicRetentionDays },
+    lane: () => lease.lane,
+  });
+  const topics = new TopicsCheck({ clock, ask: kafka.checkTopics, metrics: metrics.process });
+  const databaseMs = () => databaseTimeMs(store.pool);
+  const clocks = new ClockWatch({ clock, log, metrics: metrics.process, databaseMs });
+  const platform = platformParts({ ...shared, store: store.tokens, clocks }, config, holder);
 
   const witness = new WitnessWriter({
     ...shared,
@@ -274,6 +285,7 @@ export function assembleService(
     version,
     instance: holder,
     fencedByKafka: kafka.fences,
+    ...{ topics, clocks },
     relay,
     quarantined: () => housekeeping.quarantined,
     readPipeline: read,
@@ -305,6 +317,8 @@ export function assembleService(
         schema,
         storeStep,
         housekeeping,
+        topics,
+        clocks,
         httpStep,
         kafkaStep,
         kafka.canary,
@@ -337,6 +351,8 @@ export function assembleService(
         kafkaStep,
         rest,
         httpStep,
+        clocks,
+        topics,
         housekeeping,
         schema,
         storeStep,
@@ -351,7 +367,7 @@ export function assembleService(
     ...parts,
     schema,
     pool: store.pool,
-    checkTopics: kafka.checkTopics,
+    topics,
     draining: () => supervisor.state === 'draining',
   });
   return supervisor;

@@ -2,7 +2,9 @@ import { formatInstant } from '../domain/instant.ts';
 import { plural } from '../runtime/plural.ts';
 import type { RecentEvents } from '../runtime/recent-count.ts';
 import type { DoubtName, Trust } from '../schema/status-answer.ts';
+import type { ClockDoubt } from './clock-watch.ts';
 import type { Waiting } from './pipeline-reading.ts';
+import type { TopicDoubts } from './topics-check.ts';
 
 /** The facts that a caller may see, of its own accounts where they belong to accounts. Times are wall time in milliseconds. */
 export interface TrustFacts {
@@ -26,6 +28,10 @@ export interface TrustFacts {
   readonly notStored: Waiting;
   /** By topic. */
   readonly unsent: readonly Waiting[];
+  /** Settings of topics by which records may be lost or refused. Left out: none. */
+  readonly topics?: TopicDoubts | undefined;
+  /** Clocks that are further apart than they may be. Left out: none. */
+  readonly clocks?: ClockDoubt | undefined;
   readonly unresolved: Waiting;
   readonly halts: readonly { readonly cause: string; readonly sinceMs: number }[];
   readonly silentLosses: RecentEvents;
@@ -56,6 +62,8 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: 'IngestStuck',
   rows_unsent: 'RelayStuck',
   commands_unresolved: 'CommandUnknown',
+  topics_differ: 'TopicsDiffer',
+  clock_skewed: 'ClockSkewed',
   halted: 'PlacingHalted',
   silent_losses: 'SilentLosses',
   quarantined: 'Quarantined',
@@ -71,6 +79,8 @@ const links: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: '/v1/history',
   rows_unsent: '/v1/history',
   commands_unresolved: '/v1/commands?unresolved=true',
+  topics_differ: '/v1/status',
+  clock_skewed: '/v1/status',
   halted: '/v1/halts',
   silent_losses: '/v1/status',
   quarantined: '/v1/quarantine',
@@ -86,6 +96,8 @@ export function judgeTrust(facts: TrustFacts): Trust {
     doubtOfShards(facts),
     doubtOfHeartbeat(facts),
     ...(facts.lane.held ? doubtsOfTerm(facts) : []),
+    doubtOfTopics(facts),
+    facts.clocks && { name: 'clock_skewed' as const, ...facts.clocks },
     ...doubtsOfCounts(facts),
   ].filter((doubt) => doubt !== undefined);
   return {
@@ -158,6 +170,11 @@ function doubtOfRows(
   const rows = all.reduce((sum, waiting) => sum + waiting.rows, 0);
   const seconds = Math.round((nowMs - oldestMs) / 1000);
   return { name, detail: `the oldest of ${plural(rows, what)} has waited ${seconds} s ${goal}`, sinceMs: oldestMs };
+}
+
+function doubtOfTopics({ topics }: TrustFacts): Doubt | undefined {
+  if (topics === undefined || topics.details.length === 0) return undefined;
+  return { name: 'topics_differ', detail: topics.details.join('; '), sinceMs: topics.sinceMs };
 }
 
 function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustFacts): Doubt[] {

@@ -16,6 +16,7 @@ import { isRefused } from './loss-check.ts';
 interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
   readonly topicPrefix: string;
+  readonly topicRetentionDays: number;
   /** The lane that this process holds. */
   readonly lane: () => number;
 }
@@ -91,6 +92,6 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
       { clock, log },
       { kafka, topics: [topics.updates, topics.state, topics.continuity, topics.outcomes] },
     ),
-    checkTopics: () => checkTopics({ clock, log }, kafka, topics),
+    checkTopics: () => checkTopics({ clock, log }, kafka, topics, options.topicRetentionDays),
   };
 }

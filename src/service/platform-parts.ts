@@ -11,6 +11,7 @@ import { UndiciHttp } from '../platform/undici-http.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { TokenStore } from '../runtime/token-store.ts';
+import type { ClockWatch } from './clock-watch.ts';
 
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
@@ -20,6 +21,7 @@ interface PlatformPartsDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly store: TokenStore;
+  readonly clocks: Pick<ClockWatch, 'watching'>;
 }
 
 /** Names this process among those that share a lane or a credential. */
@@ -31,7 +33,7 @@ export function holderName(random: Random): string {
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
   const { clock, random, log, store } = deps;
   const metrics = deps.metrics.platform;
-  const http = new UndiciHttp({ clock });
+  const http = deps.clocks.watching(new UndiciHttp({ clock }));
   const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
   const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
   const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };

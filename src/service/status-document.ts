@@ -9,11 +9,13 @@ import type { Lease } from '../runtime/lease.ts';
 import type { StatusDocument } from '../schema/status-answer.ts';
 import type { AccountScope } from '../store/order-reads.ts';
 import type { QuarantineCount } from '../store/quarantine.ts';
+import type { ClockWatch } from './clock-watch.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { judgeTrust } from './judge-trust.ts';
 import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
+import type { TopicsCheck } from './topics-check.ts';
 
 export interface StatusParts {
   readonly clock: Clock;
@@ -31,6 +33,9 @@ export interface StatusParts {
   readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
+  /** Left out, here and below: a part that was made without Kafka, or without a platform. */
+  readonly topics?: Pick<TopicsCheck, 'doubts'>;
+  readonly clocks?: Pick<ClockWatch, 'doubt'>;
   readonly readPipeline: () => Promise<PipelineReading>;
   readonly ratesUpTo: (reading: PipelineReading) => PipelineRates;
 }
@@ -59,6 +64,8 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
       unsent: [reading.updatesTopic, reading.stateTopic, reading.outcomesTopic],
+      topics: parts.topics?.doubts,
+      clocks: parts.clocks?.doubt(),
       unresolved: unresolvedOf(desk, scope),
       halts,
       silentLosses,

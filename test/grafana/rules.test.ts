@@ -8,7 +8,7 @@ import { ensureProgram } from '../support/debian-package.ts';
 const pages =
   'TargetDown SourceSilent SourceNeverLive RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnheld PlacingHalted CancelAfterIncomplete CommitsLost IngestStuck IssuerUnreachable';
 const tickets =
-  'EventsStale Flapping Quarantined SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
+  'EventsStale TopicsDiffer ClockSkewed Flapping Quarantined SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
 
 const testFiles = globSync('grafana/prometheus/tests/*.test.yml');
 

@@ -84,6 +84,20 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: 8_000,
     },
   ],
+  topics_differ: [
+    {
+      facts: { topics: { details: ['updates has retention.ms=1', 'state has x'], sinceMs: nowMs - 70_000 } },
+      detail: /^updates has retention.ms=1; state has x$/,
+      sinceMs: 70_000,
+    },
+  ],
+  clock_skewed: [
+    {
+      facts: { clocks: { detail: 'the clock of this process is 90.0 s ahead of Postgres', sinceMs: nowMs - 3_000 } },
+      detail: /90\.0 s ahead of Postgres/,
+      sinceMs: 3_000,
+    },
+  ],
   silent_losses: [
     { facts: { silentLosses: { events: 1, firstMs: nowMs - 3_000 } }, detail: /lost 1 change in the last hour/, sinceMs: 3_000 },
   ],

@@ -12,14 +12,15 @@ function rig() {
     state.asked += 1;
     return state.kafka ?? new Promise<never>(() => {});
   };
-  new TopicsCheck({ clock, ask }).addTo(health);
+  const check = new TopicsCheck({ clock, ask });
+  check.addTo(health);
   const report = async () => {
     const made = health.report();
     await clock.advance(2_600);
     const { status, checks } = await made;
     return [status, ...checks.map(({ name, detail }) => `${name}: ${detail}`)];
   };
-  return { clock, state, report };
+  return { clock, state, report, check };
 }
 
 const silent: TopicsState = { kind: 'silent', why: 'connection refused' };
@@ -62,4 +63,26 @@ it('a topic that is missing, or is another than planned, makes it unready, also 
   const { asked } = state;
   await report();
   expect(state.asked, 'a good answer is good for a while').toBe(asked);
+});
+
+it('a setting with which everything flows is a doubt or a note, and never makes it unready', async () => {
+  const { state, report, check, clock } = rig();
+  state.kafka = { kind: 'planned', notes: ['updates stay longer'] };
+  const note = 'topics: every topic is there, and differs from the plan: updates stay longer';
+  expect((await report()).slice(0, 2)).toEqual(['ready', note]);
+  expect(check.doubts.details).toEqual([]);
+  await check.start();
+  state.kafka = { kind: 'planned', doubts: ['updates go by size'] };
+  await clock.advance(120_000);
+  expect(check.doubts, 'also where nobody asks for readiness').toMatchObject({ details: ['updates go by size'] });
+  expect((await report())[0]).toBe('ready');
+  state.kafka = silent;
+  await clock.advance(120_000);
+  expect(check.doubts.details, 'what Kafka said last').toEqual(['updates go by size']);
+  state.kafka = { kind: 'planned' };
+  await clock.advance(120_000);
+  expect(check.doubts).toEqual({ details: [], sinceMs: undefined });
+  const drained = check.drain();
+  await clock.advance(1);
+  await drained;
 });

@@ -18,6 +18,8 @@ export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
 export interface AuditOptions {
   readonly kafka: KafkaOptions;
   readonly topics: TopicNames;
+  /** Of the topic of updates, by its plan. */
+  readonly retentionDays: number;
   /** The topic of updates, by far the longest, is left out. */
   readonly stateOnly: boolean;
   /** How long to wait for records under way. */
@@ -60,7 +62,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   if (!stateOnly) onStep(`reading ${topics.updates}`);
   const updates = stateOnly ? undefined : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
   // An empty partition does not show how far back its records went.
-  const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - plannedRetentionMs);
+  const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - keptForMs(options));
   const findings = orders.flatMap((order) => {
     const key = `${order.stream}:${order.orderId}`;
     return judgeOrder(order, {
@@ -103,7 +105,9 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
 }
 
 /** Retention of the topic of updates, less an hour: records that are being deleted are not missing. */
-const plannedRetentionMs = (7 * 24 - 1) * 3_600_000;
+function keptForMs({ retentionDays }: AuditOptions): number {
+  return (retentionDays * 24 - 1) * 3_600_000;
+}
 
 /** Waits for the relays of all lanes. For each lane: the cursors that did not reach the end of its log as it was when the waiting began. */
 async function awaitRelay(

@@ -29,7 +29,14 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
   try {
     const facts = await readFacts(pool);
     const ofClock = clock === undefined ? [] : [await checkClock(pool, clock)];
-    const found = [reach(facts), ...ofClock, ...(await checkTransport(pool)), rights(facts), durability(facts), await schema(pool)];
+    const found = [
+      reach(facts),
+      ...ofClock,
+      ...(await checkTransport(pool)),
+      rights(facts),
+      durability(facts),
+      await schema(pool),
+    ];
     // A database without our tables has nothing more to check.
     if (found.at(-1)?.verdict !== 'ok') return found;
     for (const [part, look] of Object.entries({

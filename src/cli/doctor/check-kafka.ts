@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Config } from '../../config/config.ts';
 import type { KafkaOptions } from '../../publish/kafka-options.ts';
 import { kafkaOptions } from '../../publish/kafka-options.ts';
-import { planTopics, topicFaults } from '../../publish/plan-topics.ts';
+import { planTopics, topicFindings } from '../../publish/plan-topics.ts';
 import { topicNames, topicSpecs } from '../../publish/topics.ts';
 import { type AdminDeps, withBrokerAt } from '../../publish/with-admin.ts';
 import { plural } from '../../runtime/plural.ts';
@@ -17,19 +17,26 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
   const kafka = kafkaOptions({ ...config, kafkaBrokers });
   const { findings, answering } = await checkBrokers(deps, kafka);
   if (answering === undefined) return [...findings];
-  return [...findings, ...(await checkTopics(deps, kafka, answering, config.topicPrefix))];
+  return [...findings, ...(await checkTopics(deps, kafka, answering, config))];
 }
 
 /**
  * Asks a broker that answers, so that one that is down or has a wrong address does not hide the faults of topics. Each fault of a topic names its fix after the
  * colon.
  */
-async function checkTopics(deps: AdminDeps, kafka: KafkaOptions, at: string, prefix: string | undefined): Promise<Finding[]> {
+async function checkTopics(
+  deps: AdminDeps,
+  kafka: KafkaOptions,
+  at: string,
+  { topicPrefix, topicRetentionDays }: Config,
+): Promise<Finding[]> {
   try {
-    const specs = topicSpecs(topicNames(prefix));
-    const faults = topicFaults(await withBrokerAt(deps, kafka, at, (admin) => planTopics(admin, specs)));
-    if (faults.length === 0) return [ok('topics', 'are as planned')];
-    return faults.map((fault) => fail('topics', fault, `See \`tidemark topics plan\`.${missingOrForbidden(kafka)}`));
+    const specs = topicSpecs(topicNames(topicPrefix), topicRetentionDays);
+    const found = topicFindings(await withBrokerAt(deps, kafka, at, (admin) => planTopics(admin, specs)));
+    const fix = `See \`tidemark topics plan\`.${missingOrForbidden(kafka)}`;
+    const wrong = [...found.unready, ...found.doubts].map((fault) => fail('topics', fault, fix));
+    const notes = found.notes.map((what) => warn('topics', what, 'See docs/runbooks/TopicsDiffer.md.'));
+    return wrong.length + notes.length === 0 ? [ok('topics', 'are as planned')] : [...wrong, ...notes];
   } catch (error) {
     return [fail('topics', `can't be read: ${sentenceOf(error)}`, 'Let this user of Kafka describe topics and their settings.')];
   }

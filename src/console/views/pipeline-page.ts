@@ -14,7 +14,16 @@ import { instancesTable, laneFacts } from './lane-facts.ts';
 import { PipelineLines } from './pipeline-lines.ts';
 import type { ScreenProps } from './screen-props.ts';
 
-const doubts = ['no_holder', 'standby', 'instances_unanswered', 'canary_late', 'rows_not_stored', 'rows_unsent'];
+const doubts = [
+  'no_holder',
+  'standby',
+  'instances_unanswered',
+  'canary_late',
+  'rows_not_stored',
+  'rows_unsent',
+  'topics_differ',
+  'clock_skewed',
+];
 
 /** The way of the data, from the platform's sockets to each topic, now and in the last hour. */
 export function PipelinePage({ state }: ScreenProps) {
