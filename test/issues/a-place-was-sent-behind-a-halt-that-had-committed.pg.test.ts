@@ -18,7 +18,14 @@ function waiting(rig: JournalRig): Promise<void> {
 }
 
 async function opened(rig: JournalRig, over = {}): Promise<string> {
-  const measure = { symbols: ['AAPL'], instrument: 'equity', quantity: '1', exposure: '10', valuedByQuote: false } as const;
+  const measure = {
+    symbols: ['AAPL'],
+    underlyings: ['AAPL'],
+    instrument: 'equity',
+    quantity: '1',
+    exposure: '10',
+    valuedByQuote: false,
+  } as const;
   const asked = newPlace({ measure, ...over });
   expect(await rig.journal.open(asked, fence)).toMatchObject({ kind: 'opened' });
   return asked.attemptId ?? '';

@@ -44,6 +44,7 @@ export function sendContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const measure = {
         symbols: ['AAPL'],
+        underlyings: ['AAPL'],
         instrument: 'equity',
         quantity: '10',
         exposure: '1875',
