@@ -22,7 +22,8 @@ CREATE TABLE public.lanes (
   draining boolean DEFAULT false NOT NULL,
   trouble text,
   unfit boolean DEFAULT false NOT NULL,
-  halts_held bigint DEFAULT 0 NOT NULL
+  halts_held bigint DEFAULT 0 NOT NULL,
+  report jsonb DEFAULT '{}' NOT NULL
 );
 
 -- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/read-stream.ts).

@@ -166,6 +166,8 @@ table commands
   misses integer not null default 0
   baseline json
   exposure numeric
+  limits_change bigint not null default 0
+  token_number integer
   deadline_at timestamp with time zone not null
   created_at timestamp with time zone not null
   updated_at timestamp with time zone not null
@@ -251,9 +253,11 @@ table halts
   cleared_at timestamp with time zone
   cleared_by text
   cleared_reason text
+  number bigint not null generated always as identity
   constraint halts_account CHECK ((account_id <> ''::text))
   constraint halts_cleared_with_a_reason CHECK (((num_nulls(cleared_at, cleared_by, cleared_reason) = ANY (ARRAY[0, 3])) AND (cleared_reason <> ''::text)))
   constraint halts_pkey PRIMARY KEY (halt_id)
+CREATE UNIQUE INDEX halts_number ON public.halts USING btree (number)
 CREATE UNIQUE INDEX halts_one_active ON public.halts USING btree (COALESCE(account_id, ''::text), cause) WHERE (cleared_at IS NULL)
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION halts_guard()
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION record_halt_event()
@@ -283,6 +287,8 @@ table lanes
   draining boolean not null default false
   trouble text
   unfit boolean not null default false
+  halts_held bigint not null default 0
+  report jsonb not null default '{}'::jsonb
   constraint lanes_pkey PRIMARY KEY (lane)
 grant insert, select, update to tidemark_app
 grant select to tidemark_reader
@@ -295,9 +301,11 @@ table limits
   changed_by text not null
   reason text not null
   changed_at timestamp with time zone not null
+  change bigint not null generated always as identity
   constraint limits_bounds CHECK (((jsonb_typeof(bounds) = 'object'::text) AND (bounds <> '{}'::jsonb)))
   constraint limits_pkey PRIMARY KEY (limits_id)
   constraint limits_scope CHECK (((principal <> ''::text) AND (account_id <> ''::text)))
+CREATE UNIQUE INDEX limits_change ON public.limits USING btree (change)
 CREATE UNIQUE INDEX limits_one_per_scope ON public.limits USING btree (COALESCE(principal, ''::text), COALESCE(account_id, ''::text))
 grant delete, insert, select, update to tidemark_app
 grant select to tidemark_reader
@@ -631,6 +639,7 @@ AS $function$
 DECLARE
   v_seq bigint;
 BEGIN
+  PERFORM public.close_sending();
   INSERT INTO public.lanes (lane, holder, epoch, renewed_at) VALUES (p_lane, NULL, 1, clock_timestamp()) ON CONFLICT DO NOTHING;
   -- Each row lock waits for the batch that has it, and keeps the next one out.
   PERFORM FROM public.lanes ORDER BY lane FOR UPDATE;
@@ -721,10 +730,12 @@ BEGIN
   IF coalesce(v.bounds, '{}') <> v_before THEN
     RETURN false;
   END IF;
+  PERFORM public.close_sending();
   IF v_bounds = '{}' THEN
     DELETE FROM public.limits WHERE limits_id = v.limits_id;
   ELSIF v.limits_id IS NOT NULL THEN
-    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at WHERE limits_id = v.limits_id;
+    UPDATE public.limits SET bounds = v_bounds, changed_by = p ->> 'by', reason = p ->> 'reason', changed_at = v_at, change = DEFAULT
+    WHERE limits_id = v.limits_id;
   ELSE
     INSERT INTO public.limits (principal, account_id, bounds, changed_by, reason, changed_at)
     VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
@@ -761,6 +772,15 @@ BEGIN
   GET DIAGNOSTICS v_rows = ROW_COUNT;
   RETURN v_rows;
 END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.close_sending()
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT pg_advisory_xact_lock(hashtext('tidemark sending'), 0)
 $function$
 grant execute to tidemark_app
 
@@ -1123,6 +1143,20 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.hold_halts(p_lane integer, p_epoch bigint, p_halt_ids text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE public.lanes SET halts_held = coalesce(
+    (SELECT min(number) - 1 FROM public.halts WHERE cleared_at IS NULL AND halt_id <> ALL (p_halt_ids)), (SELECT max(number) FROM public.halts), 0)
+  WHERE lane = p_lane AND epoch = p_epoch;
+  RETURN FOUND;
+END
+$function$
+grant execute to tidemark_app
+
 CREATE OR REPLACE FUNCTION public.is_superseded(p_command_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1358,30 +1392,40 @@ $function$
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision)
- RETURNS boolean
+ RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
   v_command_id uuid;
+  v public.commands;
+  v_objection json;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
-    RETURN false;
+    RETURN 'false';
   END IF;
   -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
   SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
-  PERFORM FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
   IF NOT FOUND THEN
-    RETURN false;
+    RETURN 'false';
+  END IF;
+  IF v.kind <> 'cancel' THEN
+    -- Behind the locks of rows: a row that is held for long holds up no halt.
+    PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+    v_objection := public.sending_objection(v);
+    IF v_objection IS NOT NULL THEN
+      RETURN v_objection;
+    END IF;
   END IF;
   UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
   WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
   IF NOT FOUND THEN
-    RETURN false;
+    RETURN 'false';
   END IF;
   PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
     'attemptId', p_attempt_id, 'atMs', p_at_ms)));
-  RETURN true;
+  RETURN 'true';
 END
 $function$
 grant execute to tidemark_app
@@ -1504,6 +1548,7 @@ DECLARE
   v_attempt text := p ->> 'attemptId';
   v_prior public.commands;
   v_breach json;
+  v_change bigint;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN json_build_object('kind', 'fenced');
@@ -1545,6 +1590,8 @@ BEGIN
     END IF;
 
     IF v_attempt IS NOT NULL THEN
+      -- Read before they are judged: what is changed in between is noticed by the mark.
+      SELECT max(change) INTO v_change FROM public.limits;
       v_breach := public.judge_limits(p);
       IF v_breach IS NOT NULL THEN
         RETURN json_build_object('kind', 'limited', 'breach', v_breach);
@@ -1552,11 +1599,12 @@ BEGIN
     END IF;
 
     INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
-      supersedes, state, version, order_id, reason, baseline, exposure, deadline_at, created_at, updated_at, settled_at)
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
     VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
       p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
-      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
+      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
     ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
@@ -1601,6 +1649,8 @@ BEGIN
   IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN;
   END IF;
+  -- Before the row gets its number: so numbers rise in the order of commits.
+  PERFORM public.close_sending();
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
@@ -1665,6 +1715,37 @@ BEGIN
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
   VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'deed', v.deed));
   RETURN NEXT v;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.sending_objection(c commands)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_cause text;
+  v_why text;
+BEGIN
+  SELECT cause, reason INTO v_cause, v_why FROM public.halts
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
+  IF FOUND THEN
+    RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
+  END IF;
+  IF c.token_number IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.principal_tokens t
+    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ) THEN
+    RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
+  END IF;
+  IF EXISTS (
+    SELECT FROM public.limits l WHERE l.change > c.limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+  ) THEN
+    RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
+  END IF;
+  RETURN NULL;
 END
 $function$
 grant execute to tidemark_app
@@ -1840,5 +1921,18 @@ BEGIN
     LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor) AS passed
   CROSS JOIN LATERAL (SELECT FROM public.order_updates u WHERE u.lane = l.lane AND u.seq > passed.seq ORDER BY u.seq LIMIT 1) AS above;
 END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.without_halt(p_halt_id text, p_expire_ms double precision)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT l.holder FROM public.lanes l
+  WHERE l.holder IS NOT NULL AND l.holder NOT LIKE '%/finisher' AND abs(extract(epoch FROM clock_timestamp() - l.renewed_at)) * 1000 < p_expire_ms
+    AND l.halts_held < (SELECT h.number FROM public.halts h WHERE h.halt_id = p_halt_id AND h.cleared_at IS NULL)
+  ORDER BY l.lane
 $function$
 grant execute to tidemark_app

@@ -221,16 +221,17 @@ const resync: readonly Panel[] = [
   },
   {
     kind: 'lines',
-    title: 'Missing, in doubt, absent',
+    title: 'Not followed, missing, in doubt, absent',
     description:
-      'What the stream brought and could not be taken, orders that wait to be read from REST (fills may have been taken back), and orders that the platform does not know.',
+      'Accounts that ought to be followed and are not, what the stream brought and could not be taken, orders that wait to be read from REST (fills may have been taken back), and orders that the platform does not know.',
     unit: 'none',
     queries: [
+      { expr: `sum by (source) (tidemark_source_unfollowed{${job}})`, legend: '{{source}} not followed' },
       { expr: `sum by (source) (tidemark_source_unrecovered{${job}})`, legend: '{{source}} not recovered' },
       { expr: `sum by (source) (tidemark_source_orders_in_doubt{${job}})`, legend: '{{source}} in doubt' },
       { expr: `sum by (source, cause) (tidemark_source_absent_orders{${job}})`, legend: '{{source}} absent, {{cause}}' },
     ],
-    runbooks: ['FramesUnrecovered', 'OrdersAbsent'],
+    runbooks: ['AccountsUnfollowed', 'FramesUnrecovered', 'OrdersAbsent'],
   },
   {
     kind: 'lines',

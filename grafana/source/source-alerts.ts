@@ -6,6 +6,7 @@ const anyState = ofHolder('tidemark_source_state');
 const oldestRead = ofHolder('(tidemark_source_last_complete_read_timestamp_seconds > 0)');
 const unrecovered = ofHolder('tidemark_source_unrecovered');
 const absentOrders = ofHolder('tidemark_source_absent_orders');
+const unfollowed = ofHolder('tidemark_source_unfollowed');
 const expiry = ofHolder('(tidemark_token_expiry_timestamp_seconds > 0)');
 const signInNeeded = ofHolder('tidemark_credentials{state="login_required"}');
 
@@ -31,6 +32,16 @@ or (sum by (job) (${anyState}) == 0)`,
     summary: 'Accounts are not live{{ with $labels.source }} on the {{ . }} stream{{ end }}',
     description:
       '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
+  },
+  {
+    // The process has looked for 30 s by then (service/follow-check.ts).
+    name: 'AccountsUnfollowed',
+    severity: 'page',
+    expr: `sum by (job, source) (${unfollowed}) > 0`,
+    for: '30s',
+    summary: 'Accounts that ought to be followed on the {{ $labels.source }} stream are not',
+    description:
+      'Accounts that the database, a login or the settings name, and that no process follows: {{ $value }}. What is stored of them is old.',
   },
   {
     // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes several renewals have failed.

@@ -97,6 +97,11 @@ export class AccountsFollower {
     return this.listed;
   }
 
+  /** The accounts of the last complete list, open or not; undefined: there was none. */
+  get newestList(): readonly PlatformAccount[] | undefined {
+    return this.newest;
+  }
+
   get error(): string | undefined {
     return this.lastError;
   }

@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import type { PlatformAccount } from '../platform/order-reads.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AccountAccess } from './account-access.ts';
@@ -106,6 +107,16 @@ export class Connectors implements Service {
   /** The account as other rooms may use it; undefined when it is not followed on that stream, and while the lane is not held. */
   account(stream: Stream, accountId: string): AccountAccess | undefined {
     return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
+  }
+
+  /** Opens a stream although no account needs it: see `OwnFitness`. */
+  openIdle(): void {
+    this.term?.sources[0]?.openIdle();
+  }
+
+  /** The accounts of the last complete list, open or not; undefined: there was none in this term. */
+  get listed(): readonly PlatformAccount[] | undefined {
+    return this.term?.follower.newestList;
   }
 
   /** One entry a stream; empty while the lane is not held. */

@@ -54,6 +54,8 @@ export class Source {
   private lastEnd: SourceStatus['lastEnd'];
   private storeLostAtMs = Number.NEGATIVE_INFINITY;
   private paused = false;
+  /** A connection is wanted although no account is followed. */
+  private idleWanted = false;
   private running: Promise<void> = Promise.resolve();
   private readonly life = new AbortController();
   private readonly wakeup = new Wakeup();
@@ -120,6 +122,13 @@ export class Source {
     return this.roster.get(accountId)?.access;
   }
 
+  /** Opens a connection although no account is followed. It stays open as long as the platform leaves it open. */
+  openIdle(): void {
+    if (this.current !== undefined || this.idleWanted) return;
+    this.idleWanted = true;
+    this.wakeup.wake();
+  }
+
   connection(): ConnectionReading {
     return { connected: this.current?.isOpen ?? false, accounts: this.roster.size };
   }
@@ -142,10 +151,11 @@ export class Source {
     const { signal } = this.life;
     const backoff = new Backoff(random, { firstMs: 250, maxMs: this.options.timings.reconnectMaxMs });
     while (!signal.aborted) {
-      if (this.roster.isEmpty) {
+      if (this.roster.isEmpty && !this.idleWanted) {
         await this.wakeup.wait();
         continue;
       }
+      this.idleWanted = false;
       const startedMs = clock.monotonicMs();
       const reason = await this.connectOnce();
       if (signal.aborted) return;

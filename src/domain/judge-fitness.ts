@@ -1,5 +1,26 @@
+import type { Proof } from './member-report.ts';
+
 /** Faults that another process need not have: there the accounts would be followed. */
 export type Trouble = 'sockets_down' | 'relay_stuck' | 'loop_late';
+
+/** What another process has to show to prove that a trouble is not everybody's. Undefined: it is never everybody's. */
+const proofAgainst: Readonly<Record<Trouble, Proof | undefined>> = {
+  sockets_down: 'sockets',
+  relay_stuck: 'kafka',
+  loop_late: undefined,
+};
+
+/**
+ * Whether one of the others shows that this trouble is not everybody's. To show no trouble is not enough: one that follows no account has no socket that could be
+ * down and no row that could wait, whatever is away.
+ */
+export function isDisproved(
+  trouble: Trouble,
+  others: readonly { readonly isWell: boolean; readonly works: readonly Proof[] }[],
+): boolean {
+  const proof = proofAgainst[trouble];
+  return others.some(({ isWell, works }) => isWell && (proof === undefined || works.includes(proof)));
+}
 
 /** What a process knows at one moment. */
 export interface FitnessReading {
@@ -8,8 +29,8 @@ export interface FitnessReading {
   readonly trouble: Trouble | undefined;
   /** Another live process takes shards. */
   readonly anotherTakes: boolean;
-  /** One of these has no trouble: what troubles this process is its own. */
-  readonly anotherIsWell: boolean;
+  /** One of these proves that the trouble is not everybody's (`isDisproved`): it is this process's own. */
+  readonly isOwn: boolean;
 }
 
 export interface Fitness {
@@ -29,6 +50,8 @@ export interface FitnessRules {
   readonly mostCoolDownMs: number;
   /** After so long without being unfit, the cool-down is the first one again. */
   readonly forgetMs: number;
+  /** How long an acknowledgement of Kafka is proof. No longer than `troubledForMs`, so that none is from before the trouble. */
+  readonly proofForMs: number;
 }
 
 export const fitnessRules: FitnessRules = {
@@ -36,6 +59,7 @@ export const fitnessRules: FitnessRules = {
   firstCoolDownMs: 60_000,
   mostCoolDownMs: 960_000,
   forgetMs: 3_600_000,
+  proofForMs: 20_000,
 };
 
 export function fitAtFirst({ firstCoolDownMs }: FitnessRules, nowMs: number): Fitness {
@@ -43,11 +67,12 @@ export function fitAtFirst({ firstCoolDownMs }: FitnessRules, nowMs: number): Fi
 }
 
 /**
- * States: fit → unfit, after a trouble of `troubledForMs` that another process does not have → fit again, once it was well for the cool-down, which doubles each
+ * States: fit → unfit, after a trouble of `troubledForMs` that another process proves not to have → fit again, once it was well for the cool-down, which doubles each
  * time: a process that is well only while it has nothing to do would otherwise get its shards back every minute. It is fit at once where no other process takes
  * shards: a process alone is never unfit.
  *
- * A fault that all have (the platform or Kafka is away) makes none of them unfit, since moving shards would not help.
+ * A fault that all have (the platform or Kafka is away) makes none of them unfit, since moving shards would not help. That another one has no trouble proves nothing
+ * where it has nothing to do: see `isDisproved`.
  */
 export function judgeFitness(before: Fitness, reading: FitnessReading, rules: FitnessRules): Fitness {
   const { nowMs, trouble: name } = reading;
@@ -62,7 +87,7 @@ export function judgeFitness(before: Fitness, reading: FitnessReading, rules: Fi
     return { ...trouble, unfit: { cause, ...(name === undefined && { wellSinceMs }) }, coolDownMs, fitSinceMs };
   }
   const isLong = name !== undefined && nowMs - sinceMs >= rules.troubledForMs;
-  if (isLong && reading.anotherIsWell) return { ...trouble, unfit: { cause: name }, coolDownMs, fitSinceMs };
+  if (isLong && reading.isOwn) return { ...trouble, unfit: { cause: name }, coolDownMs, fitSinceMs };
   const isForgotten = nowMs - fitSinceMs >= rules.forgetMs;
   return { ...trouble, coolDownMs: isForgotten ? rules.firstCoolDownMs : coolDownMs, fitSinceMs };
 }

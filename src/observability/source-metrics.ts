@@ -59,6 +59,12 @@ export function sourceMetrics(registry: Registry) {
       labelNames: ['source'] as const,
       registers,
     }),
+    unfollowed: new Gauge({
+      name: 'tidemark_source_unfollowed',
+      help: 'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not',
+      labelNames: ['source'] as const,
+      registers,
+    }),
     unrecovered: new Gauge({
       name: 'tidemark_source_unrecovered',
       help: 'Orders and gaps of which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them',

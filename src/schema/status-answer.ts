@@ -14,6 +14,8 @@ export const doubtNames = [
   'no_holder',
   'standby',
   'shards_unheld',
+  'accounts_unfollowed',
+  'login_required',
   'account_not_live',
   'canary_late',
   'rows_not_stored',

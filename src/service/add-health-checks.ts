@@ -20,7 +20,9 @@ export interface HealthParts {
   readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs'>;
   readonly sources: CredentialSources;
   /** See `FleetDirectory`. */
-  readonly fleet: () => { readonly others: number };
+  readonly fleet: () => { readonly others: number; readonly anyFollows: boolean | undefined };
+  /** See `FollowCheck`. */
+  readonly unfollowed: () => readonly unknown[];
   readonly desk: ShardDesks;
   readonly topics: Pick<TopicsCheck, 'addTo'>;
   readonly draining: () => boolean;
@@ -58,7 +60,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     },
   });
   health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
-  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(keeper, sources, parts.fleet().others) });
+  health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(parts) });
   health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
   health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
 }
@@ -104,11 +106,16 @@ function credentialsCheck(sources: CredentialSources): CheckResult {
   return { ok: false, detail: `LOGIN_REQUIRED for ${over.map(({ credential }) => credential).join(', ')}` };
 }
 
-function sourcesCheck(keeper: LaneKeeper, sources: CredentialSources, others: number): CheckResult {
+function sourcesCheck({ keeper, sources, fleet, unfollowed }: HealthParts): CheckResult {
+  const { others, anyFollows } = fleet();
   if (keeper.state !== 'held') return { ok: true, detail: 'this process has no lane yet' };
   const accounts = sources.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
-  if (accounts.length === 0 && others > 0) return { ok: true, detail: 'no account is in the shards of this process' };
+  const lacking = unfollowed().length;
+  if (lacking > 0)
+    return { ok: false, detail: `${plural(lacking, 'account stream')} not followed, though this process ought to` };
+  if (accounts.length === 0 && others > 0 && anyFollows !== false)
+    return { ok: true, detail: 'no account is in the shards of this process' };
   if (accounts.length === 0) return { ok: false, detail: 'no account is followed yet' };
   const [first] = notLive;
   if (first === undefined) return { ok: true, detail: `${plural(accounts.length, 'account stream')} followed` };

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import type { ConfigWith, EffectiveValue } from '../config/config.ts';
-import { fitnessRules } from '../domain/judge-fitness.ts';
 import { AdminServer } from '../http/admin-server.ts';
 import { Ingest } from '../ingest/ingest.ts';
 import { LaneKeeper } from '../ingest/lane-keeper.ts';
@@ -33,13 +32,13 @@ import { commandParts } from './command-parts.ts';
 import { ConfigDeed } from './config-deed.ts';
 import { credentialSources } from './credential-parts.ts';
 import { FleetDirectory } from './fleet-directory.ts';
+import { followParts } from './follow-parts.ts';
 import { HeldShards } from './held-shards.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { kafkaParts } from './kafka-parts.ts';
 import { LaneFinisher, laneFinisherDefaults } from './lane-finisher.ts';
 import { LaneParts } from './lane-parts.ts';
 import { LossCheck } from './loss-check.ts';
-import { OwnFitness } from './own-fitness.ts';
 import { readPipeline } from './pipeline-reading.ts';
 import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { holderName, platformParts } from './platform-parts.ts';
@@ -227,15 +226,20 @@ export function assembleService(
     { holder: `${holder}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
   );
   const eventLoop = new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 });
+  const { followCheck, reviewed, fitness, report } = followParts(
+    { ...shared, sources, store, held, eventLoop, lossCheck, checkTopics: kafka.checkTopics },
+    config,
+  );
   const shards = new ShardKeeper(
     {
-      ...{ clock, log, lease, held, sources, ingest, desks: desk, metrics: metrics.ingest },
+      ...{ clock, log, lease, held, sources: reviewed, ingest, desks: desk, metrics: metrics.ingest },
       store: store.shards,
       published: (signal) => awaitPublished({ updates: store.updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
       lossCheck,
       changeLane: () => keeper.change(),
-      fitness: new OwnFitness({ ...shared, sources, loop: eventLoop, lossCheck }, fitnessRules),
+      fitness,
+      report,
       card: () => ({
         weight: config.weight,
         address: advertisedUrl(config, { bound: rest.address, hostname: hostname() }),
@@ -279,7 +283,11 @@ export function assembleService(
   const repairs = new RepairWorker({ pool: store.pool, accounts: sources, jobs, clock, log });
 
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
-  const parts = { clock, keeper, lease, ingest, sources, desk, fleet: () => directory.standing(clock.nowMs()) };
+  const parts = {
+    ...{ clock, keeper, lease, ingest, sources, desk },
+    fleet: () => directory.standing(clock.nowMs()),
+    unfollowed: () => followCheck.unfollowed,
+  };
   const statusParts: StatusParts = {
     ...parts,
     version,
@@ -327,6 +335,7 @@ export function assembleService(
         outcomes,
         ingestStep,
         sources,
+        followCheck,
         desk,
         rest,
         shardsStep,
@@ -340,6 +349,7 @@ export function assembleService(
         fleetStep,
         desk,
         repairs,
+        followCheck,
         sources,
         ingestStep,
         relay,

@@ -12,6 +12,7 @@ import { ByteBudget } from '../runtime/byte-budget.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { CredentialSources } from './credential-sources.ts';
+import type { FollowCheckOptions } from './follow-check.ts';
 import type { PlatformConfig, platformParts } from './platform-parts.ts';
 import type { storeParts } from './store-parts.ts';
 
@@ -20,12 +21,14 @@ interface CredentialPartsDeps {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials'>;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials' | 'isKeyed'>;
   readonly platform: ReturnType<typeof platformParts>;
   readonly ingest: ObservationSink;
   /** Whether this process follows an account, and how much of all shards it holds, from 0 to 1. */
   readonly held: { follows(accountId: string): boolean; readonly part: number };
 }
+
+const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
 
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
@@ -66,7 +69,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
         };
       },
     },
-    { withClient, lookEveryMs },
+    { withClient, lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
   );
 }
 
@@ -81,6 +84,15 @@ function streamTimings(config: Config): Partial<StreamTimings> {
     auditMs: config.auditIntervalMs,
     heartbeatMs: config.continuityIntervalMs,
     snapshotMs: config.snapshotDays * dayMs,
+  };
+}
+
+/** The streams and accounts that this process is set to follow. */
+export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 'streams' | 'only'> {
+  const withPredictions = 'predictionStreamUrl' in predictionStream(config);
+  return {
+    streams: withPredictions ? ['account', 'prediction'] : ['account'],
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ConnectionReading, SourceStatus } from '../connectors/source-statu
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { PlatformAccount } from '../platform/order-reads.ts';
 import type { TokenSource } from '../platform/token-source.ts';
 import { type RefreshingTokenSource, type TokenStatus, tokenStates } from '../platform/token-source.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -35,6 +36,8 @@ interface CredentialSourcesDeps {
 interface CredentialSourcesOptions {
   /** The client's own token is one of the credentials. */
   readonly withClient: boolean;
+  /** Why the linked logins of the list can't be used, for example for want of a key: they are named, and not followed. Left out: they can. */
+  readonly unusable?: string;
   readonly lookEveryMs: number;
 }
 
@@ -61,6 +64,8 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
   private working = false;
   private readonly leaving = new Set<Promise<void>>();
   private unlisted = false;
+  /** Linked logins that are stored and can't be used. */
+  private unusable: readonly string[] = [];
   private readonly deps: CredentialSourcesDeps;
   private readonly options: CredentialSourcesOptions;
 
@@ -97,7 +102,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
   }
 
   get hasListed(): boolean {
-    return [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
+    return this.unusable.length === 0 && [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
   }
 
   /** The tokens of the credential that follows the account. There is at most one (`AccountClaims`): another that also sees it may not be allowed to trade. */
@@ -115,6 +120,16 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     return undefined;
   }
 
+  /** Opens a stream although no account needs it: see `OwnFitness`. */
+  openIdle(): void {
+    for (const { connectors } of this.entries.values()) connectors.openIdle();
+  }
+
+  /** The accounts of the last complete list of each credential, open or not. */
+  listed(): readonly PlatformAccount[] {
+    return [...this.entries.values()].flatMap(({ connectors }) => connectors.listed ?? []);
+  }
+
   /** One entry for each credential and stream; empty while the lane is not held. */
   connections(): readonly ConnectionReading[] {
     return [...this.entries.values()].flatMap(({ connectors }) => connectors.connections());
@@ -128,7 +143,14 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
   }
 
   credentials(): readonly (TokenStatus & { readonly credential: string })[] {
-    return [...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() }));
+    const { unusable: lastError } = this.options;
+    return [
+      ...[...this.entries].map(([credential, { tokens }]) => ({ credential, ...tokens.status() })),
+      ...this.unusable.map((credential) => ({
+        ...{ credential, state: 'login_required' as const },
+        ...(lastError !== undefined && { lastError }),
+      })),
+    ];
   }
 
   private async watch(): Promise<void> {
@@ -143,12 +165,23 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     const { list, log } = this.deps;
     if (list === undefined) return;
     try {
-      await this.apply(await list.stored(loginPrefix));
+      const stored = await list.stored(loginPrefix);
+      if (this.options.unusable === undefined) await this.apply(stored);
+      else this.nameUnusable(stored, this.options.unusable);
       this.unlisted = false;
     } catch (error) {
       if (!this.unlisted) log.warn({ err: error }, 'the linked logins could not be listed; it is tried again');
       this.unlisted = true;
     }
+  }
+
+  /** One line for each that appears. */
+  private nameUnusable(stored: readonly StoredCredential[], why: string): void {
+    const names = stored.map(({ credential }) => credential);
+    const added = names.filter((credential) => !this.unusable.includes(credential));
+    if (added.length > 0)
+      this.deps.log.error({ credentials: added }, `linked logins are stored, and nobody follows their accounts here: ${why}`);
+    this.unusable = names;
   }
 
   private async apply(stored: readonly StoredCredential[]): Promise<void> {

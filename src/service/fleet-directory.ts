@@ -1,4 +1,5 @@
 import type { Trouble } from '../domain/judge-fitness.ts';
+import { emptyReport } from '../domain/member-report.ts';
 import type { OtherInstance, OtherInstances } from '../http/other-instances.ts';
 import type { Fleet, LaneMember } from '../store/shard-store.ts';
 import type { Waiting } from './pipeline-reading.ts';
@@ -7,6 +8,12 @@ interface FleetStanding {
   readonly others: number;
   /** Shards of accounts that have no process; `oldestMs`: since when the first of them has had none. */
   readonly unheld: Waiting;
+  /** Whether any process follows an account; undefined: there was no look yet. */
+  readonly anyFollows: boolean | undefined;
+  /** Account streams that ought to be followed and are not, in all processes. */
+  readonly unfollowed: number;
+  /** Logins that a process can't use, of the process that has most of them. */
+  readonly unusableLogins: number;
   /** Why this process has given its shards away: an operator drained it, or it is unfit. */
   readonly drained: boolean;
   readonly unfit: Trouble | undefined;
@@ -48,7 +55,13 @@ export class FleetDirectory implements OtherInstances {
     const mine = members.find(({ holder }) => holder === this.deps.holder);
     const since = ages.length === 0 ? {} : { oldestMs: nowMs - Math.max(...ages) };
     const unfit = mine?.unwell?.unfit === true ? mine.unwell.trouble : undefined;
-    return { others, unheld: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit };
+    const reports = members.map(({ report = emptyReport }) => report);
+    return {
+      ...{ others, unheld: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit },
+      anyFollows: members.length === 0 ? undefined : reports.some(({ follows }) => follows),
+      unfollowed: reports.reduce((sum, { unfollowed }) => sum + unfollowed, 0),
+      unusableLogins: Math.max(0, ...reports.map(({ unusableLogins }) => unusableLogins)),
+    };
   }
 
   private reached({ holder, address }: LaneMember): OtherInstance[] {

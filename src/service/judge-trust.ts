@@ -17,7 +17,22 @@ export interface TrustFacts {
     readonly sinceMs: number | undefined;
   };
   /** The other processes of the fleet, and the shards of accounts that none holds: since when, undefined where each has one. */
-  readonly fleet: { readonly others: number; readonly unheld: Waiting };
+  readonly fleet: {
+    readonly others: number;
+    readonly unheld: Waiting;
+    /** Whether any process follows an account; undefined: not known. */
+    readonly anyFollows: boolean | undefined;
+    /** Account streams that no process follows though one ought to, as far as the caller may know. */
+    readonly unfollowed: number;
+    readonly unusableLogins: number;
+  };
+  /** Of the streams of this process that it ought to follow and does not, those that the caller may see. */
+  readonly unfollowed: readonly {
+    readonly stream: string;
+    readonly accountId: string;
+    readonly sinceMs: number;
+    readonly why: string;
+  }[];
   readonly accounts: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -57,7 +72,9 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
   no_holder: 'NoLaneHolder',
   standby: 'NoLaneHolder',
   shards_unheld: 'ShardsUnheld',
+  login_required: 'TokenExpiring',
   account_not_live: 'SourceNeverLive',
+  accounts_unfollowed: 'AccountsUnfollowed',
   canary_late: 'CanaryStale',
   rows_not_stored: 'IngestStuck',
   rows_unsent: 'RelayStuck',
@@ -74,7 +91,9 @@ const links: Readonly<Record<DoubtName, string>> = {
   no_holder: '/v1/status',
   standby: '/v1/status',
   shards_unheld: '/v1/fleet',
+  login_required: '/v1/status',
   account_not_live: '/v1/accounts',
+  accounts_unfollowed: '/v1/accounts',
   canary_late: '/v1/history',
   rows_not_stored: '/v1/history',
   rows_unsent: '/v1/history',
@@ -94,6 +113,7 @@ export function judgeTrust(facts: TrustFacts): Trust {
   const doubts = [
     doubtOfLane(facts),
     doubtOfShards(facts),
+    ...doubtsOfUnfollowed(facts),
     doubtOfHeartbeat(facts),
     ...(facts.lane.held ? doubtsOfTerm(facts) : []),
     doubtOfTopics(facts),
@@ -138,9 +158,9 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
 function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  // Where others follow the accounts, one that has none of them is well: its shards may be empty, or be given away.
+  // Where others follow accounts, one that has none of them is well: its shards may be empty, or be given away.
   if (accounts.length === 0)
-    return fleet.others > 0 ? undefined : { name: 'account_not_live', detail: 'no account is followed yet' };
+    return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
   if (first === undefined) return undefined;
   return {
     name: 'account_not_live',
@@ -149,7 +169,45 @@ function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   };
 }
 
-function doubtOfHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
+function isFollowedElsewhere({ others, anyFollows }: TrustFacts['fleet']): boolean {
+  return others > 0 && anyFollows !== false;
+}
+
+function nothingFollowed({ others }: TrustFacts['fleet']): string {
+  return others > 0 ? 'no process follows any account' : 'no account is followed yet';
+}
+
+/** Every process names them, by the reports in the rows of the lanes; the one that ought to follow them names the first and the reason. */
+function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
+  const name = 'accounts_unfollowed';
+  const doubts: Doubt[] = [];
+  const [first] = unfollowed;
+  const count = Math.max(unfollowed.length, fleet.unfollowed);
+  const which = first === undefined ? '' : `; ${first.stream} ${first.accountId}: ${first.why}`;
+  if (count > 0)
+    doubts.push({
+      ...{ name, sinceMs: first?.sinceMs },
+      detail: `${plural(count, 'account stream')} followed by no process, though one ought to${which}`,
+    });
+  if (fleet.unusableLogins > 0)
+    doubts.push({
+      name: 'login_required',
+      detail: `${plural(fleet.unusableLogins, 'login')} can't be used: a person has to sign in, or a process lacks the key`,
+    });
+  return doubts;
+}
+
+function doubtOfHeartbeat(facts: TrustFacts): Doubt | undefined {
+  const doubt = doubtOfLateHeartbeat(facts);
+  // Heartbeats are written for accounts that are followed: where there are none, Kafka is not the place to look.
+  const isNothingToSay = facts.fleet.anyFollows === false;
+  return (
+    doubt &&
+    (isNothingToSay ? { ...doubt, detail: `${doubt.detail}; no account is followed`, runbook: 'SourceNeverLive' } : doubt)
+  );
+}
+
+function doubtOfLateHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
   if (heartbeatMs === undefined)
     return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s' };
   if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;

@@ -1,3 +1,4 @@
+import { emptyReport, type MemberReport, sameReport } from '../domain/member-report.ts';
 import { isWell, planShards } from '../domain/plan-shards.ts';
 import { defaultShardCount } from '../domain/shards.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -15,7 +16,9 @@ type ShardKeeperDeps = OrphanLanesDeps &
     /** Whether this process is fit to hold shards; `others`: the other members. Left out: it always is. */
     readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
     /** How this process shows itself to the others. */
-    readonly card: () => Omit<MemberCard, 'draining' | 'unwell'>;
+    readonly card: () => Omit<MemberCard, 'draining' | 'unwell' | 'report'>;
+    /** What this process tells the others of its work. Left out: nothing. */
+    readonly report?: () => MemberReport;
     readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnheld'>;
   };
 
@@ -193,7 +196,8 @@ export class ShardKeeper {
     if (over.aborted || me === undefined) return;
     this.unwell = await this.deps.fitness?.review(fleet.members.filter((member) => member !== me));
     // The database came back without it, or it shows another trouble than ours.
-    if (me.version === '' || me.unwell?.trouble !== this.unwell?.trouble || me.unwell?.unfit !== this.unwell?.unfit)
+    const isAsShown = me.unwell?.trouble === this.unwell?.trouble && me.unwell?.unfit === this.unwell?.unfit;
+    if (me.version === '' || !isAsShown || !sameReport(me.report ?? emptyReport, this.report()))
       await store.introduce(lease.lane, lease.epoch, this.card());
     const live = new Set(fleet.members.map(({ lane }) => lane));
     metrics.shardsUnheld.set(fleet.seats.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
@@ -216,7 +220,14 @@ export class ShardKeeper {
   }
 
   private card(): MemberCard {
-    return { ...this.deps.card(), draining: this.leaving, ...(this.unwell !== undefined && { unwell: this.unwell }) };
+    return {
+      ...{ ...this.deps.card(), draining: this.leaving, report: this.report() },
+      ...(this.unwell !== undefined && { unwell: this.unwell }),
+    };
+  }
+
+  private report(): MemberReport {
+    return this.deps.report?.() ?? emptyReport;
   }
 
   /** The answer to a taking or a freeing may have been lost, and an old taking may have been done late: the rows are right. */

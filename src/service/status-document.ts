@@ -12,6 +12,7 @@ import type { QuarantineCount } from '../store/quarantine.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
+import type { Unfollowed } from './follow-check.ts';
 import { judgeTrust } from './judge-trust.ts';
 import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
@@ -29,6 +30,8 @@ export interface StatusParts {
   readonly ingest: Pick<Ingest, 'depth' | 'full'>;
   readonly relay: Pick<Relay, 'status'>;
   readonly fleet: () => ReturnType<FleetDirectory['standing']>;
+  /** See `FollowCheck`. */
+  readonly unfollowed: () => readonly Unfollowed[];
   readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
   readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
   /** Undefined: not counted yet. */
@@ -59,7 +62,8 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
     trust: judgeTrust({
       nowMs,
       lane: { held: keeper.state === 'held', mayAct: lease.mayAct(), ...keeper.view },
-      fleet: parts.fleet(),
+      fleet: seenFleet(parts.fleet(), scope),
+      unfollowed: parts.unfollowed().filter(({ accountId }) => maySee(scope, accountId)),
       accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
       heartbeatMs: reading.heartbeatMs,
       notStored: reading.ingest,
@@ -93,6 +97,11 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
     accounts: seen.flatMap(accountRows),
     absentOrders: seen.flatMap(absentRows),
   };
+}
+
+/** A number of accounts of others is not for a caller of some. */
+function seenFleet<F extends ReturnType<FleetDirectory['standing']>>(fleet: F, scope: AccountScope): F {
+  return scope.kind === 'all' ? fleet : { ...fleet, unfollowed: 0, unusableLogins: 0 };
 }
 
 /** A row that does not show its account may belong to any. */

@@ -17,7 +17,7 @@ import { PostgresQuarantine } from '../store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
 import { PostgresOrderReads } from '../store/rest-reads.ts';
 import { PostgresShardStore } from '../store/shard-store.ts';
-import { PostgresTokenStore } from '../store/token-store.ts';
+import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { PostgresUpdateLog } from '../store/update-log.ts';
 
 interface StorePartsDeps {
@@ -68,8 +68,9 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     pool,
     orders,
     tokens,
-    /** Undefined where tokens live in memory: no other process can add one there. */
-    credentials: durable,
+    /** The linked logins; without a key they can be listed, and not used. */
+    credentials: durable ?? new PostgresCredentialList(shared),
+    isKeyed: durable !== undefined,
     lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
     shards: new PostgresShardStore({ ...deps, pool }),
     updates: new PostgresUpdateLog(shared),

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Trouble } from '../domain/judge-fitness.ts';
+import { emptyReport, type MemberReport } from '../domain/member-report.ts';
 import type { FleetMember, ShardSeat } from '../domain/plan-shards.ts';
 import { epochSpread } from './lane-store.ts';
 
@@ -32,6 +33,8 @@ export interface LaneMember extends FleetMember {
   readonly drained: boolean;
   /** Left out: it is well. One that is unfit has the weight 0. */
   readonly unwell?: Unwell;
+  /** Left out: it has not introduced itself, or its build does not report. */
+  readonly report?: MemberReport;
 }
 
 /** A lane without a live process that still holds shards, or has log rows that Kafka may lack. */
@@ -57,6 +60,7 @@ export interface MemberCard {
   readonly draining: boolean;
   /** Left out: it is well. */
   readonly unwell?: Unwell;
+  readonly report?: MemberReport;
 }
 
 /**
@@ -141,13 +145,13 @@ const looking = {
       from public.lanes l, now
     ), digests as materialized (
       select (select ${seatDigest} from public.shards) as seats, (
-        select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unfit, held_since), 0)), 0)
+        select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unfit, held_since, report), 0)), 0)
         from aged where live) as members
     )
     select date_part('epoch', now.at) * 1000 as now_ms, digests.members::text as digest,
     case when digests.members is distinct from $2::bigint then (
       select coalesce(json_agg(json_build_object('lane', lane, 'holder', holder, 'address', address, 'weight', weight, 'version', coalesce(version, ''), 'draining', draining,
-        'drained', drained, 'trouble', trouble, 'unfit', unfit, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
+        'drained', drained, 'trouble', trouble, 'unfit', unfit, 'report', report, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
       from aged where live
     ) end as members,
     case when digests.seats is distinct from (select bit_xor(digest) from unnest($3::bigint[]) as digest) then (
@@ -165,10 +169,12 @@ const looking = {
 };
 
 /** Times are the database's wall time. */
-interface MemberRow extends Omit<LaneMember, 'address' | 'unwell' | 'livedMs'> {
+interface MemberRow extends Omit<LaneMember, 'address' | 'unwell' | 'livedMs' | 'report'> {
   readonly address: string | null;
   readonly trouble: Trouble | null;
   readonly unfit: boolean;
+  /** Empty until it has introduced itself. */
+  readonly report: Partial<MemberReport>;
   readonly heldSinceMs: number;
 }
 
@@ -228,10 +234,20 @@ export class PostgresShardStore implements ShardStore {
   }
 
   async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
-    const { address = null, weight, version, draining, unwell } = card;
+    const { address = null, weight, version, draining, unwell, report } = card;
     const { rowCount } = await this.pool.query(
-      `update public.lanes set address = $3, weight = $4, version = $5, draining = $6, trouble = $7, unfit = $8 where lane = $1 and epoch = $2`,
-      [lane, epoch.toString(), address, weight, version, draining, unwell?.trouble ?? null, unwell?.unfit ?? false],
+      `update public.lanes set address = $3, weight = $4, version = $5, draining = $6, trouble = $7, unfit = $8, report = $9 where lane = $1 and epoch = $2`,
+      [
+        lane,
+        epoch.toString(),
+        address,
+        weight,
+        version,
+        draining,
+        unwell?.trouble ?? null,
+        unwell?.unfit ?? false,
+        JSON.stringify(report ?? {}),
+      ],
     );
     return rowCount === 1;
   }
@@ -287,7 +303,7 @@ function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: Fle
 }
 
 function memberOf(
-  { address, weight, trouble, unfit, heldSinceMs, ...member }: MemberRow,
+  { address, weight, trouble, unfit, heldSinceMs, report, ...member }: MemberRow,
   since: (atMs: number) => number,
 ): LaneMember {
   const mayTake = !member.draining && !member.drained;
@@ -295,6 +311,7 @@ function memberOf(
     ...member,
     livedMs: since(heldSinceMs),
     address: address ?? undefined,
+    ...('works' in report && { report: { ...emptyReport, ...report } }),
     weight: mayTake && !unfit ? weight : 0,
     ...(mayTake && unfit && { spareWeight: weight }),
     ...(trouble !== null && { unwell: { trouble, unfit } }),

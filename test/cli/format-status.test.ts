@@ -96,7 +96,15 @@ it('shows a quiet service in few lines, with ages', async () => {
 });
 
 it('says why a process has given its accounts away', async () => {
-  const fleet = () => ({ others: 1, unheld: { rows: 0 }, drained: true, unfit: 'loop_late' as const });
+  const fleet = () => ({
+    others: 1,
+    unheld: { rows: 0 },
+    drained: true,
+    unfit: 'loop_late' as const,
+    anyFollows: true,
+    unfollowed: 0,
+    unusableLogins: 0,
+  });
   const status = await statusDocument({ ...sampleStatusParts(), fleet }, { kind: 'all' });
   const { text } = showStatus({ health: ready, status: JSON.parse(JSON.stringify(status)) }, sampledMs);
   expect(text).toContain(

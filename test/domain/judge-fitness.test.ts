@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type Fitness, type FitnessReading, fitAtFirst, judgeFitness, type Trouble } from '../../src/domain/judge-fitness.ts';
 
-const rules = { troubledForMs: 20_000, firstCoolDownMs: 60_000, mostCoolDownMs: 200_000, forgetMs: 3_600_000 };
+const rules = {
+  troubledForMs: 20_000,
+  firstCoolDownMs: 60_000,
+  mostCoolDownMs: 200_000,
+  forgetMs: 3_600_000,
+  proofForMs: 20_000,
+};
 
 /** A process whose fitness is judged every second. */
 function judged() {
@@ -12,7 +18,7 @@ function judged() {
     during(seconds: number, trouble: Trouble | undefined, others: Partial<FitnessReading> = {}): boolean {
       for (let second = 0; second < seconds; second += 1) {
         nowMs += 1_000;
-        fitness = judgeFitness(fitness, { nowMs, trouble, anotherTakes: true, anotherIsWell: true, ...others }, rules);
+        fitness = judgeFitness(fitness, { nowMs, trouble, anotherTakes: true, isOwn: true, ...others }, rules);
       }
       return fitness.unfit !== undefined;
     },
@@ -22,8 +28,8 @@ function judged() {
   };
 }
 
-const alone = { anotherTakes: false, anotherIsWell: false };
-const allTroubled = { anotherIsWell: false };
+const alone = { anotherTakes: false, isOwn: false };
+const allTroubled = { isOwn: false };
 
 describe('a process', () => {
   it('is unfit after 20 s of one trouble, or of one after the other, and not after less', () => {

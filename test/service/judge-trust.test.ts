@@ -9,7 +9,8 @@ const account = { stream: 'account', accountId: 'ACC-1', state: 'live', sinceMs:
 const well: TrustFacts = {
   nowMs,
   lane: { held: true, mayAct: true, holder: 'one', sinceMs: nowMs - 90_000 },
-  fleet: { others: 0, unheld: { rows: 1, oldestMs: nowMs - 5_000 } },
+  fleet: { others: 0, unheld: { rows: 1, oldestMs: nowMs - 5_000 }, anyFollows: true, unfollowed: 0, unusableLogins: 0 },
+  unfollowed: [],
   accounts: [account, { ...account, stream: 'prediction', state: 'not_enrolled' }],
   heartbeatMs: nowMs - 60_000,
   notStored: { rows: 5, oldestMs: nowMs - 10_000 },
@@ -37,7 +38,7 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
   ],
   shards_unheld: [
     {
-      facts: { fleet: { others: 1, unheld: { rows: 8, oldestMs: nowMs - 7_000 } } },
+      facts: { fleet: { ...well.fleet, others: 1, unheld: { rows: 8, oldestMs: nowMs - 7_000 } } },
       detail: /^8 shards of accounts without a process/,
       sinceMs: 7_000,
     },
@@ -49,7 +50,25 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: 5_000,
     },
     { facts: { accounts: [] }, detail: /no account is followed yet/, sinceMs: null },
+    {
+      facts: { accounts: [], fleet: { ...well.fleet, others: 2, anyFollows: false } },
+      detail: /^no process follows any account$/,
+      sinceMs: null,
+    },
   ],
+  accounts_unfollowed: [
+    {
+      facts: { unfollowed: [{ stream: 'account', accountId: 'ACC-9', sinceMs: nowMs - 40_000, why: 'no login lists it' }] },
+      detail: /^1 account stream followed by no process, though one ought to; account ACC-9: no login lists it$/,
+      sinceMs: 40_000,
+    },
+    {
+      facts: { fleet: { ...well.fleet, others: 2, unfollowed: 3 } },
+      detail: /^3 account streams followed by no process, though one ought to$/,
+      sinceMs: null,
+    },
+  ],
+  login_required: [{ facts: { fleet: { ...well.fleet, unusableLogins: 1 } }, detail: /^1 login can't be used/, sinceMs: null }],
   canary_late: [
     { facts: { heartbeatMs: nowMs - 61_000 }, detail: /61 s ago/, sinceMs: 61_000 },
     { facts: { heartbeatMs: undefined }, detail: /yet/, sinceMs: null },
@@ -111,7 +130,7 @@ it('is there when nothing is wrong, up to each bound', () => {
 });
 
 it('is there without an account where others follow them', () => {
-  const fleet = { others: 1, unheld: { rows: 0 } };
+  const fleet = { ...well.fleet, others: 1 };
   expect(judgeTrust({ ...well, accounts: [], fleet })).toEqual({ trusted: true, doubts: [] });
 });
 
@@ -124,6 +143,15 @@ it('does not take the gauges of an earlier term for those of now', () => {
     notStored: unsent[0] ?? { rows: 0 },
   });
   expect(doubts.map(({ name }) => name)).toEqual(['standby']);
+});
+
+it('leads from a late heartbeat to the accounts where none is followed, not to Kafka', () => {
+  const fleet = { ...well.fleet, others: 1, anyFollows: false };
+  const { doubts } = judgeTrust({ ...well, accounts: [], fleet, heartbeatMs: undefined });
+  expect(doubts.map(({ name, runbook }) => [name, runbook])).toEqual([
+    ['canary_late', 'SourceNeverLive'],
+    ['account_not_live', 'SourceNeverLive'],
+  ]);
 });
 
 it('leads from a halt for lost commits to the page of the loss, which says what comes before a resume', () => {

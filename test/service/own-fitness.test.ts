@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fitnessRules } from '../../src/domain/judge-fitness.ts';
+import { emptyReport } from '../../src/domain/member-report.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { sumOfSeries as sumOf } from '../../src/observability/read-metric.ts';
 import { OwnFitness } from '../../src/service/own-fitness.ts';
@@ -9,6 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const other: LaneMember = {
   ...{ lane: 1, holder: 'other', address: undefined, weight: 1, livedMs: 60_000, version: '1', draining: false, drained: false },
+  report: { follows: true, unfollowed: 0, unusableLogins: 0, works: ['kafka', 'sockets'] },
 };
 
 function rig() {
@@ -78,6 +80,7 @@ describe('the fitness of this process', () => {
   it.each([
     ['there is no other process', []],
     ['the others take no shards', [{ ...other, weight: 0 }]],
+    ['the others have nothing to do, and so no socket that could be down', [{ ...other, report: emptyReport }]],
     ['the others have a trouble too', [{ ...other, unwell: { trouble: 'sockets_down', unfit: false } as const }]],
   ])('is not unfit where %s', async (_, others) => {
     const { state, shownAfter } = rig();

@@ -108,8 +108,11 @@ export class MemoryHttp {
     return Math.floor(Math.max(0, Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs - 1)));
   }
 
+  /** Accounts that the list of accounts leaves out, though it says that it is complete. */
+  readonly unlisted = new Set<string>();
+
   private accounts(): string {
-    const accounts = [...this.deps.exchange.accounts.values()].filter(({ traded }) => traded);
+    const accounts = [...this.deps.exchange.accounts.values()].filter(({ id, traded }) => traded && !this.unlisted.has(id));
     return JSON.stringify({ accounts: accounts.map(({ id, status }) => ({ trading_account_id: id, status, is_sim: true })) });
   }
 }

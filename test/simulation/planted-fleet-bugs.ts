@@ -1,10 +1,12 @@
 import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
+import { emptyReport } from '../../src/domain/member-report.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
 import type { Ingest } from '../../src/ingest/ingest.ts';
 import type { PlatformAccount } from '../../src/platform/order-reads.ts';
 import { WitnessWriter } from '../../src/publish/witness-writer.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
+import { FollowCheck } from '../../src/service/follow-check.ts';
 import { HeldShards } from '../../src/service/held-shards.ts';
 import { LaneFinisher } from '../../src/service/lane-finisher.ts';
 import type { LaneMember, ShardStore } from '../../src/store/shard-store.ts';
@@ -188,6 +190,21 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     seeds: 'moving',
     shows: /gives shard .*, which is pinned/,
     deps: ({ database }) => ({ database: { ...database, shards: unpinned(database.shards) } }),
+  },
+  {
+    name: 'an account that no list shows any more is left without a word',
+    shows: /names no doubt, and .* is followed by no process/,
+    plant: replaced(FollowCheck as unknown as { readonly prototype: { compare(): void } }, 'compare', () => undefined),
+  },
+  {
+    name: 'only the process that ought to follow an account says that nobody does',
+    shows: /names no doubt, and .* is followed by no process/,
+    deps: () => ({ keeping: { report: () => ({ ...emptyReport, follows: true }) } }),
+  },
+  {
+    name: 'a process with nothing to send counts as proof that Kafka works',
+    shows: /is unfit \(relay_stuck\) for a fault that all have/,
+    deps: () => ({ keeping: { report: () => ({ ...emptyReport, follows: true, works: ['kafka', 'sockets'] }) } }),
   },
   {
     name: 'a process that is unfit keeps its shards',

@@ -5,6 +5,7 @@ import { StandstillError } from '../support/virtual-clock.ts';
 import { unsettled } from './check-commands.ts';
 import { checkCounts, checkFrames } from './check-counts.ts';
 import { disagreements } from './check-healed.ts';
+import { sharedFaults } from './check-unfollowed.ts';
 import type { CommandWishes } from './command-plan.ts';
 import { noDatabaseFaults } from './database-rows.ts';
 import { noEnemy } from './enemy.ts';
@@ -129,6 +130,8 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   await bePatient(world);
   const left = await untilAgreed(world);
   if (left.length > 0) return [...world.breaches(), ...left.map((what) => `not healed: ${what}`)];
+  const shared = await sharedFaults(world);
+  if (shared.length > 0) return [...world.breaches(), ...shared];
   return end(world);
 }
 

@@ -52,7 +52,7 @@ export function drawSettings(random: Random): ServiceSettings {
     accountsEveryMs: 5_000,
     lease: { actMs: 3_000, renewMs: 2_000, expireMs: 6_000 },
     commands: drawCommandOptions(random),
-    fitness: { troubledForMs: 2_000, firstCoolDownMs: 2_000, mostCoolDownMs: 8_000, forgetMs: 60_000 },
+    fitness: { troubledForMs: 2_000, firstCoolDownMs: 2_000, mostCoolDownMs: 8_000, forgetMs: 60_000, proofForMs: 2_000 },
     shards: {
       ...shardKeeperDefaults,
       giveEveryMs: oneOf(random, [500, 2_000, 5_000]),

@@ -21,7 +21,10 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { closing } from '../../src/service/assemble-service.ts';
+import { FleetDirectory } from '../../src/service/fleet-directory.ts';
+import { FollowCheck, followCheckDefaults } from '../../src/service/follow-check.ts';
 import { HeldShards } from '../../src/service/held-shards.ts';
+import { judgeTrust } from '../../src/service/judge-trust.ts';
 import { LaneFinisher, laneFinisherDefaults } from '../../src/service/lane-finisher.ts';
 import { LaneParts } from '../../src/service/lane-parts.ts';
 import { LossCheck } from '../../src/service/loss-check.ts';
@@ -41,6 +44,9 @@ import type { MemoryPlatform } from './memory-platform.ts';
 import type { HostTokens } from './memory-tokens.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
+
+/** Lists of accounts come every 3 to 7 s in a run. */
+export const unfollowedGraceMs = 8_000;
 
 export interface SimulatedServiceDeps {
   readonly host: Host;
@@ -94,6 +100,7 @@ export class SimulatedService {
   readonly commands: ShardDesks;
   readonly held = new HeldShards();
   readonly shards: ShardKeeper;
+  readonly followCheck: FollowCheck;
   /** Terms of the lane that this process had. */
   terms = 0;
   /** Set when the process has ended by itself. */
@@ -150,6 +157,17 @@ export class SimulatedService {
       settings.ingest,
     );
     this.connectors = this.sources(deps, settings);
+    this.followCheck = new FollowCheck(
+      {
+        ...{ clock, log, metrics: metrics.source, registry: database.accounts(this.lease) },
+        sources: {
+          account: (stream, accountId) => this.connectors.account(stream, accountId),
+          listed: () => this.connectors.listed ?? [],
+        },
+        isOurs: (accountId) => this.held.follows(accountId),
+      },
+      { ...followCheckDefaults, streams: ['account', 'prediction'], everyMs: 500, graceMs: unfollowedGraceMs },
+    );
     const outcomes = new OutcomeRelay({
       ...shared,
       logger: log,
@@ -178,8 +196,8 @@ export class SimulatedService {
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, stateWriter, outcomes];
     this.supervisor = new Supervisor(shared, {
-      startOrder: [...data, ingestStep, this.connectors, this.commands, shardsStep, this.keeper, fleetStep],
-      drainOrder: [fleetStep, this.commands, this.connectors, ingestStep, ...data, shardsStep, this.keeper],
+      startOrder: [...data, ingestStep, this.connectors, this.followCheck, this.commands, shardsStep, this.keeper, fleetStep],
+      drainOrder: [fleetStep, this.commands, this.followCheck, this.connectors, ingestStep, ...data, shardsStep, this.keeper],
       drainDeadlineMs: 25_000,
     });
   }
@@ -194,6 +212,27 @@ export class SimulatedService {
   stop(): void {
     this.stopping = true;
     this.host.deliver(() => this.supervisor.stop('the simulation says so'));
+  }
+
+  /** The doubts of accounts, as this process would name them, where all else is well. */
+  doubts(): readonly string[] {
+    const nowMs = this.host.clock.nowMs();
+    const directory = new FleetDirectory({
+      fleet: () => this.shards.newest,
+      shardOf: (accountId) => this.held.shardOf(accountId),
+      holder: this.host.name,
+    });
+    const nothing = { rows: 0 };
+    const { doubts } = judgeTrust({
+      nowMs,
+      lane: { held: this.keeper.state === 'held', mayAct: this.lease.mayAct(), holder: this.host.name, sinceMs: nowMs },
+      fleet: directory.standing(nowMs),
+      unfollowed: this.followCheck.unfollowed,
+      accounts: this.connectors.status().flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
+      heartbeatMs: nowMs,
+      ...{ notStored: nothing, unsent: [], unresolved: nothing, halts: [], silentLosses: { events: 0 }, quarantined: nothing },
+    });
+    return doubts.map(({ name }) => name);
   }
 
   private sockets() {
@@ -223,6 +262,13 @@ export class SimulatedService {
       { lanes, shards, updates, publishers: publishersOf, lossCheck, clock, random, log },
       { holder: `${host.name}/finisher`, actForMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
     );
+    const fitness = new OwnFitness(
+      {
+        ...{ clock, log, metrics: this.metrics },
+        sources: { connections: () => this.sockets(), openIdle: () => this.connectors.openIdle() },
+      },
+      settings.fitness,
+    );
     return new ShardKeeper(
       {
         ...{
@@ -230,7 +276,12 @@ export class SimulatedService {
           log,
           lease: this.lease,
           held: this.held,
-          sources: this.connectors,
+          sources: {
+            review: () => {
+              this.connectors.review();
+              this.followCheck.review();
+            },
+          },
           ingest: this.ingest,
           desks: this.commands,
         },
@@ -240,10 +291,13 @@ export class SimulatedService {
         metrics: this.metrics.ingest,
         lossCheck,
         changeLane: () => this.keeper.change(),
-        fitness: new OwnFitness(
-          { clock, log, sources: { connections: () => this.sockets() }, metrics: this.metrics },
-          settings.fitness,
-        ),
+        fitness,
+        report: () => ({
+          follows: this.connectors.connections().some(({ accounts }) => accounts > 0),
+          unfollowed: this.followCheck.unfollowed.length,
+          unusableLogins: 0,
+          works: fitness.works,
+        }),
         card: () => ({ weight, address: undefined, version: '1' }),
         ...(deps.shardsIngest && { ingest: deps.shardsIngest(this.ingest) }),
         ...deps.keeping,

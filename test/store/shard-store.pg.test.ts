@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MemberReport } from '../../src/domain/member-report.ts';
 import { afterRestore } from '../../src/store/lane-store.ts';
 import { PostgresShardStore } from '../../src/store/shard-store.ts';
 import { eventually } from '../support/poll.ts';
@@ -259,7 +260,8 @@ describe('a look', () => {
 describe('members of the fleet', () => {
   it('are the lanes with a live holder, as their holders introduced themselves in this term', async () => {
     await using rig = await shardRig();
-    const card = { weight: 1.5, address: 'http://one:8080', version: '1.0', draining: false };
+    const report: MemberReport = { follows: true, unfollowed: 2, unusableLogins: 1, works: ['kafka'] };
+    const card = { weight: 1.5, address: 'http://one:8080', version: '1.0', draining: false, report };
     expect(await rig.shards.introduce(0, rig.epoch, card)).toBe(true);
     const second = await rig.hold(2, 'second');
     await rig.shards.introduce(2, second, { ...card, weight: 1, address: undefined, draining: true });
@@ -277,6 +279,7 @@ describe('members of the fleet', () => {
     expect((await rig.shards.look(6_000)).members[0], 'not what the last holder said').toMatchObject({
       ...{ holder: 'next', weight: 0, address: undefined, version: '', draining: false },
     });
+    expect((await rig.shards.look(6_000)).members[0]?.report, 'nor what it reported').toBeUndefined();
     expect((await rig.shards.look(6_000)).members[0]?.livedMs).toBeLessThan(60_000);
   });
 });

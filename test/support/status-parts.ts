@@ -62,7 +62,11 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
     version: '1.2.3',
     instance: 'one',
     fencedByKafka: () => 0,
-    fleet: () => ({ others: 0, unheld: { rows: 0 }, drained: false, unfit: undefined }),
+    fleet: () => ({
+      ...{ others: 0, unheld: { rows: 0 }, drained: false, unfit: undefined },
+      ...{ anyFollows: true, unfollowed: 0, unusableLogins: 0 },
+    }),
+    unfollowed: () => [],
     keeper: { state, view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 } },
     lease: { lane: 1, mayAct: () => mayAct },
     ingest: { depth: 0, full: false },

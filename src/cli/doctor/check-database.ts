@@ -42,6 +42,7 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
     for (const [part, look] of Object.entries({
       grants: checkGrants,
       lanes: checkLanes,
+      accounts: checkFollowing,
       vacuum: checkVacuum,
       disk: () => disk(pool, config),
     }))
@@ -229,6 +230,35 @@ async function checkLanes(pool: Pool): Promise<Finding[]> {
       ),
     );
 }
+
+/** What the running processes report of their accounts (domain/member-report.ts). There is no finding where none runs, or each account is followed. */
+async function checkFollowing(pool: Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<{ streams: number; logins: number; follows: boolean }>(
+    `select coalesce(sum((report ->> 'unfollowed')::int), 0)::int as streams, coalesce(max((report ->> 'unusableLogins')::int), 0) as logins,
+       bool_or((report ->> 'follows')::boolean) as follows
+     from public.lanes where holder is not null and renewed_at >= clock_timestamp() - interval '1 minute' and report <> '{}'
+     having count(*) > 0`,
+  );
+  const [row] = rows;
+  if (row === undefined) return [];
+  const found: Finding[] = [];
+  if (!row.follows) found.push(warn('accounts', 'no running process follows any account', unfollowedFix));
+  if (row.streams > 0)
+    found.push(
+      fail('accounts', `${plural(row.streams, 'account stream')} followed by no process, though one ought to`, unfollowedFix),
+    );
+  if (row.logins > 0)
+    found.push(
+      fail(
+        'logins in use',
+        `${plural(row.logins, 'login')} can't be used by a running process`,
+        'Sign in again where `tidemark status` says LOGIN_REQUIRED, and give every process the same TIDEMARK_ENCRYPTION_KEY.',
+      ),
+    );
+  return found;
+}
+
+const unfollowedFix = 'Its log names them and says why: docs/runbooks/AccountsUnfollowed.md.';
 
 /**
  * Whether a third party on the network could read the traffic, or answer in the server's place. There is no finding for a connection that stays on this

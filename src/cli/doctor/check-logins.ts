@@ -8,7 +8,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { createPool } from '../../store/pool.ts';
-import { PostgresTokenStore } from '../../store/token-store.ts';
+import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
 import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 interface LoginCheckDeps {
@@ -30,8 +30,7 @@ interface LoginFindings {
  */
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
   const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
-  if (databaseUrl === undefined || key === undefined || platformUrl === undefined || platformCredentials === 'client')
-    return { findings: [] };
+  if (databaseUrl === undefined || platformUrl === undefined || platformCredentials === 'client') return { findings: [] };
   const pool = createPool(deps, {
     url: databaseUrl.reveal(),
     applicationName: 'tidemark-doctor',
@@ -39,6 +38,7 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
     server: 'any',
   });
   try {
+    if (key === undefined) return { findings: await checkKeyless(new PostgresCredentialList({ ...deps, pool })) };
     const store = new PostgresTokenStore({ ...deps, pool, key });
     const names = (await store.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
     const looked: Looked[] = [];
@@ -55,6 +55,15 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
   } finally {
     await pool.end().catch(() => {});
   }
+}
+
+/** Without the key nothing of a login can be read but its name: no process that is set like this follows its accounts. */
+async function checkKeyless(list: PostgresCredentialList): Promise<Finding[]> {
+  const names = (await list.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
+  if (names.length === 0) return [];
+  const fix = 'Set the TIDEMARK_ENCRYPTION_KEY with which they were linked, or remove them: `tidemark link --remove NAME`.';
+  const detail = `${names.join(', ')}: ${names.length === 1 ? 'it is' : 'they are'} linked, and TIDEMARK_ENCRYPTION_KEY is not set: their accounts are not followed`;
+  return [fail('logins', detail, fix)];
 }
 
 const noLogin = fail('logins', 'only linked logins are followed, and none is linked', 'Run `tidemark link`.');

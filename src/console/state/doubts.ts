@@ -28,6 +28,8 @@ const words: Readonly<Record<string, string>> = {
   standby: 'On standby',
   shards_unheld: 'Accounts without a process',
   account_not_live: 'Account not live',
+  accounts_unfollowed: 'Account not followed',
+  login_required: 'Login needed',
   canary_late: 'Heartbeat late',
   rows_not_stored: 'Changes not stored',
   rows_unsent: 'Changes not sent',

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, doublePrecision, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
 /** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
 export const lanes = pgTable('lanes', {
@@ -27,6 +27,8 @@ export const lanes = pgTable('lanes', {
   unfit: boolean().notNull().default(false),
   /** It holds every active halt up to this number. */
   haltsHeld: bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
+  /** What it says of its work (domain/member-report.ts); empty until it has introduced itself. */
+  report: jsonb().notNull().default({}),
 });
 
 /**

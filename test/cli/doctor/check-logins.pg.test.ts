@@ -36,7 +36,8 @@ async function rig() {
   const store = (sealedBy: string) =>
     new PostgresTokenStore({ pool, clock: systemClock, random: seededRandom(1), key: new Secret(sealedBy) });
   const doctor = async (over: Record<string, string> = {}) => {
-    const io = cliIo({ ...env, ...over });
+    // Blank: left out.
+    const io = cliIo(Object.fromEntries(Object.entries({ ...env, ...over }).filter(([, value]) => value !== '')));
     await runProgram(io, ['doctor', '--json']);
     const findings: { part: string; verdict: string; detail: string; fix?: string }[] = JSON.parse(io.out());
     const by = Object.fromEntries(findings.map(({ part, ...finding }) => [part, finding]));
@@ -90,6 +91,16 @@ it('fails where only logins are followed and none is linked, and names no login 
   const { by } = await doctor(client);
   expect(Object.keys(by).filter((part) => part.startsWith('login'))).toEqual([]);
   expect(by['sign-in']).toMatchObject({ verdict: 'ok', detail: expect.stringMatching(/tokens that last/) });
+});
+
+it('fails where logins are stored and their key is not set: nobody follows their accounts', async () => {
+  const { key, store, doctor } = await rig();
+  const lasting = { accessToken: new Secret('n0t-a-token'), expiresAtMs: systemClock.nowMs() + 3_600_000 };
+  await store(key).save('login:alice', 0, lasting);
+  expect((await doctor({ TIDEMARK_ENCRYPTION_KEY: '' })).by['logins']).toMatchObject({
+    verdict: 'fail',
+    detail: expect.stringMatching(/^alice: it is linked, and TIDEMARK_ENCRYPTION_KEY is not set/),
+  });
 });
 
 it('tells the platform and Kafka where the database is away, and the database where the platform is', async () => {

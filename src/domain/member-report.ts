@@ -1,0 +1,28 @@
+/**
+ * What works at a process right now, as proof for the others: `sockets`: a stream of the platform is open. `kafka`: Kafka has acknowledged a row of it, or
+ * answered a question of it, within `FitnessRules.proofForMs`.
+ */
+export type Proof = 'sockets' | 'kafka';
+
+/** What a process says of its own work in its lane's row, so that every process can name what is wrong anywhere. Holds no account id: callers may not see all. */
+export interface MemberReport {
+  /** It follows an account. */
+  readonly follows: boolean;
+  /** Account streams of its shards that ought to be followed, and that it does not follow (service/follow-check.ts). */
+  readonly unfollowed: number;
+  /** Logins that it can't use: a person has to sign in, or it has no key for them. */
+  readonly unusableLogins: number;
+  /** In alphabetical order. */
+  readonly works: readonly Proof[];
+}
+
+export const emptyReport: MemberReport = { follows: false, unfollowed: 0, unusableLogins: 0, works: [] };
+
+export function sameReport(a: MemberReport, b: MemberReport): boolean {
+  return (
+    a.follows === b.follows &&
+    a.unfollowed === b.unfollowed &&
+    a.unusableLogins === b.unusableLogins &&
+    a.works.join() === b.works.join()
+  );
+}

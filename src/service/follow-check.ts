@@ -1,0 +1,171 @@
+import type { Stream } from '../domain/order.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { PlatformAccount } from '../platform/order-reads.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { plural } from '../runtime/plural.ts';
+import type { Service } from '../runtime/supervisor.ts';
+import type { AccountRegistry } from '../store/account-registry.ts';
+
+/** An account stream that ought to be followed by this process, and is not. */
+export interface Unfollowed {
+  readonly stream: Stream;
+  readonly accountId: string;
+  /** Wall time in milliseconds. */
+  readonly sinceMs: number;
+  /** Continues "… is not followed: ". */
+  readonly why: string;
+}
+
+interface FollowCheckDeps {
+  readonly registry: Pick<AccountRegistry, 'load'>;
+  readonly sources: {
+    /** Defined where the account is followed on that stream. */
+    account(stream: Stream, accountId: string): unknown;
+    /** The accounts that the logins list, open or not, by their last complete lists. */
+    listed(): readonly PlatformAccount[];
+  };
+  /** Whether the account is in a shard of this process. */
+  readonly isOurs: (accountId: string) => boolean;
+  readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface FollowCheckOptions {
+  /** The streams that this process is set to follow. */
+  readonly streams: readonly Stream[];
+  /** Only these accounts, where given: each of them ought to be followed. */
+  readonly only?: ReadonlySet<string>;
+  readonly everyMs: number;
+  /** An account that was just taken, linked or opened is followed within seconds; a start reads lists and tokens first. */
+  readonly graceMs: number;
+  /** The accounts of the database are read again after each review, and this often. */
+  readonly loadEveryMs: number;
+}
+
+export const followCheckDefaults = { everyMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 } as const;
+
+const named = 5;
+
+/**
+ * Compares what is followed with what ought to be: the accounts in the database (each was followed once), in the lists of the logins, and in the settings. One
+ * that a login lists as not open need not be followed. Each account belongs to one shard and so to one process, which reports the number to the others.
+ *
+ * Without this, "every account is live" is said of those that are followed, and nothing is said of the others: a login without its key, one that was removed,
+ * a list that came back empty, a stream that is not set up.
+ *
+ * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 × `everyMs` is followed or in `unfollowed`.
+ */
+export class FollowCheck implements Service {
+  readonly name = 'follow-check';
+  private known: readonly { readonly stream: Stream; readonly accountId: string }[] = [];
+  private loadAtMs = Number.NEGATIVE_INFINITY;
+  private failing = false;
+  /** By stream and account: since when it has been missing. */
+  private missing = new Map<string, Unfollowed>();
+  private shown: readonly Unfollowed[] = [];
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private readonly deps: FollowCheckDeps;
+  private readonly options: FollowCheckOptions;
+
+  constructor(deps: FollowCheckDeps, options: FollowCheckOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  /** The shards of this process have changed: the records of new ones may have been written by another. */
+  review(): void {
+    this.loadAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Those that have been missing for longer than the grace, the longest first. */
+  get unfollowed(): readonly Unfollowed[] {
+    return this.shown;
+  }
+
+  private async run(): Promise<void> {
+    const { clock } = this.deps;
+    while (!this.over.signal.aborted) {
+      await this.load();
+      this.compare();
+      await clock.sleep(this.options.everyMs, this.over.signal);
+    }
+  }
+
+  /** Never rejects: a database that can't be read leaves what was read before. */
+  private async load(): Promise<void> {
+    const { registry, clock, log } = this.deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.loadAtMs) return;
+    // Before the read: a review meanwhile asks for another one.
+    this.loadAtMs = nowMs + this.options.loadEveryMs;
+    try {
+      this.known = await registry.load();
+      this.failing = false;
+    } catch (err) {
+      if (!this.failing) log.warn({ err }, 'the accounts that ought to be followed could not be read; trying again');
+      this.failing = true;
+      this.loadAtMs = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  private compare(): void {
+    const { sources, clock, metrics } = this.deps;
+    const nowMs = clock.nowMs();
+    const missing = new Map<string, Unfollowed>();
+    for (const { stream, accountId, why } of this.expected()) {
+      const key = `${stream}:${accountId}`;
+      if (missing.has(key) || sources.account(stream, accountId) !== undefined) continue;
+      missing.set(key, { stream, accountId, why, sinceMs: this.missing.get(key)?.sinceMs ?? nowMs });
+    }
+    this.missing = missing;
+    const before = new Set(this.shown.map(({ stream, accountId }) => `${stream}:${accountId}`));
+    this.shown = [...missing.values()]
+      .filter(({ sinceMs }) => nowMs - sinceMs >= this.options.graceMs)
+      .toSorted((a, b) => a.sinceMs - b.sinceMs);
+    for (const stream of ['account', 'prediction'] as const)
+      metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
+    this.tell(this.shown.filter(({ stream, accountId }) => !before.has(`${stream}:${accountId}`)));
+  }
+
+  private tell(added: readonly Unfollowed[]): void {
+    if (added.length === 0) return;
+    const accounts = added.slice(0, named).map(({ stream, accountId, why }) => `${stream} ${accountId}: ${why}`);
+    this.deps.log.warn(
+      { count: added.length, accounts },
+      `${plural(added.length, 'account stream')} that ought to be followed by this process, and not followed: docs/runbooks/AccountsUnfollowed.md`,
+    );
+  }
+
+  /** May name one twice. */
+  private *expected(): Generator<Pick<Unfollowed, 'stream' | 'accountId' | 'why'>> {
+    const { sources, isOurs } = this.deps;
+    const { streams, only } = this.options;
+    const listed = sources.listed();
+    const open = new Set(listed.filter(({ isOpen }) => isOpen).map(({ accountId }) => accountId));
+    const closed = new Set(listed.map(({ accountId }) => accountId).filter((accountId) => !open.has(accountId)));
+    const wanted = (accountId: string) => isOurs(accountId) && (only?.has(accountId) ?? true) && !closed.has(accountId);
+    const whyOf = (stream: Stream, accountId: string) => {
+      if (!streams.includes(stream)) return 'this process has no address of its stream';
+      return open.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
+    };
+    for (const { stream, accountId } of this.known)
+      if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
+    for (const accountId of [...open, ...(only ?? [])]) {
+      if (!wanted(accountId)) continue;
+      for (const stream of open.has(accountId) ? streams : (['account'] as const))
+        yield { stream, accountId, why: whyOf(stream, accountId) };
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { sumOfSeries } from '../../src/observability/read-metric.ts';
+import type { PlatformAccount } from '../../src/platform/order-reads.ts';
+import { FollowCheck, type FollowCheckOptions, followCheckDefaults } from '../../src/service/follow-check.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { unreadAccount } from '../support/unread-account.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const listed = (accountId: string, isOpen = true): PlatformAccount => ({ accountId, isOpen, isSim: true });
+
+/** The check of a process that follows nothing, until a test says otherwise. */
+async function rig(over: Partial<FollowCheckOptions> = {}, stored = [unreadAccount('known')]) {
+  const clock = new VirtualClock();
+  const metrics = createMetrics();
+  const state = {
+    stored,
+    lists: [] as PlatformAccount[],
+    followed: new Set<string>(),
+    ours: (_: string): boolean => true,
+    fails: false,
+  };
+  const check = new FollowCheck(
+    {
+      registry: {
+        load: async () => {
+          if (state.fails) throw new Error('away');
+          return state.stored;
+        },
+      },
+      sources: {
+        account: (stream, accountId) => (state.followed.has(`${stream}:${accountId}`) ? {} : undefined),
+        listed: () => state.lists,
+      },
+      isOurs: (accountId) => state.ours(accountId),
+      ...{ metrics: metrics.source, clock, log: silentLog },
+    },
+    { ...followCheckDefaults, streams: ['account', 'prediction'], ...over },
+  );
+  await check.start();
+  onTestFinished(async () => {
+    const drained = check.drain();
+    await clock.advance(5_000);
+    await drained;
+  });
+  const names = () => check.unfollowed.map(({ stream, accountId, why }) => `${stream} ${accountId}: ${why}`);
+  return { clock, metrics, state, check, names };
+}
+
+const noLogin = 'no login that this process can use lists it';
+
+describe('an account that ought to be followed', () => {
+  it('by the database is named after half a minute, and no more once it is followed', async () => {
+    const { clock, metrics, state, names } = await rig();
+    await clock.advance(28_000);
+    expect(names()).toEqual([]);
+    await clock.advance(6_000);
+    expect(names()).toEqual([`account known: ${noLogin}`]);
+    expect(await sumOfSeries(metrics.source.unfollowed, { source: 'account' })).toBe(1);
+    state.followed.add('account:known');
+    await clock.advance(3_000);
+    expect(names()).toEqual([]);
+    expect(await sumOfSeries(metrics.source.unfollowed)).toBe(0);
+  });
+
+  it('by a list is named on each stream on which it is not followed', async () => {
+    const { clock, state, names } = await rig({}, []);
+    state.lists = [listed('new')];
+    state.followed.add('account:new');
+    await clock.advance(34_000);
+    expect(names()).toEqual(['prediction new: a login lists it, and following it fails']);
+  });
+
+  it('by the settings is named where no login lists it', async () => {
+    const { clock, state, names } = await rig({ only: new Set(['slip']) }, []);
+    state.lists = [listed('other')];
+    await clock.advance(34_000);
+    expect(names()).toEqual([`account slip: ${noLogin}`]);
+  });
+
+  it('is named on a stream that this process is not set to follow', async () => {
+    const { clock, state, names } = await rig({ streams: ['account'] }, [unreadAccount('known', { stream: 'prediction' })]);
+    state.lists = [listed('known')];
+    state.followed.add('account:known');
+    await clock.advance(34_000);
+    expect(names()).toEqual(['prediction known: this process has no address of its stream']);
+  });
+
+  it('is not one that a login lists as closed, that the settings leave out, or that another process has', async () => {
+    const stored = ['closed', 'left-out', 'elsewhere'].map((accountId) => unreadAccount(accountId));
+    const { clock, state, names } = await rig({ only: new Set(['closed', 'elsewhere']) }, stored);
+    state.lists = [listed('closed', false)];
+    state.ours = (accountId) => accountId !== 'elsewhere';
+    await clock.advance(120_000);
+    expect(names()).toEqual([]);
+  });
+
+  it('is found in the database after a review, and the accounts read before stay while it is away', async () => {
+    const { clock, state, check, names } = await rig();
+    await clock.advance(3_000);
+    state.stored = [unreadAccount('known'), unreadAccount('taken')];
+    check.review();
+    await clock.advance(34_000);
+    expect(names()).toEqual([`account known: ${noLogin}`, `account taken: ${noLogin}`]);
+    state.fails = true;
+    check.review();
+    await clock.advance(34_000);
+    expect(names()).toHaveLength(2);
+  });
+});
