@@ -47,12 +47,21 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
       // What was asked for did not come about: the whole service is halted, and with it this account.
       if (verb === 'resume' && flags.account !== undefined && haltsService(body['halts'])) io.exit(exitCodes.failed);
       if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
-      else io.stdout.write(`${verb === 'resume' ? resumed(body['cleared'], flags) : ''}${haltTable(body['halts'])}`);
+      else {
+        const first = verb === 'resume' ? resumed(body['cleared'], flags) : unconfirmed(body['unconfirmed']);
+        io.stdout.write(`${first}${haltTable(body['halts'])}`);
+      }
     });
 }
 
 function haltsService(halts: unknown): boolean {
   return Array.isArray(halts) && halts.some(({ scope }) => scope?.kind === 'service');
+}
+
+/** The instances that did not say in time that they hold the halt. */
+function unconfirmed(instances: unknown): string {
+  if (!Array.isArray(instances) || instances.length === 0) return '';
+  return `${printable(`Not confirmed by ${instances.join(', ')}: the database lets no instance send behind a halt, but look at it (tidemark fleet).`)}\n`;
 }
 
 /** The halts that this resume has cleared, one line each. */

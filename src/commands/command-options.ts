@@ -29,6 +29,13 @@ export interface CommandOptions {
   readonly probeDeadlineMs: number;
   /** The write must begin within this time after the commit that permits it. */
   readonly writeWithinMs: number;
+  /** A lane that was not renewed for so long has no live process. */
+  readonly leaseExpireMs: number;
+  /**
+   * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then none of them writes anything that it marked before the halt,
+   * whether it has read it or not.
+   */
+  readonly haltAnswerMs: number;
   /** How long a caller waits for its answer to be recorded while the database does not take it; then it gets the state committed last. */
   readonly recordPatienceMs: number;
   /** Between attempts of one command. */
@@ -74,6 +81,8 @@ export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
   probes: { perSecond: 5, burst: 20 },
   probeDeadlineMs: 30_000,
   writeWithinMs: 1_000,
+  leaseExpireMs: 6_000,
+  haltAnswerMs: 3_000,
   recordPatienceMs: 2_000,
   attemptBackoff: { firstMs: 200, maxMs: 2_000 },
   journalBackoff: { firstMs: 50, maxMs: 2_000 },

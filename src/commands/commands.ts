@@ -93,7 +93,8 @@ export type SettleResult =
 /** `halts`: all that are in force afterwards, of every scope. */
 export type HaltResult =
   | Requested
-  | { readonly kind: 'done'; readonly halts: readonly Halt[] }
+  /** `unconfirmed`, of a halt: the live processes that have not said in time that they hold it. */
+  | { readonly kind: 'done'; readonly halts: readonly Halt[]; readonly unconfirmed?: readonly string[] }
   | {
       readonly kind: 'declined';
       readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED' | 'TOO_MANY_APPROVALS';

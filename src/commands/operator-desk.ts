@@ -28,6 +28,7 @@ import type {
 } from './commands.ts';
 import { decidePerson, type PersonsOutcome } from './decide-step.ts';
 import { FourEyes, secondPrincipal } from './four-eyes.ts';
+import type { HaltAgreement } from './halt-agreement.ts';
 import { type Halts, haltedForEveryAccount } from './halts.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 
@@ -159,6 +160,7 @@ interface OperatorDeskDeps {
   readonly random: Random;
   readonly log: Log;
   readonly halts: Halts;
+  readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;
   /** The term under which the halts of this scope are cleared. Undefined: this process stands by. */
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
@@ -198,12 +200,16 @@ export class OperatorDesk implements OperatorActs {
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
-  /** Needs no shard: it only forbids, so a process that holds none, or has just lost them, may do it too. */
+  /** Resolves when all processes hold it, or time is up. Needs no shard: it only forbids, so a process that holds none, or has just lost them, may do it too. */
   async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    return this.operate('halt', scope, word, async () => {
-      await this.deps.halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word, undefined);
+    const { halts, agreement } = this.deps;
+    let unconfirmed: readonly string[] = [];
+    const result = await this.operate('halt', scope, word, async () => {
+      const halt = await halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word, undefined);
+      if (halt !== undefined) unconfirmed = await agreement.awaitHeld(halt.haltId);
       return undefined;
     });
+    return result.kind === 'done' ? { ...result, unconfirmed } : result;
   }
 
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {

@@ -31,6 +31,7 @@ import type {
   Submission,
   SubmitResult,
 } from './commands.ts';
+import { HaltAgreement } from './halt-agreement.ts';
 import { HaltWatch } from './halt-watch.ts';
 import { Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
@@ -68,10 +69,11 @@ interface DesksStatus extends SentAndUnresolved {
 }
 
 /**
- * How often the journal is asked for the halts, and gets those that it lacks. A process that holds nothing shows them; the others keep to those of all. A halt of
- * the service must not wait for long, wherever it was given; the table is small and the statement takes some 0.1 ms.
+ * How often the journal is asked for the halts, and gets those that it lacks. A process that holds nothing shows them; the others keep to those of all. The answer
+ * to a halt waits for it; the table is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more session, which poolers take away,
+ * and a look beside it.
  */
-const lookAtHaltsEveryMs = 1_000;
+const lookAtHaltsEveryMs = 500;
 /** Reads of accounts that all cancel-alls make side by side, before their first cancel. */
 const listReadsAtOnce = 32;
 
@@ -93,6 +95,7 @@ export class ShardDesks implements Commands, Service {
   private readonly stopped = new AbortController();
   private readonly books: CommandBooks;
   private readonly halts: Halts;
+  private readonly agreement: HaltAgreement;
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
@@ -108,6 +111,8 @@ export class ShardDesks implements Commands, Service {
     const halts = new Halts(deps);
     this.books = books;
     this.halts = halts;
+    const agreement = new HaltAgreement({ ...deps, halts }, options);
+    this.agreement = agreement;
     this.budgets = { places: new RateBudget(clock, options.rate), cancels: new RateBudget(clock, options.cancelRate) };
     this.gauges = new CommandGauges({ ...deps, books });
     this.auditTrail = new AuditTrail(deps);
@@ -115,7 +120,7 @@ export class ShardDesks implements Commands, Service {
     const audit = (entry: Omit<AuditEntry, 'atMs'>) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termFor(scope);
     const holdingOf = (shard: number) => this.desks.get(shard)?.holding;
-    this.operator = new OperatorDesk({ ...deps, halts, breaker, audit, termFor, holdingOf }, options);
+    this.operator = new OperatorDesk({ ...deps, halts, agreement, breaker, audit, termFor, holdingOf }, options);
     const shared = {
       ...{ ...deps, onStep, books, halts, breaker, audit },
       haltWatch: new HaltWatch({ halts, books }, options),
@@ -172,8 +177,9 @@ export class ShardDesks implements Commands, Service {
   /** Takes no more commands and finishes those in hand; once the signal aborts, it leaves them to the journal. */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
-    this.stopped.abort();
     await Promise.all([...this.desks.values()].map((desk) => desk.drained(signal)));
+    // Attempts in hand ask for the halts until they have ended.
+    this.stopped.abort();
     this.giveUp.abort();
     if (!signal.aborted) await this.auditTrail.drained();
   }
@@ -271,7 +277,7 @@ export class ShardDesks implements Commands, Service {
     const backoff = new Backoff(random, this.options.journalBackoff);
     while (!this.stopped.signal.aborted) {
       const look = halts.keepDurable((scope) => this.termFor(scope)).then(() => halts.refresh());
-      await look.catch(() => undefined);
+      await look.then(() => this.agreement.sayHeld()).catch(() => undefined);
       if (!halts.lacksOne) backoff.reset();
       await clock.sleep(halts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, this.stopped.signal);
     }

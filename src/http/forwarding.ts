@@ -2,13 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Log } from '../observability/log.ts';
 import type { RestMetrics } from '../observability/metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { Secret } from '../runtime/secret.ts';
+import { abortWith } from '../runtime/waiting.ts';
 import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from './other-instances.ts';
+import { preferredWaitSeconds } from './request-headers.ts';
 import { sendProblem } from './send-answer.ts';
 
 interface ForwardingDeps {
   readonly http: InstanceHttp;
   readonly others: OtherInstances;
+  readonly clock: Clock;
   readonly metrics: RestMetrics;
   readonly log: Log;
 }
@@ -16,8 +20,10 @@ interface ForwardingDeps {
 interface ForwardingOptions {
   /** The name of this process in `Tidemark-Instance`. */
   readonly instance: string;
-  /** Further requests get the answer of this process, which has done nothing. */
+  /** At one other instance. Further requests for it get the answer of this process, which has done nothing. */
   readonly mostInFlight: number;
+  /** Below the time after which the others take over from an instance that is silent. The time that the caller asks us to wait is added. */
+  readonly answerWithinMs: number;
 }
 
 interface AnyCall {
@@ -25,6 +31,17 @@ interface AnyCall {
   readonly reply: FastifyReply;
   /** Of our span, which the other instance continues; left out: that of the caller. */
   readonly traceparent?: string | undefined;
+  /** How much longer than usual its answer may take. */
+  readonly patienceMs?: number;
+}
+
+interface SendOptions {
+  /** Instead of the caller's. */
+  readonly body?: unknown;
+  /** The account that it is about, if it is one: its holder is the only one to answer. */
+  readonly accountId?: string | undefined;
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 }
 
 type Forwarded =
@@ -32,6 +49,9 @@ type Forwarded =
   /** It may have been carried out. */
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'not_sent' };
+
+/** How often an instance that has not answered is looked up: from memory. */
+const lookEveryMs = 250;
 
 /** Declined for a reason of this process alone: another one may do it. */
 const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
@@ -52,11 +72,15 @@ const givenBack = [
 /**
  * Requests that another process has to carry out because it holds the account's shard. Each is sent there once, with the caller's own token, which is checked
  * there again; a request that was forwarded already is never forwarded further.
+ *
+ * Each instance has a window of its own, so that a frozen one takes no place of the others. Nothing waits for it longer than `answerWithinMs`, nor once the fleet has gone
+ * on without it: then the answer counts as lost, and the request is not sent anywhere else, since it may have been carried out.
  */
 export class Forwarding {
   readonly instance: string;
   readonly others: OtherInstances;
-  private inFlight = 0;
+  /** Requests in flight, by the address of the instance. */
+  private readonly inFlight = new Map<string, number>();
   private readonly left = new WeakMap<FastifyReply['raw'], AbortSignal>();
   private readonly deps: ForwardingDeps;
   private readonly options: ForwardingOptions;
@@ -80,7 +104,7 @@ export class Forwarding {
     const holder = accountId === undefined ? undefined : this.others.holderOf(accountId);
     const asked = accountId === undefined ? this.others.all() : holder === undefined ? [] : [holder];
     for (const [at, to] of asked.entries()) {
-      const forwarded = await this.send(call, to);
+      const forwarded = await this.send(call, to, { accountId });
       if (forwarded.kind === 'not_sent') continue;
       const isLast = at === asked.length - 1;
       if (forwarded.kind === 'answered' && !isLast && isOfThisProcess(codeOf(forwarded))) continue;
@@ -96,9 +120,9 @@ export class Forwarding {
     return accountId !== undefined && !wasForwarded(request) && this.others.holderOf(accountId) !== undefined;
   }
 
-  /** `body`: instead of the caller's. Never rejects. */
-  async send(call: AnyCall, to: OtherInstance, body: unknown = call.request.body): Promise<Forwarded> {
-    const forwarded = await this.attempt(call, to, body);
+  /** Never rejects. */
+  async send(call: AnyCall, to: OtherInstance, options: SendOptions = {}): Promise<Forwarded> {
+    const forwarded = await this.attempt(call, to, options);
     this.deps.metrics.forwards.inc({ outcome: forwarded.kind });
     return forwarded;
   }
@@ -107,9 +131,15 @@ export class Forwarding {
     return this.deps.http.close();
   }
 
-  private async attempt({ request, reply, traceparent }: AnyCall, to: OtherInstance, body: unknown): Promise<Forwarded> {
-    if (this.inFlight >= this.options.mostInFlight) return { kind: 'not_sent' };
-    this.inFlight += 1;
+  private async attempt(call: AnyCall, to: OtherInstance, options: SendOptions): Promise<Forwarded> {
+    const { request, reply, traceparent } = call;
+    const { body = request.body } = options;
+    const before = this.inFlight.get(to.address) ?? 0;
+    if (before >= this.options.mostInFlight) return { kind: 'not_sent' };
+    this.inFlight.set(to.address, before + 1);
+    const done = new AbortController();
+    const unwanted = options.signal === undefined ? [] : [options.signal];
+    using cut = abortWith(this.leftOf(reply), this.hangUp(call, to, options, done.signal), ...unwanted);
     try {
       const outcome = await this.deps.http.request({
         operation: 'forward',
@@ -118,7 +148,7 @@ export class Forwarding {
         url: to.address + request.url,
         headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: this.leftOf(reply),
+        signal: cut.signal,
       });
       // An answer that does not name the request is not one of Tidemark: a proxy's, or that of another program at the old address.
       if (outcome.kind === 'answered' && outcome.headers['x-request-id'] === request.id) return outcome;
@@ -126,8 +156,36 @@ export class Forwarding {
       this.deps.log.warn({ ...to, code, requestId: request.id }, 'a request could not be forwarded, or its answer was lost');
       return { kind: outcome.kind === 'failed' && outcome.sent === 'no' ? 'not_sent' : 'unanswered' };
     } finally {
-      this.inFlight -= 1;
+      done.abort();
+      const left = (this.inFlight.get(to.address) ?? 1) - 1;
+      if (left > 0) this.inFlight.set(to.address, left);
+      else this.inFlight.delete(to.address);
     }
+  }
+
+  /** Aborts when there is nothing left to wait for, before `done`. */
+  private hangUp({ request, patienceMs = 0 }: AnyCall, to: OtherInstance, options: SendOptions, done: AbortSignal): AbortSignal {
+    const { clock } = this.deps;
+    const waitMs = (preferredWaitSeconds(request.headers['prefer']) ?? 0) * 1000;
+    const untilMs = clock.monotonicMs() + this.options.answerWithinMs + waitMs + patienceMs;
+    const over = new AbortController();
+    const watch = async () => {
+      // Twice in a row: one that gives its shards away in good order still sends its answers.
+      for (let looks = 0; looks < 2 && clock.monotonicMs() < untilMs; looks = this.answersFor(to, options) ? 0 : looks + 1) {
+        await clock.sleep(lookEveryMs, done);
+        if (done.aborted) return;
+      }
+      over.abort();
+    };
+    void watch();
+    return over.signal;
+  }
+
+  /** The newest look shows that instance as a live one, and as the holder of the account. */
+  private answersFor({ address }: OtherInstance, { accountId }: SendOptions): boolean {
+    const { others } = this.deps;
+    if (accountId !== undefined) return others.holderOf(accountId)?.address === address;
+    return others.all().some((each) => each.address === address);
   }
 
   /** Aborts when the caller has left. One listener for all forwards of its request. */

@@ -19,6 +19,9 @@ interface Declined {
 type ReconcileDocument = z.infer<typeof reconcileAnswer>;
 type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
 
+/** How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. One that is frozen is left out as soon as the fleet goes on without it. */
+export const cancelAllMs = 20_000;
+
 /**
  * Asks every other instance the same, and answers with one body. `own`: the answer of this process, or why it has none. False: `own` is the answer, because no
  * instance did anything, or because the request was forwarded: then this process answers for itself alone. It does not resolve with the reply, which would be
@@ -34,7 +37,8 @@ async function answerOfAll<Body extends { readonly unanswered?: Unanswered | und
   const { request, reply } = call;
   const isDone = !('code' in own);
   if (wasForwarded(request) || (!isDone && !isOfThisProcess(own.code))) return false;
-  const answers = await Promise.all(forwarding.others.all().map((to) => ask(forwarding, call, shape, to)));
+  const patient = { ...call, patienceMs: cancelAllMs };
+  const answers = await Promise.all(forwarding.others.all().map((to) => ask(forwarding, patient, shape, to)));
   const unanswered = answers.flatMap((answer) => ('instance' in answer ? [answer] : []));
   const bodies = [...(isDone ? [own] : []), ...answers.flatMap((answer) => ('body' in answer ? [answer.body] : []))];
   const mayBeDone = unanswered.some(({ code }) => code === 'FORWARD_UNANSWERED');
@@ -78,9 +82,13 @@ export async function askOthers<Body>(
 ): Promise<readonly { readonly instance: string; readonly answer: { readonly body: Body } | { readonly code: string } }[]> {
   if (wasForwarded(call.request) || others.length === 0) return [];
   const late = new AbortController();
-  const tooLate = clock.sleep(answerWithinMs, late.signal).then(() => ({ code: 'FORWARD_UNANSWERED' }));
+  // A request that is too late is given up: it would hold a place among those in flight.
+  const tooLate = clock.sleep(answerWithinMs, late.signal).then(() => {
+    late.abort();
+    return { code: 'FORWARD_UNANSWERED' };
+  });
   const answers = others.map(async (to) => {
-    const answer = await Promise.race([ask(forwarding, call, shape, to), tooLate]);
+    const answer = await Promise.race([ask(forwarding, call, shape, to, late.signal), tooLate]);
     return { instance: to.instance, answer: 'body' in answer || 'code' in answer ? answer : { code: 'NOT_LEADER' } };
   });
   return Promise.all(answers).finally(() => late.abort());
@@ -91,12 +99,13 @@ const ofProblem = z.object({ code: z.string() });
 /** `{}`: it has none of the accounts. */
 async function ask<Body>(
   forwarding: Forwarding,
-  call: Call,
+  call: Call & { readonly patienceMs?: number },
   shape: z.ZodType<Body>,
   to: OtherInstance,
+  signal?: AbortSignal,
 ): Promise<{ readonly body: Body } | Unanswered[number] | Record<never, never>> {
   const { instance } = to;
-  const answer = await forwarding.send(call, to);
+  const answer = await forwarding.send(call, to, signal && { signal });
   if (answer.kind !== 'answered') return { instance, code: answer.kind === 'unanswered' ? 'FORWARD_UNANSWERED' : 'NOT_REACHED' };
   const parsed = parseJson(answer.text);
   const read = shape.safeParse(parsed);
@@ -199,7 +208,9 @@ export async function cancelAfterElsewhere(
     const to = forwarding.others.holderOf(accountIds[0] ?? '');
     return to === undefined ? [] : [{ to, body: { seconds, accountIds } }];
   });
-  const answers = await Promise.all(asked.map(async ({ to, body }) => ({ to, answer: await forwarding.send(call, to, body) })));
+  const answers = await Promise.all(
+    asked.map(async ({ to, body }) => ({ to, answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0] }) })),
+  );
   const done = [own];
   for (const { to, answer } of answers) {
     if (answer.kind === 'not_sent') return false;

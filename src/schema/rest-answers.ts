@@ -245,6 +245,20 @@ export const haltList = z
   .object({ halts: z.array(halt) })
   .meta({ id: 'HaltList', description: 'Halts in force: placing and replacing are refused there, cancels pass' });
 
+export const haltAnswer = z
+  .object({
+    ...haltList.shape,
+    unconfirmed: z
+      .array(z.string())
+      .describe(
+        'Instances that did not say within 3 s that they hold it. They mark nothing more as being sent either, but may decline late.',
+      ),
+  })
+  .meta({
+    id: 'Halted',
+    description: 'Halts in force. Behind this answer no instance sends anything but cancels for what they cover',
+  });
+
 export const resumeAnswer = z
   .object({ ...haltList.shape, cleared: z.array(halt).describe('Those that were in force before, and are not any more') })
   .meta({ id: 'Resumed', description: 'Halts that were cleared, and those that stay in force' });

@@ -49,8 +49,10 @@ interface RestPartsDeps {
 const maxConnections = 2000;
 /** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
 const takeAnswerMs = 30_000;
-/** Requests that wait for another instance. */
+/** Requests that wait for one other instance. */
 const mostForwards = 64;
+/** Of the time after which a silent instance loses its lane: nobody waits for its answer until the others have taken over. */
+const silentPart = 0.8;
 /** Longer than the answer of any route; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;
 
@@ -70,8 +72,8 @@ export function restParts(
     {
       ...deps,
       forwarding: new Forwarding(
-        { http, others, metrics: deps.metrics.rest, log: deps.log },
-        { instance, mostInFlight: mostForwards },
+        { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
+        { instance, mostInFlight: mostForwards, answerWithinMs: config.leaseExpireMs * silentPart },
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),
       ...(config.authPrincipals === 'on' && { principals }),

@@ -423,7 +423,7 @@ describe('what operators do', () => {
           since: '1970-01-01T00:00:00.000Z',
         },
       ],
-      ...(what === 'resume' && { cleared: [] }),
+      ...(what === 'resume' ? { cleared: [] } : { unconfirmed: [] }),
     });
     expect(rig.commands.words).toEqual([{ what, on, word }]);
   });

@@ -171,7 +171,7 @@ describe('an act of an operator on an account of another instance', () => {
     expect(holder.commands.words.length + holder.commands.reconciled.length).toBe(2);
   });
 
-  it('halts it where it is held, though this instance may halt any account, and here if that one is not reached', async () => {
+  it('halts it here, where its holder may be frozen: the answer waits for that one', async () => {
     const halt = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
     const { holder, other } = await startTwo();
     const alone = await startBeside('http://127.0.0.1:1');
@@ -179,7 +179,7 @@ describe('an act of an operator on an account of another instance', () => {
       rig.commands.haltAnswer = { kind: 'done', halts: [] };
       expect((await ask(`${rig.address}/v1/accounts/ACC-1/halt`, halt)).status).toBe(200);
     }
-    expect([holder, other, alone].map(({ commands }) => commands.words.length)).toEqual([1, 0, 1]);
+    expect([holder, other, alone].map(({ commands }) => commands.words.length)).toEqual([0, 1, 1]);
   });
 
   it('on every account goes on to the next instance while one holds nothing, or is not reached', async () => {

@@ -49,7 +49,7 @@ export class OperatorDeeds {
 
   private async halt({ name }: Reached['host'], commands: Commands, scope: Halt['scope']): Promise<void> {
     const result = await commands.operator.halt(scope, this.word());
-    if (result.kind === 'done') this.world.haltOracle.answered(result.halts, scope, name);
+    if (result.kind === 'done') this.world.haltOracle.answered(result, scope, name);
   }
 
   /** Now and then the one before once more, as somebody does who was not answered. */

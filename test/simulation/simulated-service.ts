@@ -337,7 +337,7 @@ export class SimulatedService {
         metrics: this.metrics.commands,
         onStep: () => outcomes.wake(),
       },
-      { ...settings.commands, ...deps.commandOptions },
+      { ...settings.commands, leaseExpireMs: settings.lease.expireMs, ...deps.commandOptions },
     );
   }
 

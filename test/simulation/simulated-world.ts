@@ -135,10 +135,16 @@ export class SimulatedWorld {
       },
       { writeWithinMs: commandDefaults.writeWithinMs },
     );
-    this.haltOracle = new HaltOracle(this.journal, ({ shard, epoch }) => {
-      const row = database.shards.rows[shard];
-      return row?.epoch === epoch && row.lane !== undefined ? database.lanes.get(row.lane)?.holder : undefined;
+    this.haltOracle = new HaltOracle(this.journal, {
+      holderOf: ({ shard, epoch }) => {
+        const row = database.shards.rows[shard];
+        return row?.epoch === epoch && row.lane !== undefined ? database.lanes.get(row.lane)?.holder : undefined;
+      },
+      nowMs: () => clock.monotonicMs(),
+      lanesAreLive: () => !this.databaseClockWasSet && !database.restored,
+      writeWithinMs: commandDefaults.writeWithinMs,
     });
+    this.journal.lanes = (expireMs) => database.liveLanes(expireMs);
     this.callers = new Callers(this, this.source(7));
     this.outcomes = new OutcomeWatch(this.journal);
     this.operator = new FleetOperator({ database, trace, random: this.source(13), services: () => this.services });

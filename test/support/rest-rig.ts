@@ -49,7 +49,10 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
 export function forwardingOf(options: Pick<RestRigOptions, 'instance' | 'others' | 'forwards'>, metrics = createMetrics()) {
   const { instance = 'one', others = { holderOf: () => undefined, all: () => [] }, forwards = {} } = options;
   const http = new UndiciHttp({ clock: systemClock }, { totalMs: forwards.ms ?? 5_000 });
-  return new Forwarding({ http, others, metrics: metrics.rest, log: silentLog }, { instance, mostInFlight: forwards.most ?? 64 });
+  return new Forwarding(
+    { http, others, clock: systemClock, metrics: metrics.rest, log: silentLog },
+    { instance, mostInFlight: forwards.most ?? 64, answerWithinMs: forwards.ms ?? 5_000 },
+  );
 }
 
 /** A REST server on a real port, over ports that live in memory. */

@@ -5,7 +5,7 @@ import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../.
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
 import { isOfThisProcess } from '../forwarding.ts';
-import { cancelAfterElsewhere, cancelAllOfAll } from '../over-instances.ts';
+import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll } from '../over-instances.ts';
 import { readStore } from '../problem.ts';
 import type { Route, RouteParts } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
@@ -60,7 +60,9 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       if (result.kind === 'done' && result.replayed) reply.header('idempotent-replayed', 'true');
       if (accountId === undefined) return cancelAllOfAll(parts.forwarding, call, result, answerOf);
       if (result.kind === 'done') return sendJson(reply, 200, answerOf(result));
-      return (await parts.forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+      return (await parts.forwarding.answer({ ...call, patienceMs: cancelAllMs }, result.code, accountId))
+        ? reply
+        : sendDecline(reply, result);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { notLeader } from '../../commands/operator-desk.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { parseReason, reasonBody } from '../../schema/command-bodies.ts';
-import { haltList, resumeAnswer } from '../../schema/rest-answers.ts';
+import { haltAnswer, haltList, resumeAnswer } from '../../schema/rest-answers.ts';
 import type { Halt } from '../../store/command-journal.ts';
 import type { AccountScope } from '../../store/order-reads.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
@@ -51,7 +51,9 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     body: reasonBody,
     answers: {
       ...(verb === 'halt'
-        ? { 200: { describe: 'The halts in force now', schema: haltList } }
+        ? {
+            200: { describe: 'The halts in force now, and the instances that have not confirmed it in time', schema: haltAnswer },
+          }
         : {
             200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer },
             202: requestedAnswer,
@@ -72,8 +74,9 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const { accountId } = params;
-      // The holder of the account first: there it holds at once. Any other process can halt it, too, but the holder gets that only about a second later.
-      if (forwarding.isElsewhere(call, accountId) && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
+      // A halt is done here: its answer waits for the holder, which may be frozen. A resume goes to the holder first: there it holds at once.
+      const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
+      if (goesToHolder && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
       const before = commands.operator.halts();
       const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
@@ -83,7 +86,9 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
       return sendJson(reply, 200, {
         ...haltBody(result.halts, principal.accounts),
-        ...(verb === 'resume' && { cleared: haltBody(cleared, principal.accounts).halts }),
+        ...(verb === 'resume'
+          ? { cleared: haltBody(cleared, principal.accounts).halts }
+          : { unconfirmed: result.unconfirmed ?? [] }),
       });
     },
   };

@@ -8,6 +8,7 @@ import {
   cancelAfterAnswer,
   cancelAllAnswer,
   exposureList,
+  haltAnswer,
   haltEvent,
   haltList,
   resumeAnswer,
@@ -36,6 +37,7 @@ const approval: z.input<typeof approvalAnswer>['approval'] = {
 export const deskExamples: readonly Example[] = [
   example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
   example(haltList, 'halted', { halts: [halt] }),
+  example(haltAnswer, 'halted everywhere', { halts: [halt], unconfirmed: [] }),
   example(resumeAnswer, 'resumed', { halts: [], cleared: [halt] }),
   example(haltEvent, 'raised', { ...halt, inForce: true }),
   example(haltEvent, 'cleared', {
