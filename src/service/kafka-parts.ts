@@ -16,7 +16,8 @@ import { isRefused } from './loss-check.ts';
 interface KafkaPartsOptions {
   readonly kafka: KafkaOptions;
   readonly topicPrefix: string;
-  readonly topicRetentionDays: number;
+  /** Left out: as planned. */
+  readonly topicRetentionDays?: number;
   /** The lane that this process holds. */
   readonly lane: () => number;
 }
