@@ -1,4 +1,5 @@
 import type { Stream } from '../domain/order.ts';
+import { cautiousWallMs, type Moment, momentOf } from '../runtime/clock.ts';
 import type { AccountRecord } from '../store/account-registry.ts';
 import { AccountSession, type SessionDeps, type SessionOptions } from './account-session.ts';
 import type { Connection, EventFrame } from './connection.ts';
@@ -59,18 +60,19 @@ export class AccountRoster {
     for (const session of this.sessions.values()) if (session.isDueForSubscribe(nowMs)) void session.attach(connection);
   }
 
-  route(frame: EventFrame, text: string): void {
+  /** `upTo`: what its connection had sent before then was read. */
+  route(frame: EventFrame, text: string, upTo: Moment): void {
     const session = this.sessions.get(frame.accountId);
     if (session !== undefined && frame.stream === this.options.stream) {
-      session.row(frame.row, text, this.deps.clock.monotonicMs());
+      session.row(frame.row, text, this.deps.clock.monotonicMs(), upTo);
     } else if (!this.left.has(frame.accountId)) {
       this.foreign(frame);
     }
   }
 
   /** A frame that does not name its account. */
-  frameLost(): void {
-    for (const session of this.sessions.values()) session.frameLost();
+  frameLost(upTo: Moment): void {
+    for (const session of this.sessions.values()) session.frameLost(upTo);
   }
 
   ended(connection: Connection, end: ConnectionEnd): void {
@@ -88,9 +90,11 @@ export class AccountRoster {
   /** Wall time up to which each live account is complete. */
   completeUpToMs(): Map<string, number> {
     const upToMs = new Map<string, number>();
+    // One look at the clocks for all, so that accounts with the same moment get the same time, and one mark.
+    const now = momentOf(this.deps.clock);
     for (const [accountId, session] of this.sessions) {
-      const accountUpToMs = session.completeUpToMs;
-      if (accountUpToMs !== undefined) upToMs.set(accountId, accountUpToMs);
+      const { completeUpTo } = session;
+      if (completeUpTo !== undefined) upToMs.set(accountId, cautiousWallMs(completeUpTo, now));
     }
     return upToMs;
   }

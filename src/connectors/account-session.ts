@@ -3,6 +3,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { Stream } from '../domain/order.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import { Backoff } from '../runtime/backoff.ts';
+import { cautiousWallMs, type Moment, momentOf } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AccountRecord } from '../store/account-registry.ts';
 import type { AccountAccess } from './account-access.ts';
@@ -11,6 +12,7 @@ import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
 import { Continuity } from './continuity.ts';
+import { Handover } from './handover.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { ConnectionEnd } from './socket.ts';
 import type { AccountReading, AccountState, AccountStatus } from './source-status.ts';
@@ -40,7 +42,7 @@ const unansweredText = 'the platform does not answer the subscription of this ac
  * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription and, since before the last complete read began, no moment
  * between it and the connection before it was without cover. The goodbye of the earlier connection proves that it covered the time until its end: a connection
  * that was half open already answers none, and then the account is read again. Until then the account does not become live, and nothing is complete beyond its
- * last message.
+ * last pong.
  */
 export class AccountSession {
   readonly accountId: string;
@@ -53,8 +55,8 @@ export class AccountSession {
   private lastAuditMs: number | undefined;
   private lastError: string | undefined;
   private attached: Connection | undefined;
-  /** The connections that `attached` took over from, one after the other, each until its end: the next may be replaced before the one before it has ended. */
-  private readonly replaced = new Set<Connection>();
+  /** From the connections that `attached` took over from. */
+  private readonly handover = new Handover();
   private whenProven: () => void = () => {};
   /** Monotonic time of the newest row that reported a gap. A lost store shows in the state `frozen` instead: its orders report it for as long as they live. */
   private gapShownMs = Number.NEGATIVE_INFINITY;
@@ -81,7 +83,9 @@ export class AccountSession {
     this.accountId = accountId;
     this.sinceMs = deps.clock.nowMs();
     this.timers = new TimerSet(deps.clock);
-    const knownUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
+    // By the platform's clock, which may be ahead of ours.
+    const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
+    const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, this.sinceMs);
     const { signal } = this.life;
     this.parts = new AccountParts(deps, { ...options, signal }, record);
     this.parts.intake.guard = (observation) => this.withholds(observation);
@@ -134,40 +138,39 @@ export class AccountSession {
     this.attached = connection;
     // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two; its goodbye will prove it.
     if (before !== undefined && before !== connection && !this.parts.storeLost.active) {
-      this.replaced.add(before);
+      this.handover.takeOver([before]);
       return;
     }
-    this.replaced.clear();
+    this.handover.clear();
     this.coverage.abort();
     this.coverage = new AbortController();
     this.parts.storeLost.forgetHeld();
     void this.resync(connection, this.coverage.signal);
   }
 
-  /** An event of this account. */
-  row(row: unknown, text: string, receivedMs: number): void {
+  /** An event of this account. `upTo`: what its connection had sent before then was read. */
+  row(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
     this.lastEventMs = this.deps.clock.nowMs();
     const item = this.parts.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
       this.parts.audit.delivered(item);
-      if (item.view.certainty === 'unknown_gap') this.gap();
+      if (item.view.certainty === 'unknown_gap') this.gap(upTo);
     } else if (item.kind === 'withheld') {
-      this.parts.storeLost.hold({ row, text, receivedMs });
+      this.parts.storeLost.hold({ row, text, receivedMs, upTo });
     } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
-      this.parts.unrecovered.loseOrder(item.orderId);
+      this.parts.unrecovered.loseOrder(item.orderId, upTo);
     } else if (item.kind === 'unreadable') {
-      this.parts.unrecovered.loseAnything();
+      this.parts.unrecovered.loseAnything(upTo);
     }
   }
 
   /** A frame came that cannot be read, and that may be of this account. */
-  frameLost(): void {
-    this.parts.unrecovered.loseAnything();
+  frameLost(upTo: Moment): void {
+    this.parts.unrecovered.loseAnything(upTo);
   }
 
-  /** A connection ended. */
   ended(connection: Connection, end: ConnectionEnd): void {
-    if (this.replaced.has(connection)) this.replacedEnded(connection, end);
+    if (this.handover.has(connection)) this.replacedEnded(connection, end);
     if (connection !== this.attached) return;
     this.leave(end.reason);
     if (this.state === 'frozen') return;
@@ -181,9 +184,9 @@ export class AccountSession {
     this.enter(state, reason);
   }
 
-  /** Wall time up to which the account is complete; undefined while it is not live. */
-  get completeUpToMs(): number | undefined {
-    return this.continuity.isLive ? this.provenUpToMs() : undefined;
+  /** Up to here the account is complete; undefined while it is not live. */
+  get completeUpTo(): Moment | undefined {
+    return this.continuity.isLive ? this.provenUpTo() : undefined;
   }
 
   stop(): void {
@@ -228,6 +231,7 @@ export class AccountSession {
       await clock.turn();
       if (signal.aborted) return;
       const { mark } = this.parts.unrecovered;
+      const began = momentOf(clock);
       const outcome = this.parts.storeLost.active ? await this.recover(signal) : await this.parts.reader.read('resync', signal);
       if (signal.aborted) return;
       // Frames lost since the read began may not be in it.
@@ -237,9 +241,9 @@ export class AccountSession {
         this.whenProven = () => {
           this.whenProven = () => {};
           if (this.parts.unrecovered.since(mark)) void this.resync(connection, signal);
-          else this.becomeLive(outcome.rows, signal);
+          else this.becomeLive(outcome.rows, began, signal);
         };
-        if (this.replaced.size === 0) this.whenProven();
+        if (this.handover.isProven) this.whenProven();
         return;
       }
       if (!outcome.complete && concernsWholeAccount(outcome.error)) {
@@ -247,7 +251,7 @@ export class AccountSession {
         this.refused(outcome.error);
         return;
       }
-      this.note(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
+      this.lastError = outcome.complete ? 'frames were lost while the account was read' : outcome.error.message;
       await clock.sleep(backoff.nextMs(), signal);
     }
   }
@@ -260,33 +264,31 @@ export class AccountSession {
       this.about({ sourceEpoch, rows: outcome.rows }),
       'the platform lost its store: read whole under a new source epoch',
     );
-    for (const { row, text, receivedMs } of outcome.frames ?? []) this.row(row, text, receivedMs);
+    for (const held of outcome.frames ?? []) this.row(held.row, held.text, held.receivedMs, held.upTo);
     return outcome.resync === true ? this.parts.reader.read('resync', signal) : outcome;
   }
 
   /** Rows missed while the connection was dead unnoticed are in no later frame: the account is read again. */
   private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
     if (!goodbye) this.readAgain('replaced_unproven');
-    this.replaced.delete(connection);
-    if (this.replaced.size === 0) this.whenProven();
+    this.handover.ended(connection, goodbye === true);
+    if (this.handover.isProven) this.whenProven();
   }
 
   /**
-   * Wall time up to which nothing can be missing: the last whole message, the earliest where there are connections that have not proven themselves, and never
-   * past a loss that was not recovered.
+   * Up to here nothing can be missing: what the pings of the connection prove, or of those that have not said goodbye the one that proves least; and never past
+   * a loss that was not recovered.
    */
-  private provenUpToMs(): number | undefined {
-    const { attached } = this;
-    const { unrecovered } = this.parts;
-    const unproven = [...this.replaced].map(({ lastFrameAtMs }) => lastFrameAtMs);
-    const lastSignMs = unproven.length === 0 ? attached?.lastFrameAtMs : Math.min(...unproven);
-    return lastSignMs === undefined ? undefined : Math.min(lastSignMs, unrecovered.upToMs ?? lastSignMs);
+  private provenUpTo(): Moment | undefined {
+    return this.attached && this.parts.unrecovered.before(this.handover.upTo(this.attached.readUpTo));
   }
 
-  private becomeLive(ordersRead: number, signal: AbortSignal): void {
+  /** `began`: when the read did that makes it live. It shows what was before, and what came after is on the stream. */
+  private becomeLive(ordersRead: number, began: Moment, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.enter('live');
-    this.continuity.live(this.parts.reader.repairs.take(ordersRead));
+    const upToMs = cautiousWallMs(this.parts.unrecovered.before(began), momentOf(this.deps.clock));
+    this.continuity.live(upToMs, this.parts.reader.repairs.take(ordersRead));
     const { auditMs } = this.options.timings;
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -302,7 +304,7 @@ export class AccountSession {
       this.lastAuditMs = this.deps.clock.nowMs();
       return;
     }
-    this.note(`audit: ${outcome.error.message}`);
+    this.lastError = `audit: ${outcome.error.message}`;
     if (!concernsWholeAccount(outcome.error)) return;
     // The account may have left the beta, or the login the account: the platform also shows this by refusing the subscription. If it does not, this is one resync.
     this.leave('denied');
@@ -332,22 +334,22 @@ export class AccountSession {
     return true;
   }
 
-  private gap(): void {
-    this.parts.unrecovered.loseAnything();
+  private gap(upTo: Moment): void {
+    this.parts.unrecovered.loseAnything(upTo);
     const nowMs = this.deps.clock.monotonicMs();
     if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
     this.gapAtMs = nowMs;
     this.readAgain('unknown_gap');
   }
 
-  /** The connection stays; its rows since the last sign of life may be incomplete. */
+  /** The connection stays; its rows since the last pong may be incomplete. */
   private readAgain(reason: string): void {
     const { attached } = this;
     if (attached === undefined) return;
-    const replaced = [...this.replaced];
+    const { connections } = this.handover;
     this.leave(reason);
     this.attached = attached;
-    for (const each of replaced) this.replaced.add(each);
+    this.handover.takeOver(connections);
     this.coverage = new AbortController();
     void this.resync(attached, this.coverage.signal);
   }
@@ -372,25 +374,22 @@ export class AccountSession {
   }
 
   private leave(reason: string): void {
-    const upToMs = this.provenUpToMs() ?? this.deps.clock.nowMs();
+    const now = momentOf(this.deps.clock);
+    const upToMs = cautiousWallMs(this.provenUpTo() ?? now, now);
     this.attached = undefined;
-    this.replaced.clear();
+    this.handover.clear();
     this.whenProven = () => {};
     this.coverage.abort();
     if (this.continuity.lost(upToMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
   }
 
   private enter(state: AccountState, reason?: string): void {
-    if (reason !== undefined) this.note(reason);
+    if (reason !== undefined) this.lastError = reason;
     if (state === this.state) return;
     const level = state === 'down' || state === 'login_required' ? 'warn' : 'info';
     this.deps.log[level](this.about({ from: this.state, to: state, ...(reason !== undefined && { reason }) }), 'account state');
     this.state = state;
     this.sinceMs = this.deps.clock.nowMs();
-  }
-
-  private note(reason: string): void {
-    this.lastError = reason;
   }
 
   private about(more: object): object {

@@ -1,8 +1,10 @@
 import type { Stream } from '../domain/order.ts';
 import type { AccessToken } from '../platform/token-source.ts';
 import { accountTarget } from '../platform/wire/stream-messages.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Clock, Moment, Timer } from '../runtime/clock.ts';
+import { momentOf } from '../runtime/clock.ts';
 import { decodeFrame, type Frame } from './decode-frame.ts';
+import { Pings } from './pings.ts';
 import type { Socket, SocketFactory } from './socket.ts';
 import { type ConnectionEnd, endOfSocket } from './socket.ts';
 import type { StreamTimings } from './stream-timings.ts';
@@ -28,9 +30,11 @@ export type UnreadableFrame = Extract<Frame, { kind: 'unreadable' }>;
 export interface ConnectionHandlers {
   onOpen(connection: Connection): void;
   onEvent(frame: EventFrame, text: string, connection: Connection): void;
-  onUnreadable(frame: UnreadableFrame, text: string): void;
+  onUnreadable(frame: UnreadableFrame, text: string, connection: Connection): void;
   /** A control message: subscribed, unsubscribed, error, heartbeat. */
   onControl(frame: ControlFrame): void;
+  /** Messages come, and for `messageMs` no pong of ours: what is known stands still. Called once, at most. */
+  onPongsMissing(): void;
   onEnd(end: ConnectionEnd, connection: Connection): void;
 }
 
@@ -68,16 +72,12 @@ const maxIds = 8;
  */
 export class Connection {
   readonly token: AccessToken;
-  /**
-   * Wall time of the last whole message, milliseconds since the epoch; of the opening at first. Up to here no message that the peer sent is missing. The last byte
-   * proves less: it may belong to a message that is not whole yet.
-   */
-  lastFrameAtMs: number;
   private state: 'opening' | 'open' | 'ended' = 'opening';
   private readonly pending = new Set<Pending>();
   private readonly asked = new Map<string, Pending>();
   private readonly subscribing = new Window(subscriptionsAtOnce);
   private readonly socket: Socket;
+  private readonly pings: Pings;
   private readonly clock: Clock;
   private readonly options: ConnectionOptions;
   private readonly handlers: ConnectionHandlers;
@@ -90,23 +90,32 @@ export class Connection {
   private byteMs: number;
   private frameMs: number;
   private pingedMs: number;
+  /** Of the last pong, or of what began the wait for one. */
+  private pongMs: number;
+  private saidPongsMissing = false;
 
   constructor(deps: { clock: Clock; openSocket: SocketFactory }, options: ConnectionOptions, handlers: ConnectionHandlers) {
     this.clock = deps.clock;
     this.options = options;
     this.handlers = handlers;
     this.token = options.token;
-    this.lastFrameAtMs = deps.clock.nowMs();
-    this.byteMs = this.frameMs = this.pingedMs = deps.clock.monotonicMs();
+    this.pings = new Pings(momentOf(deps.clock));
+    this.byteMs = this.frameMs = this.pingedMs = this.pongMs = deps.clock.monotonicMs();
     this.socket = deps.openSocket(options.url, options.token.secret, {
       onOpen: () => this.opened(),
       onFrame: (text) => this.received(text),
+      onPong: (payload) => this.ponged(payload),
       onEnd: (end) => this.ended(endOfSocket(end)),
     });
   }
 
   get isOpen(): boolean {
     return this.state === 'open';
+  }
+
+  /** Whatever the peer sent on this connection before this moment has been handed over. */
+  get readUpTo(): Moment {
+    return this.pings.readUpTo;
   }
 
   /** At most 50 requests wait for their first answer at a time; the others wait for their turn. */
@@ -153,7 +162,7 @@ export class Connection {
   resume(): void {
     this.paused = false;
     // Bytes that the kernel held back while we were paused are not a silence of the peer.
-    this.byteMs = this.frameMs = this.clock.monotonicMs();
+    this.byteMs = this.frameMs = this.pongMs = this.clock.monotonicMs();
     this.socket.resume();
   }
 
@@ -178,7 +187,7 @@ export class Connection {
   private opened(): void {
     if (this.state !== 'opening') return;
     this.state = 'open';
-    this.byteMs = this.frameMs = this.pingedMs = this.clock.monotonicMs();
+    this.byteMs = this.frameMs = this.pingedMs = this.pongMs = this.clock.monotonicMs();
     if (this.paused) this.socket.pause();
     this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
     this.handlers.onOpen(this);
@@ -187,11 +196,16 @@ export class Connection {
   private received(text: string): void {
     if (this.state !== 'open') return;
     this.frameMs = this.byteMs = this.clock.monotonicMs();
-    this.lastFrameAtMs = this.clock.nowMs();
     const frame = decodeFrame(text);
     if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
-    else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text);
+    else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text, this);
     else this.controlled(frame);
+  }
+
+  private ponged(payload: string): void {
+    if (this.state !== 'open') return;
+    this.byteMs = this.clock.monotonicMs();
+    if (this.pings.answered(payload)) this.pongMs = this.byteMs;
   }
 
   private controlled(frame: ControlFrame): void {
@@ -246,9 +260,21 @@ export class Connection {
     if (verdict !== undefined) {
       this.terminate(verdict);
     } else if (nowMs - this.pingedMs >= this.options.timings.pingMs) {
-      this.pingedMs = nowMs;
-      this.socket.ping();
+      this.ping();
+      this.lookAtPongs(nowMs);
     }
+  }
+
+  private ping(): void {
+    const moment = momentOf(this.clock);
+    this.pingedMs = moment.monotonicMs;
+    this.socket.ping(this.pings.sent(moment));
+  }
+
+  private lookAtPongs(nowMs: number): void {
+    if (this.saidPongsMissing || nowMs - this.pongMs < this.options.timings.messageMs) return;
+    this.saidPongsMissing = true;
+    this.handlers.onPongsMissing();
   }
 
   private verdict(nowMs: number): ConnectionEnd | undefined {

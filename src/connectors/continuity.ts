@@ -29,29 +29,33 @@ export class Continuity {
     this.lostFromMs = options.knownUpToMs;
   }
 
-  /** `extent`: of the reads that made it live. */
-  live(extent: Extent): void {
-    const nowMs = this.deps.clock.nowMs();
-    if (this.lostFromMs !== undefined) this.mark('resynchronised', { fromMs: this.lostFromMs, toMs: nowMs, ...extent });
+  /** `upToMs`: when the read began that made it live; later changes come by the stream. `extent`: of the reads that made it live. */
+  live(upToMs: number, extent: Extent): void {
+    const { lostFromMs } = this;
+    if (lostFromMs !== undefined) {
+      const toMs = Math.max(upToMs, lostFromMs);
+      this.mark('resynchronised', { atMs: toMs, fromMs: lostFromMs, toMs, ...extent });
+    }
     this.lostFromMs = undefined;
     this.isLive = true;
-    this.mark('live', {});
+    this.mark('live', { atMs: upToMs });
   }
 
-  /** `fromMs`: the last whole message. Writes no mark when the account was not live: the interval is open already. */
+  /** `fromMs`: up to there nothing can be missing. Writes no mark when the account was not live: the interval is open already. */
   lost(fromMs: number, reason: string): boolean {
     if (!this.isLive) return false;
     this.isLive = false;
     this.lostFromMs = fromMs;
-    this.mark('lost', { fromMs, toMs: this.deps.clock.nowMs(), reason });
+    const nowMs = this.deps.clock.nowMs();
+    this.mark('lost', { atMs: nowMs, fromMs, toMs: nowMs, reason });
     return true;
   }
 
   private mark(
     event: 'live' | 'lost' | 'resynchronised',
-    rest: Partial<Pick<ContinuityMark, 'fromMs' | 'toMs' | 'reason'> & Extent>,
+    rest: Pick<ContinuityMark, 'atMs' | 'fromMs' | 'toMs' | 'reason'> & Partial<Extent>,
   ): void {
-    const { sink, clock, random } = this.deps;
+    const { sink, random } = this.deps;
     const { stream, accountId } = this;
     sink.offer({
       kind: 'continuity',
@@ -59,7 +63,6 @@ export class Continuity {
       stream,
       accountIds: [accountId],
       event,
-      atMs: clock.nowMs(),
       ...rest,
     });
   }

@@ -17,6 +17,8 @@ export interface SocketHandlers {
   onOpen(): void;
   /** A whole text message, valid UTF-8. */
   onFrame(text: string): void;
+  /** A pong, behind every frame that the peer sent before it. `payload`: as it came, at most 125 bytes. */
+  onPong(payload: string): void;
   /** The last call of all. */
   onEnd(end: SocketEnd): void;
 }
@@ -27,7 +29,8 @@ export interface SocketHandlers {
  */
 export interface Socket {
   send(text: string): void;
-  ping(): void;
+  /** `payload` comes back in the pong (RFC 6455, section 5.5.3). */
+  ping(payload: string): void;
   /** Stops reading from the network. Messages that were read already may still be delivered. */
   pause(): void;
   resume(): void;

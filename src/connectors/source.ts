@@ -33,6 +33,8 @@ const refreshEveryMs = 1_000;
 const replaceRestMs = 10_000;
 /** A connection opened for one account's lost store also serves the others that notice the loss later. */
 const storeLostMs = 60_000;
+const pongsMissingText =
+  'messages come, and none of our pings is answered by a pong with its payload: "complete up to" stands still on this connection';
 /** Messages that can be read far enough to see that they bring no order: a new kind of message of the platform. */
 const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
 
@@ -193,9 +195,10 @@ export class Source {
       { stream, url, token, timings },
       {
         onOpen,
-        onEvent: (frame, text) => this.event(frame, text),
-        onUnreadable: (frame, text) => this.unreadable(frame, text),
+        onEvent: (frame, text, from) => this.event(frame, text, from),
+        onUnreadable: (frame, text, from) => this.unreadable(frame, text, from),
         onControl: () => this.meter.frame('control', this.deps.clock.nowMs()),
+        onPongsMissing: () => this.deps.log.warn({ stream }, pongsMissingText),
         onEnd: (end, ended) => this.ended(end, ended),
       },
     );
@@ -241,20 +244,20 @@ export class Source {
     this.currentEnded?.({ end, generation: connection.token.generation });
   }
 
-  private event(frame: EventFrame, text: string): void {
+  private event(frame: EventFrame, text: string, connection: Connection): void {
     const { clock, sink } = this.deps;
     this.meter.frame('event', clock.nowMs());
-    this.roster.route(frame, text);
+    this.roster.route(frame, text, connection.readUpTo);
     if (sink.full) this.pause();
   }
 
-  private unreadable(frame: UnreadableFrame, text: string): void {
+  private unreadable(frame: UnreadableFrame, text: string, connection: Connection): void {
     const { clock, metrics, sink } = this.deps;
     const { stream } = this.options;
     this.meter.frame('unreadable', clock.nowMs());
     metrics.decodeFailures.inc({ source: stream, reason: frame.reason });
     const { reason, detail } = frame;
-    if (!ofOthers.has(reason)) this.roster.frameLost();
+    if (!ofOthers.has(reason)) this.roster.frameLost(connection.readUpTo);
     const observedAtMs = clock.nowMs();
     sink.offer({
       kind: 'unreadable',

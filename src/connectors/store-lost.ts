@@ -3,7 +3,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { OrderReads, Page } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../runtime/byte-budget.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Moment } from '../runtime/clock.ts';
 import { notSettled } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
@@ -13,6 +13,8 @@ interface HeldFrame {
   readonly row: unknown;
   readonly text: string;
   readonly receivedMs: number;
+  /** What its connection had sent before then was read. */
+  readonly upTo: Moment;
 }
 
 /** The newest view of an order that has reported its store as lost since the last loss. */

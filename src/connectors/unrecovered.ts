@@ -1,4 +1,4 @@
-import type { Clock } from '../runtime/clock.ts';
+import { type Clock, earlierOf, type Moment } from '../runtime/clock.ts';
 import type { OrderLooks } from './order-looks.ts';
 
 /** With more orders than this, the whole account counts as unknown until a complete read. */
@@ -7,8 +7,8 @@ const firstRestMs = 500;
 const longestRestMs = 300_000;
 
 interface Hole {
-  /** Wall time up to which none of its events is missing. */
-  readonly upToMs: number;
+  /** Up to here none of its events is missing. */
+  readonly upTo: Moment;
   /** The newest loss in it, by number: only a read that was asked for later can close it. */
   newest: number;
 }
@@ -42,11 +42,11 @@ export class Unrecovered {
     return this.lost;
   }
 
-  /** Wall time up to which nothing is missing. Undefined: nothing is missing at all. */
-  get upToMs(): number | undefined {
-    let upToMs = this.account?.upToMs;
-    for (const hole of this.orders.values()) upToMs = Math.min(hole.upToMs, upToMs ?? hole.upToMs);
-    return upToMs;
+  /** The moment, or an earlier one up to which nothing is missing. */
+  before(moment: Moment): Moment {
+    let upTo = earlierOf(moment, this.account?.upTo ?? moment);
+    for (const hole of this.orders.values()) upTo = earlierOf(upTo, hole.upTo);
+    return upTo;
   }
 
   /** Whether any loss after `mark` is still open. */
@@ -56,17 +56,17 @@ export class Unrecovered {
     return false;
   }
 
-  /** A frame of the order was lost. */
-  loseOrder(orderId: string): void {
+  /** A frame of the order was lost. `upTo`: what its connection had sent before then was read. The frame may be as old as that, whenever it was read. */
+  loseOrder(orderId: string, upTo: Moment): void {
     const hole = this.orders.get(orderId);
-    if (hole === undefined) this.open(orderId, this.opened());
+    if (hole === undefined) this.open(orderId, { upTo, newest: this.nextNumber() });
     else hole.newest = this.nextNumber();
   }
 
   /** A frame of an order that we do not know was lost, or anything in a gap. */
-  loseAnything(): void {
-    this.account ??= this.opened();
-    this.account.newest = this.nextNumber();
+  loseAnything(upTo: Moment): void {
+    const newest = this.nextNumber();
+    this.account = { upTo: earlierOf(upTo, this.account?.upTo ?? upTo), newest };
   }
 
   /** A complete read that began at `mark` has ended. `unread`: the orders whose rows could not be read; undefined among them is a row that names none. */
@@ -80,10 +80,6 @@ export class Unrecovered {
     for (const orderId of unread) if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
   }
 
-  private opened(): Hole {
-    return { upToMs: this.deps.clock.nowMs() - 1, newest: this.nextNumber() };
-  }
-
   private nextNumber(): number {
     this.lost += 1;
     return this.lost;
@@ -91,8 +87,8 @@ export class Unrecovered {
 
   private open(orderId: string, hole: Hole): void {
     if (this.orders.size >= maxOrders) {
-      this.account ??= hole;
-      this.account.newest = Math.max(this.account.newest, hole.newest);
+      const account = this.account ?? hole;
+      this.account = { upTo: earlierOf(hole.upTo, account.upTo), newest: Math.max(account.newest, hole.newest) };
       return;
     }
     this.orders.set(orderId, hole);

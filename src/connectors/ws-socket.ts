@@ -84,9 +84,9 @@ class WsSocket implements Socket {
     if (this.ws.readyState === WebSocket.OPEN) this.ws.send(text, () => undefined);
   }
 
-  ping(): void {
+  ping(payload: string): void {
     if (this.ws.readyState !== WebSocket.OPEN) return;
-    this.ws.ping();
+    this.ws.ping(payload);
     if (this.ws.bufferedAmount > this.options.maxUnsentBytes) this.fail('slow_reader', 'the peer does not read what we send');
   }
 
@@ -127,6 +127,9 @@ class WsSocket implements Socket {
       else this.handlers.onFrame(data.toString());
     });
     this.ws.on('ping', () => this.countPing());
+    this.ws.on('pong', (payload) => {
+      if (this.cause === undefined) this.handlers.onPong(payload.toString());
+    });
     this.ws.on('unexpected-response', (request, response) => {
       this.cause ??= { kind: 'refused', status: response.statusCode ?? 0 };
       request.destroy();

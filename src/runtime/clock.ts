@@ -20,6 +20,27 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
+/** One moment, by both clocks of this process. */
+export interface Moment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+export const earlierOf = (a: Moment, b: Moment): Moment => (b.monotonicMs < a.monotonicMs ? b : a);
+export const laterOf = (a: Moment, b: Moment): Moment => (b.monotonicMs > a.monotonicMs ? b : a);
+
+export function momentOf(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>): Moment {
+  return { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+}
+
+/**
+ * The moment as wall time in whole milliseconds, for a claim that may be too low but not too high. Where the wall clock was set since, that is the lower of two
+ * times: the one that it showed then, and the one that it shows `now` less what has passed.
+ */
+export function cautiousWallMs(moment: Moment, now: Moment): number {
+  return Math.floor(Math.min(moment.wallMs, now.wallMs - (now.monotonicMs - moment.monotonicMs)));
+}
+
 /** 24.8 days. A longer timer fires after 1 ms in Node: a token that lives for a month would be renewed a thousand times a second. */
 const longestMs = 2 ** 31 - 1;
 /** Timers from this length on end at whole seconds: the audits of a thousand accounts wake the processor once a second and not 25 times. */

@@ -104,15 +104,19 @@ describe('an account', () => {
   it('tells when it went live, what was lost, and when that was made good', async () => {
     const { clock, platform, sink, until, socket } = await live();
     await clock.advance(100_000);
-    const lastSignMs = clock.nowMs();
-    socket('account').deliver('{"type":"heartbeat"}');
+    const old = socket('account');
+    old.deliver('{"type":"heartbeat"}');
     await clock.advance(400);
-    socket('account').end({ kind: 'closed', code: 1006, reason: '' });
+    const endedMs = clock.nowMs();
+    old.end({ kind: 'closed', code: 1006, reason: '' });
+    platform.beforeList = () => clock.sleep(50);
     await until('account', 'live');
+    const readBeganMs = clock.nowMs() - 51;
     const marks = marksOf(sink.items, 'account').filter(({ event }) => event !== 'heartbeat');
     expect(marks.map(({ event }) => event)).toEqual(['live', 'lost', 'resynchronised', 'live']);
-    expect(marks[1]).toMatchObject({ fromMs: lastSignMs, toMs: lastSignMs + 400, reason: 'closed' });
-    expect(marks[2]).toMatchObject({ fromMs: lastSignMs, toMs: clock.nowMs() });
+    expect(marks[1]).toMatchObject({ fromMs: old.ponged.at(-1), toMs: endedMs, reason: 'closed' });
+    expect(marks[2]).toMatchObject({ fromMs: old.ponged.at(-1), toMs: readBeganMs, atMs: readBeganMs });
+    expect(marks[3]).toMatchObject({ atMs: readBeganMs });
     expect(platform.sockets.filter(({ url }) => url === 'ws://account')).toHaveLength(2);
   });
 

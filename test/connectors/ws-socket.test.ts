@@ -16,6 +16,7 @@ afterEach(async () => {
 interface Opened {
   readonly socket: Socket;
   readonly frames: string[];
+  readonly pongs: string[];
   readonly ends: SocketEnd[];
   readonly opens: true[];
   end(): Promise<SocketEnd>;
@@ -23,14 +24,17 @@ interface Opened {
 
 function open(url: string, options: Partial<WsSocketOptions> = {}): Opened {
   const frames: string[] = [];
+  const pongs: string[] = [];
   const ends: SocketEnd[] = [];
   const opened: Opened = {
     frames,
+    pongs,
     ends,
     opens: [],
     socket: wsSocketFactory(systemClock, { ...wsSocketDefaults, ...options })(url, new Secret('t1'), {
       onOpen: () => opened.opens.push(true),
       onFrame: (text) => frames.push(text),
+      onPong: (payload) => pongs.push(payload),
       onEnd: (end) => ends.push(end),
     }),
     end: () =>
@@ -78,6 +82,30 @@ describe('a socket', () => {
     expect(socket.bytesReceived()).toBeGreaterThan(10);
     socket.close();
     expect(await end()).toEqual({ kind: 'closed', code: 1000, reason: '' });
+  });
+
+  it('hands a pong over with its payload, and behind every message that was sent before it, also over a pause', async () => {
+    let flood = () => {};
+    const { frames, pongs, opens, socket } = await against({
+      onClient: (client) => {
+        flood = () => {
+          for (let i = 0; i < 2_000; i += 1) client.send(`{"i":${i},"fill":"${'x'.repeat(500)}"}`);
+        };
+      },
+    });
+    await eventually(() => expect(opens).toHaveLength(1));
+    socket.pause();
+    flood();
+    socket.ping('first 1');
+    socket.ping('second 2');
+    expect(pongs).toEqual([]);
+    socket.resume();
+    const seen: number[] = [];
+    await eventually(() => {
+      if (pongs.length > seen.length) seen.push(frames.length);
+      expect(pongs).toEqual(['first 1', 'second 2']);
+    });
+    expect(seen[0]).toBe(2_000);
   });
 
   it.each<[string, (raw: NetSocket) => void, string]>([

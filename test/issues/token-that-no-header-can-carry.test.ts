@@ -10,6 +10,7 @@ it('ends the socket like any other that could not be opened, and does not show t
     const socket = wsSocketFactory(systemClock)('ws://127.0.0.1:1', new Secret('canary\nvalue'), {
       onOpen: () => undefined,
       onFrame: () => undefined,
+      onPong: () => undefined,
       onEnd,
     });
     socket.send('anything');

@@ -3,6 +3,7 @@ import type { IngestItem, Observation } from '../../src/domain/observation.ts';
 import type { Http, HttpRequest } from '../../src/platform/http.ts';
 import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import { InFlightWatch } from './in-flight-watch.ts';
 import { LossWatch } from './loss-watch.ts';
 import type { MemorySocket } from './memory-socket.ts';
 
@@ -28,16 +29,18 @@ export class CoverageWatch {
   private readonly listsBegan = new Map<string, number>();
   /** Rows of single orders that were answered and not offered yet: they may be read at any time, and are of no list. */
   private readonly singles = new Map<string, number>();
+  readonly inFlight: InFlightWatch;
   private readonly losses: LossWatch;
   private readonly clock: Clock;
 
   constructor(clock: Clock) {
     this.clock = clock;
     this.losses = new LossWatch(clock);
+    this.inFlight = new InFlightWatch(clock);
   }
 
   get breaches(): string[] {
-    return [...this.seen, ...this.losses.breaches];
+    return [...this.seen, ...this.losses.breaches, ...this.inFlight.breaches];
   }
 
   acknowledged(socket: MemorySocket, name: string): void {
@@ -47,6 +50,7 @@ export class CoverageWatch {
   }
 
   left(socket: MemorySocket): void {
+    this.inFlight.left(socket);
     for (const { sockets } of this.accounts.values()) sockets.delete(socket);
   }
 
@@ -84,6 +88,7 @@ export class CoverageWatch {
     this.offered = 0;
     this.settledOnce = 0;
     this.losses.forget();
+    this.inFlight.forget();
     this.singles.clear();
     for (const account of this.accounts.values()) account.unsettledRows = 0;
   }
@@ -92,6 +97,7 @@ export class CoverageWatch {
     this.losses.lookAtClock();
     if (item.kind === 'continuity') {
       this.losses.mark(item);
+      this.inFlight.mark(item);
       if (item.event === 'live') for (const accountId of item.accountIds) this.live(`${item.stream}:${accountId}`);
       return item;
     }
@@ -129,6 +135,7 @@ export class CoverageWatch {
     if (coveredSinceMs !== undefined && (listBeganMs ?? -1) < coveredSinceMs) {
       this.seen.push(`${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`);
     }
+    this.inFlight.read(name, listBeganMs ?? 0);
     if (unsettledRows > 0) this.seen.push(`${name} is live with ${unsettledRows} rows of lists not settled`);
   }
 

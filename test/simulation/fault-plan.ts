@@ -50,6 +50,8 @@ export interface FaultPlan {
   readonly enemy: EnemyPlan;
   /** Mean time between two acts of an operator on the fleet; undefined: there is none. */
   readonly operatorEveryMs: number | undefined;
+  /** The probability with which an event lies on the way, with all that follows it. */
+  readonly congested: number;
 }
 
 export function drawFaultPlan(random: Random): FaultPlan {
@@ -77,6 +79,7 @@ export function drawFaultPlan(random: Random): FaultPlan {
     broker: chosen(0.4) ? drawBrokerFaults(random, chosen) : noBrokerFaults,
     enemy: chosen(0.4) ? drawEnemy(random, chosen) : noEnemy,
     operatorEveryMs: chosen(0.4) ? oneOf(random, [1_000, 5_000]) : undefined,
+    congested: chosen(0.4) ? random.next() * 0.1 : 0,
   };
 }
 

@@ -191,6 +191,7 @@ export class MemoryPlatform {
   heal(): void {
     this.healed = true;
     this.stream.faults = noStreamFaults;
+    this.stream.congested = 0;
     this.http.faults = noReadFaults;
     this.entry.faults = noWriteFaults;
     this.bare.share = 0;

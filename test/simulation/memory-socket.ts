@@ -5,12 +5,14 @@ import type { Host } from './host.ts';
 
 const handshakeMs = 5_000;
 const goodbyeMs = 2_000;
+const pingLatencyMs = 1;
 /** Frames that a reader may leave lying before the platform ends the connection. */
 const slowConsumerFrames = 5_000;
 
-interface Frame {
-  readonly text: string;
-  readonly onRead: (() => void) | undefined;
+/** On the way to the process, or waiting to be read by it: a message, or a pong behind it. */
+interface Arrival {
+  readonly bytes: number;
+  readonly read: () => void;
 }
 
 /** The platform's side of a socket. */
@@ -25,8 +27,8 @@ export interface SocketPeer {
 }
 
 /**
- * One WebSocket in memory, with the wire between its ends: bytes arrive in the order in which they were sent, a moment later, at a process that may be
- * frozen or gone.
+ * One WebSocket in memory, with the wire between its ends: messages and pongs arrive in the order in which they were sent, a moment or seconds later, at a
+ * process that may be frozen or gone.
  *
  * States, of the wire: opening → open → ended. `silent` is a half-open connection: nothing arrives any more and nobody is told.
  */
@@ -42,7 +44,7 @@ export class MemorySocket implements Socket {
   private toldOpen = false;
   private toldEnd = false;
   private paused = false;
-  private readonly unread: Frame[] = [];
+  private readonly unread: Arrival[] = [];
   private bytes = 0;
   private lastArrivalMs = 0;
   private readonly clock: Clock;
@@ -72,7 +74,17 @@ export class MemorySocket implements Socket {
 
   /** From the platform. `onRead`: the process is about to see it. */
   push(text: string, onRead?: () => void): void {
-    if (this.wire === 'open') this.carry(() => this.arrive({ text, onRead }));
+    const read = () => {
+      this.delivered += 1;
+      onRead?.();
+      this.handlers.onFrame(text);
+    };
+    if (this.wire === 'open') this.carry(() => this.arrive({ bytes: text.length, read }));
+  }
+
+  /** What is sent from now on arrives after this time at the earliest: it lies in buffers on the way. */
+  congest(forMs: number): void {
+    this.lastArrivalMs = Math.max(this.lastArrivalMs, this.clock.monotonicMs() + forMs);
   }
 
   /** The platform or the network ends it. `lose`: what is on the way is lost. */
@@ -93,11 +105,11 @@ export class MemorySocket implements Socket {
     });
   }
 
-  ping(): void {
-    if (this.wire === 'open')
-      this.carry(() => {
-        this.bytes += 2;
-      });
+  ping(payload: string): void {
+    const read = () => this.handlers.onPong(payload);
+    this.clock.after(pingLatencyMs, () => {
+      if (this.wire === 'open' && !this.silent) this.carry(() => this.arrive({ bytes: 2 + payload.length, read }));
+    });
   }
 
   pause(): void {
@@ -163,20 +175,18 @@ export class MemorySocket implements Socket {
     });
   }
 
-  private arrive(frame: Frame): void {
-    this.bytes += frame.text.length;
-    this.unread.push(frame);
+  private arrive(arrival: Arrival): void {
+    this.bytes += arrival.bytes;
+    this.unread.push(arrival);
     if (this.unread.length > slowConsumerFrames) this.endBy({ kind: 'closed', code: 4429, reason: 'slow consumer' }, true);
     this.host.deliver(() => this.readOn());
   }
 
   private readOn(): void {
     while (!this.paused && !this.toldEnd) {
-      const frame = this.unread.shift();
-      if (frame === undefined) return;
-      this.delivered += 1;
-      frame.onRead?.();
-      this.handlers.onFrame(frame.text);
+      const arrival = this.unread.shift();
+      if (arrival === undefined) return;
+      arrival.read();
     }
   }
 

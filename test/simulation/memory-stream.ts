@@ -22,6 +22,7 @@ interface MemoryStreamDeps {
 }
 
 const heartbeatMs = 15_000;
+const congestedMs = 5_000;
 const foreignAccount = 'acct-foreign';
 
 /**
@@ -33,9 +34,15 @@ const foreignAccount = 'acct-foreign';
 export class MemoryStream implements SocketPeer {
   faults: StreamFaults = noStreamFaults;
   down = false;
+  /** The probability with which an event, and what follows it, lies on the way for up to some seconds. */
+  congested = 0;
   /** Told when the process reads that a subscription is acknowledged, and when the process knows that its connection has ended. */
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
   onLeft: (socket: MemorySocket) => void = () => {};
+  /** Told of each event that is sent on a socket; returns what to call when the process reads it. */
+  onSent: (socket: MemorySocket, name: string, text: string) => (() => void) | undefined = () => undefined;
+  /** Told when a socket loses an event, changes it, or has it later than others. */
+  onSpoiled: (socket: MemorySocket, name: string, text: string) => void = () => {};
   private readonly sockets = new Set<MemorySocket>();
   private readonly everOpened: MemorySocket[] = [];
   private readonly deps: MemoryStreamDeps;
@@ -68,12 +75,12 @@ export class MemoryStream implements SocketPeer {
     const { stream, account } = order.terms;
     const name = `${stream}:${account.id}`;
     const text = this.deps.bare.of(encodeEvent(order, encodeEventData(order)));
-    for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, text);
+    for (const socket of this.sockets) if (socket.subscribed.has(name)) this.deliver(socket, name, text);
   }
 
   /** A frame as it is, past every fault, to everybody who follows `<stream>:<accountId>`. */
   push(name: string, text: string): void {
-    for (const socket of this.sockets) if (socket.subscribed.has(name)) socket.push(text);
+    for (const socket of this.sockets) if (socket.subscribed.has(name)) this.send(socket, name, text);
   }
 
   /** Connections that were ever asked for. */
@@ -145,23 +152,36 @@ export class MemoryStream implements SocketPeer {
     this.onLeft(socket);
   }
 
-  private deliver(socket: MemorySocket, text: string): void {
+  private send(socket: MemorySocket, name: string, text: string): void {
+    if (socket.open) socket.push(text, this.onSent(socket, name, text));
+  }
+
+  private deliver(socket: MemorySocket, name: string, text: string): void {
     const { clock, random } = this.deps;
-    const { faults } = this;
+    const { faults, congested } = this;
+    const spoil = () => this.onSpoiled(socket, name, text);
+    if (congested > 0 && happens(random, congested)) socket.congest(random.next() * congestedMs);
     if (happens(random, faults.foreign)) socket.push(text.replace(/"target":"[^"]*"/, `"target":"account:${foreignAccount}"`));
-    if (happens(random, faults.silentLoss)) return;
+    if (happens(random, faults.silentLoss)) {
+      spoil();
+      return;
+    }
     if (happens(random, faults.cut)) {
+      spoil();
       clock.after(random.next() * 500, () => socket.endBy({ kind: 'closed', code: 1006, reason: '' }, true));
       return;
     }
     if (happens(random, faults.halfOpen)) this.hush(socket);
     if (happens(random, faults.garbage)) {
-      socket.push(spoiled(text, random));
+      spoil();
+      this.send(socket, name, spoiled(text, random));
       return;
     }
-    if (happens(random, faults.delay)) clock.after(random.next() * 3000, () => socket.push(text));
-    else socket.push(text);
-    if (happens(random, faults.duplicate)) clock.after(random.next() * 2000, () => socket.push(text));
+    if (happens(random, faults.delay)) {
+      spoil();
+      clock.after(random.next() * 3000, () => this.send(socket, name, text));
+    } else this.send(socket, name, text);
+    if (happens(random, faults.duplicate)) clock.after(random.next() * 2000, () => this.send(socket, name, text));
   }
 
   private hush(socket: MemorySocket): void {

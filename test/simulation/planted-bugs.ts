@@ -1,7 +1,10 @@
 import { AccountReader } from '../../src/connectors/account-reader.ts';
+import { Connection } from '../../src/connectors/connection.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
+import { Continuity } from '../../src/connectors/continuity.ts';
 import { Doubts } from '../../src/connectors/doubts.ts';
 import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import type { Pings } from '../../src/connectors/pings.ts';
 import { StoreLost } from '../../src/connectors/store-lost.ts';
 import { Unrecovered } from '../../src/connectors/unrecovered.ts';
 import type { IngestItem, Observation } from '../../src/domain/observation.ts';
@@ -9,6 +12,7 @@ import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { Handoff } from '../../src/publish/handoff.ts';
 import { NewestByOrder } from '../../src/publish/newest-by-order.ts';
 import { Position } from '../../src/publish/position.ts';
+import { type Clock, momentOf } from '../../src/runtime/clock.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -17,7 +21,13 @@ import { plantedFleetBugs } from './planted-fleet-bugs.ts';
 import { replaced } from './replaced.ts';
 
 const { reportsNewLoss: isNews } = StoreLost.prototype;
+const { received } = Connection.prototype as unknown as Receiver;
+const { lost } = Continuity.prototype as unknown as Losing;
 const dealtWith = new WeakSet<StoreLost>();
+
+/** The private parts that planted bugs of "complete up to" change. */
+type Receiver = { received(text: string): void; readonly pings: Pings; readonly clock: Clock };
+type Losing = { lost(fromMs: number, reason: string): boolean; readonly deps: { readonly clock: Clock } };
 
 /** Mistakes that one could make in this design, each of which some seed must show. */
 const plantedStreamBugs: readonly PlantedBug[] = [
@@ -78,6 +88,21 @@ const plantedStreamBugs: readonly PlantedBug[] = [
           host.clock.after(2_000, () => sink.offer(item));
           return undefined;
         }),
+    }),
+  },
+  {
+    name: 'what is complete is said up to the message that was read last',
+    shows: /a (heartbeat|lost) covers an event that was sent/,
+    plant: replaced(Connection as unknown as { readonly prototype: Receiver }, 'received', function (text: string) {
+      this.pings.readUpTo = momentOf(this.clock);
+      received.call(this, text);
+    }),
+  },
+  {
+    name: 'a gap begins where it was noticed',
+    shows: /a lost covers an event that was sent/,
+    plant: replaced(Continuity as unknown as { readonly prototype: Losing }, 'lost', function (_: number, reason: string) {
+      return lost.call(this, this.deps.clock.nowMs(), reason);
     }),
   },
   {

@@ -178,6 +178,7 @@ export class SimulatedWorld {
   spoil(): void {
     const { plan, platform } = this;
     platform.stream.faults = plan.stream;
+    platform.stream.congested = plan.congested;
     platform.http.faults = plan.reads;
     platform.bare.begin();
     this.database.faults = plan.database;
@@ -368,6 +369,8 @@ export class SimulatedWorld {
     };
     broker.onSend = (from) => this.mustHold(from);
     platform.stream.onAcknowledged = (socket, name) => this.serviceOf(socket)?.coverage.acknowledged(socket, name);
+    platform.stream.onSent = (socket, name, text) => this.serviceOf(socket)?.coverage.inFlight.sent(socket, name, text);
+    platform.stream.onSpoiled = (socket, name, text) => this.serviceOf(socket)?.coverage.inFlight.excuse(name, text);
     platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
   }
 

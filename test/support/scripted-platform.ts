@@ -121,6 +121,10 @@ export class ScriptedSocket implements Socket {
   pings = 0;
   /** Bytes still come, pings are answered: turn it off for a half-open connection. */
   answers = true;
+  /** The wall times at which the pings left whose pongs were handed over, by our clock. */
+  readonly ponged: number[] = [];
+  /** What becomes of a pong; as a rule it is handed over at once. Put in another for one that waits behind other bytes, or never comes. */
+  pong: (handOver: () => void) => void = (handOver) => handOver();
   readonly subscribed = new Set<string>();
   readonly url: string;
   readonly token: string;
@@ -170,6 +174,11 @@ export class ScriptedSocket implements Socket {
     this.handlers.onFrame(text);
   }
 
+  /** Not of a ping of ours, unless the payload says so. */
+  deliverPong(payload: string): void {
+    if (this.state === 'open') this.handlers.onPong(payload);
+  }
+
   /** The platform, or the network, ends it. */
   end(end: SocketEnd): void {
     if (this.state === 'ended') return;
@@ -177,11 +186,16 @@ export class ScriptedSocket implements Socket {
     this.handlers.onEnd(end);
   }
 
-  ping(): void {
+  ping(payload: string): void {
     this.pings += 1;
     if (!this.answers) return;
+    const leftMs = this.clock.nowMs();
     this.clock.after(1, () => {
       this.bytes += 2;
+      this.pong(() => {
+        this.ponged.push(leftMs);
+        this.deliverPong(payload);
+      });
       this.deliver('{"type":"heartbeat","timestamp":"2026-11-21T14:30:00Z"}');
     });
   }

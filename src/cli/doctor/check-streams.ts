@@ -52,6 +52,7 @@ function handshake(
         socket.close();
       },
       onFrame: () => {},
+      onPong: () => {},
       onEnd: (end) => {
         resolve(end);
         timer.cancel();
