@@ -6,13 +6,15 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -34,8 +36,6 @@ public class Consumer {
   private static final String GROUP = ENV.getOrDefault("GROUP_ID", "my-service");
   private static final String UPDATES = PREFIX + "tidemark.order-updates.v1";
   private static final String STATE = PREFIX + "tidemark.order-state.v1";
-  /** How far two clocks of the service's machines may be apart. */
-  private static final long CLOCK_MARGIN_MS = 60_000;
   private static final Duration POLL = Duration.ofMillis(500);
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -45,14 +45,30 @@ public class Consumer {
     try (var statement = database.createStatement()) {
       statement.execute("pragma journal_mode = wal");
       statement.execute("create table if not exists orders (key text primary key, generation integer, revision integer, status text, cum_qty text, record text)");
+      // The next offset of each partition of the updates topic, kept with the orders: what the group has committed says nothing about what this file has.
+      statement.execute("create table if not exists positions (partition integer primary key, next integer)");
+      statement.execute("create temp table shown (key text primary key)");
     }
     database.setAutoCommit(false);
   }
 
-  private boolean isEmpty() throws SQLException {
-    try (var statement = database.createStatement(); var rows = statement.executeQuery("select 1 from orders limit 1")) {
-      return !rows.next();
+  private void run(String sql, Object... values) throws SQLException {
+    try (var statement = database.prepareStatement(sql)) {
+      for (int at = 0; at < values.length; at++) statement.setObject(at + 1, values[at]);
+      statement.executeUpdate();
     }
+  }
+
+  private Map<Integer, Long> positions() throws SQLException {
+    Map<Integer, Long> positions = new HashMap<>();
+    try (var statement = database.createStatement(); var rows = statement.executeQuery("select partition, next from positions")) {
+      while (rows.next()) positions.put(rows.getInt(1), rows.getLong(2));
+    }
+    return positions;
+  }
+
+  private void keepPosition(int partition, long next) throws SQLException {
+    run("insert or replace into positions values (?, ?)", partition, next);
   }
 
   private record Version(int generation, long revision) {
@@ -74,31 +90,31 @@ public class Consumer {
   }
 
   /** The one rule: what is not above the (generation, revision) that is kept is a repeat. */
-  private void take(JsonNode update, byte[] text, boolean fromState) throws SQLException {
+  private void take(JsonNode update, ConsumerRecord<byte[], byte[]> record, boolean fromState) throws SQLException {
     String key = update.get("stream").asText() + ":" + update.get("orderId").asText();
     Version version = new Version(update.get("generation").asInt(), update.get("revision").asLong());
     JsonNode order = update.get("order");
     Version last = null;
+    boolean isNew;
     try {
       try (var read = database.prepareStatement("select generation, revision from orders where key = ?")) {
         read.setString(1, key);
         var row = read.executeQuery();
         if (row.next()) last = new Version(row.getInt(1), row.getLong(2));
       }
-      if (last != null && !version.isAbove(last)) return;
-      try (var keep = database.prepareStatement("insert or replace into orders values (?, ?, ?, ?, ?, ?)")) {
-        keep.setString(1, key);
-        keep.setInt(2, version.generation);
-        keep.setLong(3, version.revision);
-        keep.setString(4, order.path("status").asText());
-        keep.setString(5, order.path("cumQty").asText());
-        keep.setString(6, new String(text, StandardCharsets.UTF_8));
-        keep.executeUpdate();
+      isNew = last == null || version.isAbove(last);
+      if (isNew) {
+        String text = new String(record.value(), StandardCharsets.UTF_8);
+        run("insert or replace into orders values (?, ?, ?, ?, ?, ?)",
+            key, version.generation, version.revision, order.path("status").asText(), order.path("cumQty").asText(), text);
       }
+      if (fromState) run("insert or ignore into shown values (?)", key);
+      else keepPosition(record.partition(), record.offset() + 1);
       database.commit();
     } finally {
       database.rollback();
     }
+    if (!isNew) return;
     if (fromState) return;
     long expected = last == null ? 1 : last.generation == version.generation ? last.revision + 1 : version.revision;
     if (version.revision > expected) System.err.println(key + ": lost " + expected + " to " + (version.revision - 1));
@@ -114,8 +130,11 @@ public class Consumer {
         // After a kill no member reads until the group has given the dead member up: by default 45 s.
         "session.timeout.ms", 10_000,
         "heartbeat.interval.ms", 3_000,
+        // A start from nothing takes as long as the state topic is.
+        "max.poll.interval.ms", 3_600_000,
         "enable.auto.commit", false,
-        "auto.offset.reset", "earliest");
+        // Never elsewhere without a word: an order that ended in what was deleted would stay open here for ever.
+        "auto.offset.reset", "none");
     return new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 
@@ -123,61 +142,73 @@ public class Consumer {
     return consumer.partitionsFor(topic).stream().map(part -> new TopicPartition(topic, part.partition())).collect(Collectors.toSet());
   }
 
-  /**
-   * Reads the state topic to its end, twice over: a flush of the writer may lie across partitions, and whatever belongs to one that the first pass saw is
-   * below the ends that are asked for after it. Returns how far the writer had certainly come: the newest `observedAt` of the first pass, in ms; null: nothing.
-   */
-  private Long readState() throws SQLException {
-    Long cameTo = null;
+  /** Reads the state topic to its end. It may be behind the updates topic, which is read from its beginning after it. */
+  private void readState() throws SQLException {
+    run("delete from shown");
     // Only a client that reads uncommitted is given ends behind transactions that are on their way.
     try (var looking = client(GROUP + "-looking", "read_uncommitted"); var reading = client(GROUP + "-bootstrap", "read_committed")) {
       Set<TopicPartition> parts = partitionsOf(looking, STATE);
-      Map<TopicPartition, Long> first = looking.endOffsets(parts);
+      Map<TopicPartition, Long> ends = looking.endOffsets(parts);
       reading.assign(parts);
       reading.seekToBeginning(parts);
-      for (int pass = 1; pass <= 2; pass++) {
-        Map<TopicPartition, Long> ends = pass == 1 ? first : looking.endOffsets(parts);
-        // The position also passes the markers of transactions, which no record shows.
-        while (parts.stream().anyMatch(part -> reading.position(part) < ends.get(part))) {
-          for (var record : reading.poll(POLL)) {
-            JsonNode update = updateOf(record);
-            if (update == null) continue;
-            take(update, record.value(), true);
-            if (record.offset() >= first.get(new TopicPartition(STATE, record.partition()))) continue;
-            long observedMs = Instant.parse(update.get("observedAt").asText()).toEpochMilli();
-            cameTo = cameTo == null ? observedMs : Math.max(cameTo, observedMs);
-          }
+      // The position also passes the markers of transactions, which no record shows.
+      while (parts.stream().anyMatch(part -> reading.position(part) < ends.get(part))) {
+        for (var record : reading.poll(POLL)) {
+          JsonNode update = updateOf(record);
+          if (update != null) take(update, record, true);
         }
       }
     }
-    return cameTo;
   }
 
-  /** Where the updates topic has to be read from. A record's timestamp is when it was sent, so whatever the state topic lacks was sent after `cameTo`. */
-  private static Map<TopicPartition, OffsetAndMetadata> startOf(KafkaConsumer<byte[], byte[]> consumer, Set<TopicPartition> parts, Long cameTo) {
-    Map<TopicPartition, OffsetAndMetadata> starts = new HashMap<>();
-    if (cameTo == null) {
-      consumer.beginningOffsets(parts).forEach((part, offset) -> starts.put(part, new OffsetAndMetadata(offset)));
-      return starts;
+  /**
+   * Brings the consumer to where this file goes on. Partitions start from nothing whose position is not on the topic: none is kept, what follows it was deleted unread,
+   * or the topic was made anew; `lost` are known to be such. No clock is asked: whatever the state topic lacks is behind the beginning that the updates topic
+   * had before the state was read.
+   */
+  private void settle(KafkaConsumer<byte[], byte[]> consumer, Collection<TopicPartition> parts, Set<TopicPartition> lost) {
+    try {
+      Map<TopicPartition, Long> begin = consumer.beginningOffsets(parts);
+      Map<TopicPartition, Long> end = consumer.endOffsets(parts);
+      Map<Integer, Long> kept = positions();
+      List<TopicPartition> outside = parts.stream().filter(part -> {
+        long next = kept.getOrDefault(part.partition(), -1L);
+        return lost.contains(part) || next < begin.get(part) || next > end.get(part);
+      }).toList();
+      if (!outside.isEmpty()) {
+        String listed = outside.stream().map(part -> String.valueOf(part.partition())).collect(Collectors.joining(", "));
+        if (!kept.isEmpty()) System.err.println(UPDATES + ": partitions " + listed + " begin again from the state topic");
+        readState();
+        for (TopicPartition part : outside) {
+          kept.put(part.partition(), begin.get(part));
+          keepPosition(part.partition(), begin.get(part));
+        }
+        database.commit();
+        sayUnshown();
+      }
+      Map<TopicPartition, OffsetAndMetadata> starts = new HashMap<>();
+      for (TopicPartition part : parts) {
+        consumer.seek(part, kept.get(part.partition()));
+        starts.put(part, new OffsetAndMetadata(kept.get(part.partition())));
+      }
+      consumer.commitAsync(starts, null);
+    } catch (SQLException failed) {
+      throw new IllegalStateException(failed);
     }
-    // Asked for first: a partition without a record of that time is read from here, and nothing that arrives meanwhile is passed over.
-    Map<TopicPartition, Long> ends = consumer.endOffsets(parts);
-    var wanted = parts.stream().collect(Collectors.toMap(part -> part, part -> cameTo - CLOCK_MARGIN_MS));
-    consumer.offsetsForTimes(wanted).forEach((part, found) -> starts.put(part, new OffsetAndMetadata(found == null ? ends.get(part) : found.offset())));
-    return starts;
+  }
+
+  /** Younger than the state topic, or of a database that the service no longer has: ask REST about those that stay. */
+  private void sayUnshown() throws SQLException {
+    String sql = "select key, status from orders where key not in (select key from shown)"
+        + " and status not in ('filled', 'canceled', 'rejected', 'expired', 'replaced')";
+    try (var statement = database.createStatement(); var rows = statement.executeQuery(sql)) {
+      while (rows.next()) System.err.println(rows.getString(1) + ": kept as " + rows.getString(2) + ", and the state topic does not show it");
+    }
   }
 
   public static void main(String[] arguments) throws Exception {
     Consumer kept = new Consumer();
     var consumer = client(GROUP, "read_uncommitted");
-    Set<TopicPartition> parts = partitionsOf(consumer, UPDATES);
-    // Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
-    if (kept.isEmpty() || consumer.committed(parts).values().stream().anyMatch(committed -> committed == null)) {
-      Map<TopicPartition, OffsetAndMetadata> starts = startOf(consumer, parts, kept.readState());
-      consumer.assign(parts);
-      consumer.commitSync(starts);
-      consumer.unsubscribe();
-    }
     Thread main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
       consumer.wakeup();
@@ -187,15 +218,37 @@ public class Consumer {
         // What is not committed is read again.
       }
     }));
-    consumer.subscribe(List.of(UPDATES));
+    consumer.subscribe(List.of(UPDATES), new ConsumerRebalanceListener() {
+      @Override
+      public void onPartitionsAssigned(Collection<TopicPartition> parts) {
+        // Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
+        var committed = consumer.committed(Set.copyOf(parts));
+        kept.settle(consumer, parts, parts.stream().filter(part -> committed.get(part) == null).collect(Collectors.toSet()));
+      }
+
+      @Override
+      public void onPartitionsRevoked(Collection<TopicPartition> parts) {
+        // Positions are kept with each record.
+      }
+    });
     try {
       while (true) {
-        for (var record : consumer.poll(POLL)) {
-          JsonNode update = updateOf(record);
-          if (update != null) kept.take(update, record.value(), false);
+        try {
+          for (var record : consumer.poll(POLL)) {
+            JsonNode update = updateOf(record);
+            if (update != null) {
+              kept.take(update, record, false);
+            } else {
+              kept.keepPosition(record.partition(), record.offset() + 1);
+              kept.database.commit();
+            }
+          }
+          // For those who watch the group; after a restart we go on from our own positions.
+          consumer.commitAsync();
+        } catch (InvalidOffsetException gone) {
+          // Our position is not on the topic any more: it began again behind it while we ran, or was made anew.
+          kept.settle(consumer, gone.partitions(), gone.partitions());
         }
-        // Behind the work, so a kill leads to repeats, which `take` drops.
-        consumer.commitAsync();
       }
     } catch (WakeupException asked) {
       consumer.close();

@@ -19,6 +19,9 @@ import org.apache.kafka.streams.kstream.Materialized;
  *   mvn -f pom.xml dependency:copy-dependencies -DoutputDirectory=lib
  *   KAFKA_BROKERS=127.0.0.1:9092 java -cp 'lib/*' OrdersTable.java
  *
+ * Not of the updates topic alone: where it is off for longer than that keeps records, Kafka goes on at the oldest one without a word. The state topic keeps the newest
+ * record of every order, and says how each ended.
+ *
  * Not `builder.table(...)`: that keeps the record that came last, and a record may come again after a newer one.
  */
 public class OrdersTable {

@@ -12,7 +12,6 @@ import signal
 import sqlite3
 import sys
 import uuid
-from datetime import datetime
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -21,8 +20,6 @@ PREFIX = os.environ.get("TOPIC_PREFIX", "")
 GROUP = os.environ.get("GROUP_ID", "my-service")
 UPDATES = PREFIX + "tidemark.order-updates.v1"
 STATE = PREFIX + "tidemark.order-state.v1"
-# How far two clocks of the service's machines may be apart.
-CLOCK_MARGIN_MS = 60_000
 PATIENCE_S = 30
 
 database = sqlite3.connect(os.environ.get("STATE_FILE", "orders.sqlite"), isolation_level=None)
@@ -31,6 +28,9 @@ database.execute(
     "create table if not exists orders"
     " (key text primary key, generation integer, revision integer, status text, cum_qty text, record text)"
 )
+# The next offset of each partition of the updates topic, kept with the orders: what the group has committed says nothing about what this file has.
+database.execute("create table if not exists positions (partition integer primary key, next integer)")
+database.execute("create temp table shown (key text primary key)")
 
 
 def update_of(message: Message) -> dict | None:
@@ -46,7 +46,11 @@ def update_of(message: Message) -> dict | None:
     return None
 
 
-def take(update: dict, text: bytes, source: str) -> None:
+def keep_position(partition: int, after: int) -> None:
+    database.execute("insert or replace into positions values (?, ?)", (partition, after))
+
+
+def take(update: dict, message: Message, source: str) -> None:
     """The one rule: what is not above the (generation, revision) that is kept is a repeat."""
     key = f"{update['stream']}:{update['orderId']}"
     version = (update["generation"], update["revision"])
@@ -56,8 +60,12 @@ def take(update: dict, text: bytes, source: str) -> None:
         last = database.execute("select generation, revision from orders where key = ?", (key,)).fetchone()
         is_new = last is None or version > last
         if is_new:
-            row = (key, *version, order["status"], order["cumQty"], text.decode())
+            row = (key, *version, order["status"], order["cumQty"], message.value().decode())
             database.execute("insert or replace into orders values (?, ?, ?, ?, ?, ?)", row)
+        if source == "state":
+            database.execute("insert or ignore into shown values (?)", (key,))
+        else:
+            keep_position(message.partition(), message.offset() + 1)
         database.execute("commit")
     except BaseException:
         if database.in_transaction:
@@ -85,7 +93,10 @@ def client(group: str, isolation: str) -> Consumer:
             "session.timeout.ms": 10_000,
             # Committed in the background, but only what `take` is done with.
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "earliest",
+            # Never elsewhere without a word: an order that ended in what was deleted would stay open here for ever.
+            "auto.offset.reset": "error",
+            # A start from nothing takes as long as the state topic is.
+            "max.poll.interval.ms": 3_600_000,
             "enable.partition.eof": isolation == "read_committed",
         }
     )
@@ -98,71 +109,88 @@ def partitions_of(consumer: Consumer, topic: str) -> list[int]:
     return sorted(found.partitions)
 
 
-def ends_of(consumer: Consumer, topic: str) -> dict[int, int]:
-    """Only for a client that reads uncommitted: the others are told the end of what is committed, and a transaction may still be on its way there."""
+def offsets_of(consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
+    """Beginning and end of each partition. The end is that of everything only for a client that reads uncommitted: the others are told that of what is committed, and
+    a transaction may still be on its way there."""
     return {
-        partition: consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=PATIENCE_S)[1]
+        partition: consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=PATIENCE_S)
         for partition in partitions_of(consumer, topic)
     }
 
 
-def read_state() -> float | None:
-    """Reads the state topic to its end, twice over: a flush of the writer may lie across partitions, and whatever belongs to one that the first pass saw is
-    below the ends that are asked for after it. Returns how far the writer had certainly come: the newest `observedAt` of the first pass, in ms."""
+def read_state() -> None:
+    """Reads the state topic to its end. It may be behind the updates topic, which is read from its beginning after it."""
+    database.execute("delete from shown")
     name = f"{GROUP}-bootstrap-{uuid.uuid4()}"
     looking, reading = client(name, "read_uncommitted"), client(name, "read_committed")
-    first = ends_of(looking, STATE)
-    reading.assign([TopicPartition(STATE, partition, OFFSET_BEGINNING) for partition in first])
-    came_to = None
-    reached = dict.fromkeys(first, 0)
-
-    def read_to(ends: dict[int, int]) -> None:
-        nonlocal came_to
-        while any(reached[partition] < end for partition, end in ends.items()):
-            message = reading.poll(1)
-            if message is None:
-                continue
-            if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
-                # Tells where it stands also behind the markers of transactions, which no message shows.
-                reached[message.partition()] = max(reached[message.partition()], message.offset())
-                continue
-            if message.error():
-                raise KafkaException(message.error())
-            reached[message.partition()] = message.offset() + 1
-            update = update_of(message)
-            if update is None:
-                continue
-            take(update, message.value(), "state")
-            if message.offset() < first[message.partition()]:
-                observed = update["observedAt"].replace("Z", "+00:00")
-                came_to = max(came_to or 0, datetime.fromisoformat(observed).timestamp() * 1000)
-
-    read_to(first)
-    read_to(ends_of(looking, STATE))
+    offsets = offsets_of(looking, STATE)
+    reading.assign([TopicPartition(STATE, partition, OFFSET_BEGINNING) for partition in offsets])
+    reached = {partition: begin for partition, (begin, _) in offsets.items()}
+    while any(reached[partition] < end for partition, (_, end) in offsets.items()):
+        message = reading.poll(1)
+        if message is None:
+            continue
+        if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+            # Tells where it stands also behind the markers of transactions, which no message shows.
+            reached[message.partition()] = max(reached[message.partition()], message.offset())
+            continue
+        if message.error():
+            raise KafkaException(message.error())
+        reached[message.partition()] = message.offset() + 1
+        update = update_of(message)
+        if update is not None:
+            take(update, message, "state")
     reading.close()
     looking.close()
-    return came_to
 
 
-def start_of(consumer: Consumer, came_to: float | None) -> list[TopicPartition]:
-    """Where the updates topic has to be read from. A record's timestamp is when it was sent, so whatever the state topic lacks was sent after `came_to`."""
-    # Asked for first: a partition without a record of that time is read from here, and nothing that arrives meanwhile is passed over.
-    ends = ends_of(consumer, UPDATES)
-    if came_to is None:
-        return [TopicPartition(UPDATES, p, consumer.get_watermark_offsets(TopicPartition(UPDATES, p))[0]) for p in ends]
-    wanted = [TopicPartition(UPDATES, partition, int(came_to) - CLOCK_MARGIN_MS) for partition in ends]
-    found = consumer.offsets_for_times(wanted, timeout=PATIENCE_S)
-    return [TopicPartition(UPDATES, p.partition, p.offset if p.offset >= 0 else ends[p.partition]) for p in found]
+def settle(consumer: Consumer, partitions: list[int], lost: list[int]) -> list[TopicPartition]:
+    """Where to read the partitions. Those start from nothing whose position is not on the topic: none is kept, what follows it was deleted unread, or the topic was
+    made anew; `lost` are known to be such. No clock is asked: whatever the state topic lacks is behind the beginning that the updates topic had before the state
+    was read."""
+    offsets = offsets_of(consumer, UPDATES)
+    kept = dict(database.execute("select partition, next from positions").fetchall())
+
+    def is_outside(partition: int) -> bool:
+        begin, end = offsets[partition]
+        return partition in lost or not begin <= kept.get(partition, -1) <= end
+
+    outside = [partition for partition in partitions if is_outside(partition)]
+    if outside:
+        if kept:
+            listed = ", ".join(map(str, outside))
+            print(f"{UPDATES}: partitions {listed} begin again from the state topic", file=sys.stderr, flush=True)
+        read_state()
+        for partition in outside:
+            kept[partition] = offsets[partition][0]
+            keep_position(partition, kept[partition])
+        # Younger than the state topic, or of a database that the service no longer has: ask REST about those that stay.
+        unshown = database.execute(
+            "select key, status from orders where key not in (select key from shown)"
+            " and status not in ('filled', 'canceled', 'rejected', 'expired', 'replaced')"
+        )
+        for key, status in unshown.fetchall():
+            print(f"{key}: kept as {status}, and the state topic does not show it", file=sys.stderr, flush=True)
+    return [TopicPartition(UPDATES, partition, kept[partition]) for partition in partitions]
 
 
 def main() -> None:
     consumer = client(GROUP, "read_uncommitted")
-    everything = [TopicPartition(UPDATES, partition) for partition in partitions_of(consumer, UPDATES)]
-    # Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
-    is_empty = database.execute("select 1 from orders limit 1").fetchone() is None
-    if is_empty or any(p.offset < 0 for p in consumer.committed(everything, timeout=PATIENCE_S)):
-        consumer.commit(offsets=start_of(consumer, read_state()), asynchronous=False)
-    consumer.subscribe([UPDATES])
+    assigned: list[int] = []
+
+    def on_assign(_: Consumer, partitions: list[TopicPartition]) -> None:
+        assigned[:] = [each.partition for each in partitions]
+        # Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
+        wanted = [TopicPartition(UPDATES, partition) for partition in assigned]
+        lost = [each.partition for each in consumer.committed(wanted, timeout=PATIENCE_S) if each.offset < 0]
+        go_on(settle(consumer, assigned, lost))
+
+    def go_on(positions: list[TopicPartition]) -> None:
+        consumer.assign(positions)
+        if positions:
+            consumer.commit(offsets=positions)
+
+    consumer.subscribe([UPDATES], on_assign=on_assign)
     running = True
 
     def stop(*_: object) -> None:
@@ -175,12 +203,18 @@ def main() -> None:
         message = consumer.poll(0.5)
         if message is None:
             continue
+        if message.error() and message.error().code() == KafkaError._AUTO_OFFSET_RESET:
+            # Our position is not on the topic any more: it began again behind it while we ran, or was made anew.
+            go_on(settle(consumer, assigned, [message.partition()]))
+            continue
         if message.error():
             raise KafkaException(message.error())
         update = update_of(message)
         if update is not None:
-            take(update, message.value(), "updates")
-        # Behind the work, so a kill leads to repeats, which `take` drops.
+            take(update, message, "updates")
+        else:
+            keep_position(message.partition(), message.offset() + 1)
+        # For those who watch the group; after a restart we go on from our own positions.
         consumer.store_offsets(message)
     consumer.close()
 

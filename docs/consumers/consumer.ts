@@ -19,17 +19,31 @@ const {
 } = process.env;
 const updates = `${TOPIC_PREFIX}tidemark.order-updates.v1`;
 const state = `${TOPIC_PREFIX}tidemark.order-state.v1`;
-/** How far two clocks of the service's machines may be apart. */
-const clockMarginMs = 60_000;
+/** A partition without new records tells nothing by itself: its beginning may have passed us unseen. */
+const lookEveryMs = 30_000;
 
 const database = new DatabaseSync(STATE_FILE);
 database.exec(`pragma journal_mode = wal;
-  create table if not exists orders (key text primary key, generation integer, revision integer, status text, cum_qty text, record text)`);
+  create table if not exists orders (key text primary key, generation integer, revision integer, status text, cum_qty text, record text);
+  create table if not exists positions (partition integer primary key, next text);
+  create temp table shown (key text primary key)`);
 const readLast = database.prepare('select generation, revision from orders where key = ?');
 const keep = database.prepare(
   `insert into orders values (?, ?, ?, ?, ?, ?) on conflict (key) do update set
      generation = excluded.generation, revision = excluded.revision, status = excluded.status, cum_qty = excluded.cum_qty, record = excluded.record`,
 );
+
+/** The next offset of each partition of the updates topic, kept with the orders: what the group has committed says nothing about what this file has. */
+const positions = new Map<number, bigint>(
+  database
+    .prepare('select partition, next from positions')
+    .all()
+    .map(({ partition, next }) => [Number(partition), BigInt(String(next))]),
+);
+const keepPosition = database.prepare('insert or replace into positions values (?, ?)');
+const show = database.prepare('insert or ignore into shown values (?)');
+const readUnshown = database.prepare(`select key, status from orders
+  where key not in (select key from shown) and status not in ('filled', 'canceled', 'rejected', 'expired', 'replaced')`);
 
 interface Received {
   readonly topic: string;
@@ -47,26 +61,36 @@ function updateOf({ topic, partition, message }: Received): OrderUpdate | undefi
   return undefined;
 }
 
-/** The one rule. False: a repeat. */
-function take(update: OrderUpdate, text: string, source: 'state' | 'updates'): boolean {
-  const { stream, orderId, generation, revision, order } = update;
-  const key = `${stream}:${orderId}`;
+/** One transaction. */
+function inOne(work: () => void): void {
   database.exec('begin immediate');
   try {
-    const last = readLast.get(key) as { generation: number; revision: number } | undefined;
-    const isNew =
-      last === undefined || generation > last.generation || (generation === last.generation && revision > last.revision);
-    if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, text);
+    work();
     database.exec('commit');
-    if (!isNew || source === 'state') return isNew;
-    const expected = last === undefined ? 1 : generation === last.generation ? last.revision + 1 : revision;
-    if (revision > expected) process.stderr.write(`${key}: lost ${expected} to ${revision - 1}\n`);
-    process.stdout.write(`${key} ${generation}.${revision} ${order.status} ${order.cumQty}\n`);
-    return true;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
+}
+
+/** The one rule: nothing where it is a repeat. `next`: the position behind it on the updates topic; undefined: it is from the state topic. */
+function take(update: OrderUpdate, text: string, partition: number, next: bigint | undefined): void {
+  const { stream, orderId, generation, revision, order } = update;
+  const key = `${stream}:${orderId}`;
+  let said = '';
+  inOne(() => {
+    const last = readLast.get(key) as { generation: number; revision: number } | undefined;
+    const isNew =
+      last === undefined || generation > last.generation || (generation === last.generation && revision > last.revision);
+    if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, text);
+    if (next === undefined) show.run(key);
+    else keepPosition.run(partition, String(next));
+    if (!isNew || next === undefined) return;
+    const expected = last === undefined ? 1 : generation === last.generation ? last.revision + 1 : revision;
+    if (revision > expected) process.stderr.write(`${key}: lost ${expected} to ${revision - 1}\n`);
+    said = `${key} ${generation}.${revision} ${order.status} ${order.cumQty}\n`;
+  });
+  process.stdout.write(said);
 }
 
 const kafka = new Kafka({ clientId: GROUP_ID, brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.ERROR });
@@ -77,51 +101,60 @@ async function offsetsOf(admin: Admin, topic: string, edge: 'low' | 'high'): Pro
 }
 
 /**
- * Reads the state topic to its end, twice over: a flush of the writer may lie across partitions, and whatever belongs to one that the first pass saw is
- * below the ends that are asked for after it. Returns how far the writer had certainly come: the newest `observedAt` of the first pass, in ms.
+ * Reads the state topic to its end. It may be behind the updates topic, which is read from its beginning after it. The end is asked for as a client that reads
+ * uncommitted: what a transaction has written and not committed is waited for.
  */
-async function readState(admin: Admin): Promise<number | undefined> {
+async function readState(admin: Admin): Promise<void> {
+  database.exec('delete from shown');
   const reached = await offsetsOf(admin, state, 'low');
-  const first = await offsetsOf(admin, state, 'high');
-  let cameTo: number | undefined;
-  let wake = () => {};
+  const ends = await offsetsOf(admin, state, 'high');
+  const isBehind = () => [...ends].some(([partition, end]) => (reached.get(partition) ?? 0n) < end);
+  const over = Promise.withResolvers<void>();
   const consumer = kafka.consumer({ groupId: `${GROUP_ID}-bootstrap-${crypto.randomUUID()}`, readUncommitted: false });
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     // Told for what held only a transaction's markers, too, which no message shows.
     reached.set(payload.partition, BigInt(payload.lastOffset) + 1n);
-    wake();
+    if (!isBehind()) over.resolve();
   });
-  const readTo = async (ends: ReadonlyMap<number, bigint>) => {
-    while ([...ends].some(([partition, end]) => (reached.get(partition) ?? 0n) < end)) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  };
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) over.reject(payload.error);
+  });
   await consumer.connect();
   await consumer.subscribe({ topic: state, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     eachMessage: async (received) => {
-      const { partition, message } = received;
       const update = updateOf(received);
-      if (update === undefined) return;
-      take(update, String(message.value), 'state');
-      if (BigInt(message.offset) >= (first.get(partition) ?? 0n)) return;
-      cameTo = Math.max(cameTo ?? 0, Date.parse(update.observedAt));
+      if (update !== undefined) take(update, String(received.message.value), received.partition, undefined);
     },
   });
-  await readTo(first);
-  await readTo(await offsetsOf(admin, state, 'high'));
+  if (isBehind()) await over.promise;
   await consumer.disconnect();
-  return cameTo;
 }
 
-/** Where the updates topic has to be read from. A record's timestamp is when it was sent, so whatever the state topic lacks was sent after `cameTo`. */
-async function startOf(admin: Admin, cameTo: number | undefined): Promise<{ partition: number; offset: string }[]> {
-  if (cameTo !== undefined) return admin.fetchTopicOffsetsByTimestamp(updates, cameTo - clockMarginMs);
-  const low = await offsetsOf(admin, updates, 'low');
-  return [...low].map(([partition, offset]) => ({ partition, offset: String(offset) }));
+/**
+ * Starts the partitions from nothing whose position is not on the topic: none is kept, what follows it was deleted unread, or the topic was made anew. Kafka's
+ * clients go on elsewhere without a word then, and an order that ended meanwhile would stay open here for ever. No clock is asked: whatever the state topic lacks is
+ * behind the beginning that the updates topic had before the state was read. `partitions`: those to look at; `lost` are known to be no longer there. True: some began again.
+ */
+async function settle(admin: Admin, partitions: readonly number[], lost: readonly number[]): Promise<boolean> {
+  const begin = await offsetsOf(admin, updates, 'low');
+  const end = await offsetsOf(admin, updates, 'high');
+  const outside = partitions.filter((partition) => {
+    const next = positions.get(partition) ?? -1n;
+    return lost.includes(partition) || next < (begin.get(partition) ?? 0n) || next > (end.get(partition) ?? 0n);
+  });
+  if (outside.length === 0) return false;
+  if (positions.size > 0) process.stderr.write(`${updates}: partitions ${outside.join(', ')} begin again from the state topic\n`);
+  await readState(admin);
+  for (const partition of outside) positions.set(partition, begin.get(partition) ?? 0n);
+  inOne(() => {
+    for (const partition of outside) keepPosition.run(partition, String(positions.get(partition)));
+  });
+  // Younger than the state topic, or of a database that the service no longer has: ask REST about those that stay.
+  for (const { key, status } of readUnshown.all())
+    process.stderr.write(`${key}: kept as ${status}, and the state topic does not show it\n`);
+  return true;
 }
 
 /** A broker that is new to a group says so for a moment ("not coordinator", "loading"), and kafkajs's admin does not ask again. */
@@ -137,14 +170,11 @@ async function patiently<T>(ask: () => Promise<T>, tries = 20): Promise<T> {
 
 const admin = kafka.admin();
 await admin.connect();
+const all = [...(await patiently(() => offsetsOf(admin, updates, 'low'))).keys()];
+// Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
 const [committed] = await patiently(() => admin.fetchOffsets({ groupId: GROUP_ID, topics: [updates] }));
-// Nothing is kept, or away for so long that the broker forgot the group's offsets: what is missing may be gone from the updates topic, and the state is there.
-const isEmpty = database.prepare('select 1 from orders limit 1').get() === undefined;
-if (isEmpty || committed === undefined || committed.partitions.some(({ offset }) => offset === '-1')) {
-  const partitions = await startOf(admin, await readState(admin));
-  await patiently(() => admin.setOffsets({ groupId: GROUP_ID, topic: updates, partitions }));
-}
-await admin.disconnect();
+const forgotten = committed?.partitions.filter(({ offset }) => BigInt(offset) < 0n).map(({ partition }) => partition);
+await settle(admin, all, forgotten ?? all);
 
 // After a kill nobody reads until the group has given the dead member up: by default 30 s.
 const consumer = kafka.consumer({ groupId: GROUP_ID, sessionTimeout: 10_000 });
@@ -152,13 +182,60 @@ const consumer = kafka.consumer({ groupId: GROUP_ID, sessionTimeout: 10_000 });
 consumer.on(consumer.events.CRASH, ({ payload }) => {
   if (!payload.restart) process.exit(1);
 });
+let assigned: readonly number[] = [];
+/** Partitions that are read from our own position since they were assigned. */
+const inStep = new Set<number>();
+const seek = (partition: number) => consumer.seek({ topic: updates, partition, offset: String(positions.get(partition)) });
+consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+  assigned = payload.memberAssignment[updates] ?? [];
+  inStep.clear();
+  for (const partition of assigned) seek(partition);
+});
+
+let settling: Promise<unknown> = Promise.resolve();
+/** One at a time. */
+function settleNext(partitions: readonly number[], lost: readonly number[] = []): Promise<boolean> {
+  const next = settling.then(() => settle(admin, partitions, lost));
+  settling = next.catch(() => undefined);
+  return next;
+}
+
+/** A record that is not the next one of its partition. True: nothing lies between the two, and it may be taken. */
+async function isBehindGap(partition: number, offset: bigint, heartbeat: () => Promise<void>): Promise<boolean> {
+  const next = positions.get(partition) ?? -1n;
+  const wasInStep = inStep.has(partition);
+  const beating = setInterval(() => void heartbeat().catch(() => undefined), 2_000);
+  try {
+    // Once in step, an earlier offset comes only from a topic that was made anew. A later one comes by what another member committed, or kafkajs went on elsewhere.
+    const beganAgain = await settleNext([partition], wasInStep && offset < next ? [partition] : []);
+    if (wasInStep && !beganAgain && positions.get(partition) === next) return true;
+  } finally {
+    clearInterval(beating);
+  }
+  inStep.add(partition);
+  seek(partition);
+  return false;
+}
+
 await consumer.connect();
 await consumer.subscribe({ topic: updates, fromBeginning: true });
-// Offsets are committed behind the work, so a kill leads to repeats, which `take` drops.
 await consumer.run({
   eachMessage: async (received) => {
+    const { partition, message, heartbeat } = received;
+    const offset = BigInt(message.offset);
+    if (offset !== positions.get(partition) && !(await isBehindGap(partition, offset, heartbeat))) return;
+    inStep.add(partition);
+    const next = offset + 1n;
     const update = updateOf(received);
-    if (update !== undefined) take(update, String(received.message.value), 'updates');
+    if (update === undefined) inOne(() => void keepPosition.run(partition, String(next)));
+    else take(update, String(message.value), partition, next);
+    positions.set(partition, next);
   },
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void consumer.disconnect());
+setInterval(() => {
+  const seekAll = (beganAgain: boolean) => beganAgain && assigned.forEach(seek);
+  // A broker that is away is asked again at the next look.
+  void settleNext(assigned).then(seekAll, () => undefined);
+}, lookEveryMs);
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void consumer.disconnect().finally(() => process.exit()));

@@ -7,8 +7,11 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { TopicNames } from '../../src/publish/topics.ts';
+import { applyTopics, planTopics } from '../../src/publish/plan-topics.ts';
+import { type TopicNames, topicNames, topicSpecs } from '../../src/publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/publish/transactional-publisher.ts';
+import { withAdmin } from '../../src/publish/with-admin.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { languages, pythonPath } from '../support/consumer-languages.ts';
 import { damagedUpdates } from '../support/damaged-updates.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
@@ -66,6 +69,40 @@ const row = ({ order, ...rest }: Change) => ({
   payload: sampleUpdate({ orderId: order, ...rest }),
 });
 
+/** The state topic gets these states, in a transaction. */
+async function flushStates(topics: TopicNames, states: ReturnType<typeof row>[]): Promise<void> {
+  const { relay } = createMetrics();
+  const writer = new TransactionalPublisher(
+    { ...kafkaDeps, metrics: relay },
+    {
+      ...transactionalPublisherDefaults,
+      kafka: kafkaOptions(brokers()),
+      topic: topics.state,
+      transactionalId: () => topics.state,
+    },
+  );
+  await writer.takeOver();
+  await writer.flush(states);
+  await writer.close();
+}
+
+/** Deletes all that is on the topic, as its retention does. */
+async function deleteRecords(topic: string): Promise<void> {
+  await withAdmin(kafkaDeps, kafkaOptions(brokers()), async (admin) => {
+    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({ partition, offset: high }));
+    await admin.deleteTopicRecords({ topic, partitions: partitions.filter(({ offset }) => offset !== '0') });
+  });
+}
+
+async function makeAnew(topics: TopicNames): Promise<void> {
+  const names = topicNames(topics.updates.replace('tidemark.order-updates.v1', ''));
+  await withAdmin(kafkaDeps, kafkaOptions(brokers()), async (admin) => {
+    await admin.deleteTopics({ topics: [topics.updates] });
+    const plan = () => planTopics(admin, topicSpecs(names));
+    await eventually(async () => applyTopics(admin, await plan(), systemClock), { deadlineMs: 30_000, everyMs: 500 });
+  });
+}
+
 function kept(): Record<string, string> {
   const database = new DatabaseSync(join(folder, 'orders.sqlite'), { readOnly: true });
   try {
@@ -101,21 +138,9 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     const topics = await freshTopics(brokers());
     const { publisher } = logPublisher(brokers(), topics);
     const publish = (...changes: Change[]) => publisher.publish(changes.map(row));
-    const { relay } = createMetrics();
-    const writer = new TransactionalPublisher(
-      { ...kafkaDeps, metrics: relay },
-      {
-        ...transactionalPublisherDefaults,
-        kafka: kafkaOptions(brokers()),
-        topic: topics.state,
-        transactionalId: () => topics.state,
-      },
-    );
     // The state topic is behind: it lacks the last change of one order, and all of another.
     await publish(...[1, 2, 3].map((revision) => ({ order: 'o-1', revision })), { order: 'o-2', revision: 1 });
-    await writer.takeOver();
-    await writer.flush([row({ order: 'o-1', revision: 2 }), row({ order: 'o-0', revision: 7 })]);
-    await writer.close();
+    await flushStates(topics, [row({ order: 'o-1', revision: 2 }), row({ order: 'o-0', revision: 7 })]);
 
     child = start(program, topics);
     const expectKept = (wanted: Record<string, string>) =>
@@ -140,6 +165,61 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
     });
     await publisher.close();
   }, 240_000);
+
+  it('starts from nothing again where what follows its position was deleted unread or made anew, off and running, whatever a clock says', async () => {
+    const program = await command('consumer');
+    const topics = await freshTopics(brokers());
+    const { publisher } = logPublisher(brokers(), topics);
+    const publish = (...changes: Change[]) => publisher.publish(changes.map(row));
+    const expectKept = (wanted: Record<string, string>) =>
+      eventually(() => expect(kept(), warned.join('\n')).toEqual(wanted), { deadlineMs: 120_000, everyMs: 100 });
+    // The state topic lacks an order, and has an update of a process whose clock was ahead.
+    const ahead = new Date(Date.now() + 7_200_000).toISOString();
+    const fast = row({ order: 'o-2', revision: 1 });
+    await publish(...['o-1', 'o-2', 'o-3', 'o-4'].map((order) => ({ order, revision: 1 })));
+    await flushStates(topics, [
+      row({ order: 'o-1', revision: 1 }),
+      { ...fast, payload: fast.payload.replace(/"observedAt":"[^"]*"/, `"observedAt":"${ahead}"`) },
+    ]);
+    child = start(program, topics);
+    const first = { 'account:o-1': '1.1', 'account:o-2': '1.1', 'account:o-3': '1.1', 'account:o-4': '1.1' };
+    await expectKept(first);
+    child.kill('SIGKILL');
+
+    // It was off for longer than the retention, and no other change of the order follows.
+    await publish({ order: 'o-1', revision: 2 });
+    await flushStates(
+      topics,
+      ['o-1', 'o-2', 'o-3'].map((order) => row({ order, revision: order === 'o-1' ? 2 : 1 })),
+    );
+    await deleteRecords(topics.updates);
+    child = start(program, topics);
+    await expectKept({ ...first, 'account:o-1': '1.2' });
+    await eventually(() => {
+      expect(warned.some((line) => /partitions .* begin again from the state topic/.test(line))).toBe(true);
+      expect(warned.at(-1)).toBe('account:o-4: kept as partially_filled, and the state topic does not show it');
+    });
+
+    // It is stuck for that long while it runs. What the broker answers to its open request it still gets.
+    await publish({ order: 'o-2', revision: 2 });
+    await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2' });
+    child.kill('SIGSTOP');
+    await publish({ order: 'o-3', revision: 2 });
+    await publish({ order: 'o-3', revision: 3 });
+    await flushStates(topics, [row({ order: 'o-3', revision: 3 }), row({ order: 'o-2', revision: 2 })]);
+    await deleteRecords(topics.updates);
+    child.kill('SIGCONT');
+    await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2', 'account:o-3': '1.3' });
+    child.kill('SIGKILL');
+    await publisher.close();
+
+    await makeAnew(topics);
+    const anew = logPublisher(brokers(), topics);
+    await eventually(() => anew.publisher.publish([row({ order: 'o-3', revision: 4 })]), { deadlineMs: 30_000 });
+    child = start(program, topics);
+    await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2', 'account:o-3': '1.4' });
+    await anew.publisher.close();
+  }, 480_000);
 
   it('passes over tombstones and foreign records, says so, and keeps what it has', async () => {
     const program = await command('consumer');
