@@ -59,7 +59,7 @@ describe('market data through the client', () => {
       pages += 1;
     }
     expect(pages).toBe(3);
-    const times = quotes.map(({ sipTimestamp }) => BigInt(sipTimestamp));
+    const times = quotes.map(({ sipTimestamp }) => BigInt(String(sipTimestamp)));
     expect(times.every((at, index) => index === 0 || at > (times[index - 1] ?? 0n))).toBe(true);
     expect(times.some((at) => BigInt(Number(at)) !== at)).toBe(true);
     expect(quotes[0]?.bidPrice).toMatch(/^\d+(\.\d{1,2})?$/);

@@ -20,7 +20,7 @@ async function optionsAsker(sandbox: RunningSandbox) {
     const answer = await get({ ticker, ...query });
     expect(answer.status).toBe(200);
     const page = optionsQuotes.parse(parseJson(answer.text));
-    return { ...page, times: page.results.map(({ sipTimestamp }) => BigInt(sipTimestamp)) };
+    return { ...page, times: page.results.map(({ sipTimestamp }) => BigInt(String(sipTimestamp))) };
   };
 }
 
@@ -58,7 +58,7 @@ describe('GET /v1/options/quotes', () => {
       for (let pages = 0; url !== undefined; pages += 1) {
         expect(pages).toBeLessThan(3);
         const page = optionsQuotes.parse(parseJson((await ask(url, { headers })).text));
-        seen.push(...page.results.map(({ sipTimestamp }) => BigInt(sipTimestamp)));
+        seen.push(...page.results.map(({ sipTimestamp }) => BigInt(String(sipTimestamp))));
         url = page.nextUrl;
       }
       expect(seen).toEqual(order === 'asc' ? whole : [...whole].reverse());
