@@ -466,7 +466,7 @@ CREATE TABLE public.commands (
   CONSTRAINT commands_absence_is_of_unknown CHECK (not presumed_absent or state = 'unknown'),
   CONSTRAINT commands_place_has_terms CHECK (kind <> 'place' or (symbol is not null and side is not null)),
   CONSTRAINT commands_of_an_order_name_it CHECK (kind = 'place' or order_id is not null),
-  CONSTRAINT commands_only_places_supersede CHECK (supersedes is null or kind = 'place'),
+  CONSTRAINT commands_no_cancel_supersedes CHECK (supersedes is null or kind <> 'cancel'),
   CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
 );
 
@@ -1013,8 +1013,10 @@ BEGIN
     END IF;
 
     IF p ->> 'supersedes' IS NOT NULL AND (
-      v_prior.state IS DISTINCT FROM 'unknown' OR NOT v_prior.presumed_absent OR v_prior.account_id <> p -> 'request' ->> 'accountId'
-      OR public.is_superseded(v_prior.command_id)
+      v_prior.command_id IS NULL OR v_prior.kind <> p -> 'request' ->> 'kind' OR v_prior.account_id <> p -> 'request' ->> 'accountId'
+      OR NOT (v_prior.state = 'unknown' AND v_prior.presumed_absent
+        OR v_prior.state = 'conflict' AND v_prior.kind = 'replace' AND v_prior.created_at <= v_at - interval '10 minutes')
+      OR v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id)
     ) THEN
       RETURN json_build_object('kind', 'not_superseded');
     END IF;
@@ -1649,7 +1651,7 @@ BEGIN
     IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
       RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
     END IF;
-    IF NEW.supersedes IS NOT NULL THEN
+    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
       -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
       PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
       IF public.is_superseded(NEW.supersedes) THEN

@@ -175,8 +175,8 @@ table commands
   constraint commands_absence_is_of_unknown CHECK (((NOT presumed_absent) OR (state = 'unknown'::text)))
   constraint commands_counts CHECK (((version > 0) AND (misses >= 0)))
   constraint commands_kind CHECK ((kind = ANY (ARRAY['place'::text, 'replace'::text, 'cancel'::text])))
+  constraint commands_no_cancel_supersedes CHECK (((supersedes IS NULL) OR (kind <> 'cancel'::text)))
   constraint commands_of_an_order_name_it CHECK (((kind = 'place'::text) OR (order_id IS NOT NULL)))
-  constraint commands_only_places_supersede CHECK (((supersedes IS NULL) OR (kind = 'place'::text)))
   constraint commands_pkey PRIMARY KEY (command_id)
   constraint commands_place_has_terms CHECK (((kind <> 'place'::text) OR ((symbol IS NOT NULL) AND (side IS NOT NULL))))
   constraint commands_settled_is_final CHECK (((settled_at IS NOT NULL) = (state = ANY (ARRAY['refused'::text, 'not_sent'::text, 'applied'::text, 'rejected'::text, 'moot'::text]))))
@@ -838,7 +838,7 @@ BEGIN
     IF NEW.version <> 1 OR NEW.state NOT IN ('open', 'refused') OR NOT NEW.key_held THEN
       RAISE EXCEPTION 'a command begins open or refused, at version 1, with its key' USING ERRCODE = 'TM010';
     END IF;
-    IF NEW.supersedes IS NOT NULL THEN
+    IF NEW.supersedes IS NOT NULL AND NEW.kind = 'place' THEN
       -- If two want to supersede the same place at once, the second waits here and then sees the result of the first.
       PERFORM FROM public.commands WHERE command_id = NEW.supersedes FOR NO KEY UPDATE;
       IF public.is_superseded(NEW.supersedes) THEN
@@ -1583,8 +1583,10 @@ BEGIN
     END IF;
 
     IF p ->> 'supersedes' IS NOT NULL AND (
-      v_prior.state IS DISTINCT FROM 'unknown' OR NOT v_prior.presumed_absent OR v_prior.account_id <> p -> 'request' ->> 'accountId'
-      OR public.is_superseded(v_prior.command_id)
+      v_prior.command_id IS NULL OR v_prior.kind <> p -> 'request' ->> 'kind' OR v_prior.account_id <> p -> 'request' ->> 'accountId'
+      OR NOT (v_prior.state = 'unknown' AND v_prior.presumed_absent
+        OR v_prior.state = 'conflict' AND v_prior.kind = 'replace' AND v_prior.created_at <= v_at - interval '10 minutes')
+      OR v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id)
     ) THEN
       RETURN json_build_object('kind', 'not_superseded');
     END IF;

@@ -3,6 +3,7 @@ import type { Baseline, Command } from '../domain/command.ts';
 import { checkPlace, checkReplace } from '../domain/command-checks.ts';
 import { isOrderId, type Order } from '../domain/order.ts';
 import type { SettlingUpdate } from '../domain/settling.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
@@ -18,6 +19,7 @@ interface CheckDeps {
   readonly book: CommandBook;
   readonly halts: Halts;
   readonly budgets: Budgets;
+  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 export type CheckResult =
@@ -60,7 +62,7 @@ export async function checkSubmission(
   // An order of another account is treated like one that was never seen: neither the answer nor its timing shows which of the two it is.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
-  return orderObjection(submission, held, priors) ?? passed(deps, submission, held, isPaced);
+  return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
 }
 
 /**
@@ -128,11 +130,12 @@ function orderObjection(
   submission: Submission,
   { order, revision }: SettlingUpdate,
   priors: readonly Command[],
+  nowMs: number,
 ): Declined | undefined {
-  const { request, ifRevision } = submission;
+  const { request, ifRevision, supersedes } = submission;
   if (ifRevision !== undefined && ifRevision !== revision)
     return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
-  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors) : undefined;
+  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors, { supersedes, nowMs }) : undefined;
   return refusal && { kind: 'declined', ...refusal };
 }
 

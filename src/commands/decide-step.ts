@@ -1,7 +1,7 @@
 import { pendingByAnswer } from '../domain/above-baseline.ts';
 import type { Attempt, Command, Reason } from '../domain/command.ts';
 import { attemptTransition, type CommandEvent, commandTransition, standingOf } from '../domain/command-machine.ts';
-import { type CompleteRead, isMiss, isPresumedAbsent, lastPossibleSendMs } from '../domain/presumed-absent.ts';
+import { type CompleteRead, isMiss, isPresumedAbsent, lastPossibleSendMs, mayBeAbsent } from '../domain/presumed-absent.ts';
 import type { Finding, Verdict } from '../domain/settling.ts';
 import type { WriteResult } from '../platform/write-result.ts';
 import type { CommandStep, NewEvidence } from '../store/command-journal.ts';
@@ -147,8 +147,7 @@ export interface MissedBy {
  * absent are not counted: they could add nothing.
  */
 export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvidence | undefined {
-  const isOpenQuestion = command.request.kind === 'place' && command.orderId === undefined && !command.presumedAbsent;
-  if (!isOpenQuestion || !isMiss(command, read)) return undefined;
+  if (!mayBeAbsent(command) || command.presumedAbsent || !isMiss(command, read)) return undefined;
   return { kind: 'read', code: 'missed', detail: { by, startedAtMs: read.startedAtMs, misses: command.misses + 1 }, atMs };
 }
 
@@ -160,7 +159,8 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
   const misses = command.misses + 1;
   const nowMs = (lastPossibleSendMs(command) ?? Number.NaN) + ageMs;
   const isAbsent = isPresumedAbsent({ ...command, misses }, read, nowMs);
-  if (!isAbsent || typeof commandTransition('place', standingOf(command), 'presumed_absent') === 'string') return undefined;
+  if (!isAbsent || typeof commandTransition(command.request.kind, standingOf(command), 'presumed_absent') === 'string')
+    return undefined;
   const label: NewEvidence = { kind: 'note', code: 'presumed_absent', detail: { misses, ageMs: Math.round(ageMs) }, atMs };
   return { evidence: 'probe', step: { to: 'unknown', atMs, misses, presumedAbsent: true, evidence: [miss, label] } };
 }

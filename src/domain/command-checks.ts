@@ -44,12 +44,24 @@ export function checkPlace(
  * The checks that depend on the order as we know it. The platform decides everything else, and all about a cancel: it must always be possible to get out, and an
  * end that we hold may have been taken back. `priors` as above, of the same account.
  */
-export function checkReplace(request: ReplaceRequest, order: Order, priors: readonly Command[]): LocalRefusal | undefined {
+export function checkReplace(
+  request: ReplaceRequest,
+  order: Order,
+  priors: readonly Command[],
+  { supersedes, nowMs }: { readonly supersedes?: string | undefined; readonly nowMs: number } = { nowMs: 0 },
+): LocalRefusal | undefined {
   const { terms } = request;
+  const outstandings = priors.filter((prior) => isOutstandingOn(request, prior));
+  if (supersedes !== undefined && !outstandings.some((prior) => prior.commandId === supersedes && mayBeOvertaken(prior, nowMs)))
+    return refusal(
+      'SUPERSEDED_NOT_ABSENT',
+      `command ${supersedes} is no replace of this order that is presumed absent, or that is in conflict and ten minutes old`,
+    );
   if (isTerminal(order.status) && isConfirmed(order)) return refusal('ORDER_CLOSED', `the order is ${order.status}`);
   if (order.pendingAction !== 'none')
     return refusal('ORDER_ACTION_PENDING', `a ${order.pendingAction} of the order still awaits the venue`);
-  const outstanding = priors.find((prior) => isOutstandingOn(request, prior));
+  const released = releasedBy(outstandings, supersedes);
+  const outstanding = outstandings.find(({ commandId }) => !released.has(commandId));
   if (outstanding !== undefined) {
     const { commandId, state, request: earlier } = outstanding;
     return refusal('ORDER_ACTION_PENDING', `command ${commandId}, a ${earlier.kind} of the same order, is ${state}`);
@@ -57,6 +69,18 @@ export function checkReplace(request: ReplaceRequest, order: Order, priors: read
   if (terms.quantity !== undefined && compareDecimals(terms.quantity, order.cumQty) < 0)
     return refusal('QUANTITY_BELOW_FILLED', `${order.cumQty} are filled already`);
   return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
+}
+
+/** As long as a place waits before it is presumed absent. */
+const overtakenAfterMs = 10 * 60_000;
+
+/**
+ * A replace that nothing shows any more, or that another client overtook: its caller may send another one, by naming it. Again and again, until a person has
+ * settled it: it can't be told from the order any more.
+ */
+function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
+  if (request.kind !== 'replace') return false;
+  return state === 'unknown' ? presumedAbsent : state === 'conflict' && createdAtMs <= nowMs - overtakenAfterMs;
 }
 
 function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }: Command): boolean {

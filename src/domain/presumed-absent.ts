@@ -43,15 +43,20 @@ export function isMiss(command: Pick<Command, 'state' | 'attempts'>, read: Compl
 }
 
 /**
- * Whether an unknown place may be labelled presumed absent: at least 10 min after the last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last
+ * Whether an unknown place or replace may be labelled presumed absent: at least 10 min after the last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last
  * complete read is one of them and certain: an account that has become uncertain since then proves nothing. A label, not a verdict: only `supersedes` frees
  * anything by it.
  */
 export function isPresumedAbsent(command: Command, lastRead: CompleteRead | undefined, nowMs: number): boolean {
-  if (command.request.kind !== 'place' || command.state !== 'unknown' || command.orderId !== undefined) return false;
+  if (command.state !== 'unknown' || !mayBeAbsent(command)) return false;
   const sentMs = lastPossibleSendMs(command);
   if (sentMs === undefined || lastRead === undefined || !isMiss(command, lastRead)) return false;
   return nowMs - sentMs >= absence.minAgeMs && command.misses >= absence.minMisses;
+}
+
+/** A place of which no order was seen, or a replace that the platform was never seen to have in hand. A cancel needs no such label: another is always allowed. */
+export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boolean {
+  return request.kind === 'place' ? orderId === undefined : request.kind === 'replace' && seenPendingAt === undefined;
 }
 
 /** The platform's clock and ours may differ by this. */

@@ -111,9 +111,10 @@ export const replaceBody = z
     stopPx: replacedPrice.optional(),
     timeInForce: predictionTimeInForce.optional(),
     expireTime: instantText.optional().describe('New expiry of a gtd order'),
+    supersedes,
   })
   .superRefine((body, context) => {
-    const { accountId: _account, ...terms } = body;
+    const { accountId: _account, supersedes: _named, ...terms } = body;
     if (Object.values(terms).every((term) => term === undefined)) fault(context, [], 'must name at least one term to change');
     if (body.expireTime !== undefined && body.timeInForce !== undefined && body.timeInForce !== 'gtd')
       fault(context, ['expireTime'], `does not belong to time in force ${body.timeInForce}`);
@@ -141,11 +142,10 @@ export function parsePlacePrediction(body: unknown): BodyResult<Placed<Predictio
   });
 }
 
-export function parseReplace(body: unknown): BodyResult<{ readonly accountId: string; readonly terms: ReplaceTerms }> {
-  return parseBody(replaceBody, body, ({ accountId, ...terms }) => ({
-    accountId,
-    terms: canonicalReplaceTerms(present(terms)),
-  }));
+export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms>, 'callerRef'>> {
+  return parseBody(replaceBody, body, ({ accountId, supersedes: named, ...terms }) =>
+    placed(accountId, canonicalReplaceTerms(present(terms)), undefined, named),
+  );
 }
 
 /** A field of a place that is null counts as left out. Not in a replace: there a null could mean that a term is to go. */

@@ -37,7 +37,7 @@ export function mustBeWellFormed(command: NewCommand): void {
   const { attemptId, refusal, commandId } = command;
   must((attemptId === undefined) !== (refusal === undefined), `${commandId} has an attempt or a refusal, one of the two`);
   must(attemptId === undefined || attemptId.startsWith(attemptPrefix), `${attemptId} does not begin as attempt ids do`);
-  must(command.supersedes === undefined || command.request.kind === 'place', `${commandId} supersedes, and is no place`);
+  must(command.supersedes === undefined || command.request.kind !== 'cancel', `${commandId} supersedes, and is a cancel`);
 }
 
 export function mustMoveCommand(command: Command, to: CommandState): void {

@@ -506,8 +506,7 @@ export class MemoryJournal implements CommandJournal {
       return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
     const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
     if (asked.callerRefOnce === true && [...this.commands.values()].some(sameRef)) return { kind: 'caller_ref_reused' };
-    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked.request.accountId))
-      return { kind: 'not_superseded' };
+    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked)) return { kind: 'not_superseded' };
     const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
     if (breach !== undefined) return { kind: 'limited', breach };
     mustBeWellFormed(asked);
@@ -603,9 +602,12 @@ export class MemoryJournal implements CommandJournal {
     return this.epochs.get(shard) === epoch;
   }
 
-  private maySupersede(commandId: string, accountId: string): boolean {
+  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: NewCommand): boolean {
     const command = this.commands.get(commandId);
-    if (command?.state !== 'unknown' || !command.presumedAbsent || command.request.accountId !== accountId) return false;
+    if (command?.request.accountId !== accountId || command.request.kind !== kind) return false;
+    const isOvertaken = command.state === 'conflict' && kind === 'replace' && command.createdAtMs <= atMs - 600_000;
+    if (!isOvertaken && !(command.state === 'unknown' && command.presumedAbsent)) return false;
+    if (kind === 'replace') return true;
     const cameToNothing = ({ state }: Command) => state === 'not_sent' || state === 'refused';
     return this.oldestFirst().every((other) => other.supersedes !== commandId || cameToNothing(other));
   }

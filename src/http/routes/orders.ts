@@ -53,7 +53,15 @@ const placeProblems = {
 };
 const replaceProblems = {
   ...limited,
-  409: ['PLACING_HALTED', 'ORDER_CLOSED', 'ORDER_ACTION_PENDING', 'QUANTITY_BELOW_FILLED', 'NO_CHANGE', ...byLimits],
+  409: [
+    'PLACING_HALTED',
+    'SUPERSEDED_NOT_ABSENT',
+    'ORDER_CLOSED',
+    'ORDER_ACTION_PENDING',
+    'QUANTITY_BELOW_FILLED',
+    'NO_CHANGE',
+    ...byLimits,
+  ],
 };
 
 export const placeOrder: Route = {
@@ -113,9 +121,10 @@ export const replacePredictionOrder: Route = {
   handle: (parts, call) => {
     const body = parseReplace(call.request.body);
     if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
-    const { accountId, terms } = body;
+    const { accountId, terms, supersedes } = body;
     const { orderId = '' } = call.params;
-    return sendCommand(parts, call, { request: { kind: 'replace', stream: 'prediction', accountId, orderId, terms } });
+    const request = { kind: 'replace', stream: 'prediction', accountId, orderId, terms } as const;
+    return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
   },
 };
 

@@ -110,7 +110,7 @@ export const commands = pgTable(
     check('commands_absence_is_of_unknown', sql`not ${t.presumedAbsent} or ${t.state} = 'unknown'`),
     check('commands_place_has_terms', sql`${t.kind} <> 'place' or (${t.symbol} is not null and ${t.side} is not null)`),
     check('commands_of_an_order_name_it', sql`${t.kind} = 'place' or ${t.orderId} is not null`),
-    check('commands_only_places_supersede', sql`${t.supersedes} is null or ${t.kind} = 'place'`),
+    check('commands_no_cancel_supersedes', sql`${t.supersedes} is null or ${t.kind} <> 'cancel'`),
     check('commands_counts', sql`${t.version} > 0 and ${t.misses} >= 0`),
   ],
 );
