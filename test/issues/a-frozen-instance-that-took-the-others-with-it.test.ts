@@ -22,7 +22,7 @@ async function start(options: RestRigOptions) {
 }
 
 /** An instance that holds nothing, one that is well and has ACC-2, and one that takes requests and answers none, with the shard of ACC-1. */
-async function startFleet(forwards: RestRigOptions['forwards']) {
+async function startFleet(forwards: NonNullable<RestRigOptions['forwards']>) {
   const frozen = await scriptedServer(() => undefined);
   stops.push(() => frozen.close());
   const well = await start({ instance: 'well' });
