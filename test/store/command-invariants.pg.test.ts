@@ -2,13 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { attemptStates, type CommandState, commandStates } from '../../src/domain/command.ts';
 import {
-  attemptEvents,
-  attemptTransition,
-  commandEvents,
-  commandTransition,
-  type Standing,
-} from '../../src/domain/command-machine.ts';
-import {
   answered,
   atMs,
   attemptId,
@@ -20,6 +13,7 @@ import {
   unknown,
 } from '../support/journal-fixtures.ts';
 import { type JournalRig, journalRig } from '../support/journal-rig.ts';
+import { attemptMoves, commandMoves } from '../support/journal-rules.ts';
 
 const forbidden = 'TM010';
 
@@ -77,34 +71,19 @@ describe('the database, asked by its owner in plain SQL,', () => {
 
   it('allows an attempt the transitions of the domain, and no other', async () => {
     await using rig = await journalRig();
-    const legal = new Set(
-      attemptStates.flatMap((from) =>
-        attemptEvents
-          .map((event) => attemptTransition(from, event))
-          .flatMap((next) => (typeof next === 'string' ? [] : [`${from}>${next.to}`])),
-      ),
-    );
     const { attempts } = await sending(rig.journal);
     for (const from of attemptStates) {
       for (const to of attemptStates.filter((each) => each !== from)) {
         await forceState(rig, 'attempts', from);
         const move = `update attempts set state = '${to}'${to === 'sending' ? ', sending_at = now()' : ''} where attempt_id = $1`;
         const done = rig.pool.query(move, [attempts[0]?.attemptId]).then(() => true, refusal);
-        expect(await done, `${from}>${to}`).toBe(legal.has(`${from}>${to}`));
+        expect(await done, `${from}>${to}`).toBe(attemptMoves.get(from)?.has(to));
       }
     }
   });
 
   it('allows a command the transitions of the domain, and no other', async () => {
     await using rig = await journalRig();
-    const standings: readonly Standing[] = [...commandStates, 'presumed_absent'];
-    const legal = new Set(
-      standings.flatMap((from) =>
-        (['place', 'replace', 'cancel'] as const)
-          .flatMap((kind) => commandEvents.map((event) => commandTransition(kind, from, event)))
-          .flatMap((next) => (typeof next === 'string' ? [] : [`${from === 'presumed_absent' ? 'unknown' : from}>${next.to}`])),
-      ),
-    );
     const { commandId } = await unknown(rig.journal);
     const settled = (state: CommandState) => (['open', 'unknown', 'accepted', 'conflict'].includes(state) ? 'null' : 'now()');
     for (const from of commandStates) {
@@ -112,7 +91,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
         await forceState(rig, 'commands', from, settled(from));
         const step = `update commands set state = '${to}', version = version + 1, settled_at = ${settled(to)} where command_id = $1`;
         const done = rig.pool.query(step, [commandId]).then(() => true, refusal);
-        expect(await done, `${from}>${to}`).toBe(legal.has(`${from}>${to}`));
+        expect(await done, `${from}>${to}`).toBe(commandMoves.get(from)?.has(to));
       }
     }
   });

@@ -33,7 +33,17 @@ import {
   type StepResult,
 } from '../../src/store/command-journal.ts';
 import { MemoryLimits } from './journal-limits.ts';
-import { must, mustBeWellFormed, mustHoldAttempts, mustMoveAttempt, mustMoveCommand } from './journal-rules.ts';
+import {
+  must,
+  mustBeNewCancelAll,
+  mustBeNewHalt,
+  mustBeThere,
+  mustBeWellFormed,
+  mustHoldAttempts,
+  mustMoveAttempt,
+  mustMoveCommand,
+  mustNameAttempt,
+} from './journal-rules.ts';
 import { changed, opened, stepped } from './journaled-command.ts';
 import { type JournaledOrders, ScriptedOrders } from './journaled-orders.ts';
 
@@ -109,10 +119,10 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('markSending', () => {
       const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
       const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
-      if (command === undefined || attempt?.state !== 'prepared' || attempt.epoch !== fence.epoch || !this.holds(fence))
-        return false;
+      if (!this.holds(fence) || command?.state !== 'open' || attempt === undefined) return false;
       const objection = command.request.kind === 'cancel' ? undefined : this.sendingObjection(command);
       if (objection !== undefined) return objection;
+      if (attempt.state !== 'prepared' || attempt.epoch !== fence.epoch) return false;
       const sending: Attempt = { ...attempt, state: 'sending', sendingAtMs: atMs };
       this.commit({ ...command, attempts: changed(command, sending) }, [note('sending', attemptId, atMs)], 'quiet');
       return true;
@@ -125,9 +135,8 @@ export class MemoryJournal implements CommandJournal {
 
   noteMiss({ commandId, version, evidence }: Miss, fence: Fence): Promise<MissResult> {
     return this.hook('noteMiss', () => {
-      const command = this.commands.get(commandId);
-      must(command !== undefined, `there is no command ${commandId}`);
       if (!this.holds(fence)) return { kind: 'fenced' };
+      const command = this.ofShard(commandId, fence);
       if (command.version !== version || command.state !== 'unknown') return { kind: 'stale', command };
       const next = { ...command, misses: command.misses + 1 };
       this.commit(next, [evidence], 'quiet');
@@ -137,7 +146,7 @@ export class MemoryJournal implements CommandJournal {
 
   addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
     return this.hook('addEvidence', () => {
-      must(this.commands.has(commandId), `there is no command ${commandId}`);
+      mustBeThere(this.commands.get(commandId), commandId);
       this.append(commandId, evidence);
     });
   }
@@ -145,7 +154,8 @@ export class MemoryJournal implements CommandJournal {
   takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
     return this.hook('takeOver', () => {
       const { shard, epoch } = fence;
-      if (epoch < (this.epochs.get(shard) ?? 0n)) throw new Error(`epoch ${epoch} was overtaken`);
+      if (epoch < (this.epochs.get(shard) ?? 0n))
+        throw Object.assign(new Error(`epoch ${epoch} was overtaken`), { code: 'FENCED' });
       this.epochs.set(shard, epoch);
       const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
       for (const command of ours()) this.sweep(command, fence, atMs);
@@ -245,29 +255,37 @@ export class MemoryJournal implements CommandJournal {
       if (!this.holds(fence)) return { kind: 'fenced' };
       const { principal, idempotencyKey, requestHash, atMs } = cancelAll;
       const known = this.cancelAllOfKey(fence.shard, principal, idempotencyKey);
-      if (known !== undefined && (known.atMs > atMs - keyKeptMs || this.isUnderWay(known)))
+      if (known !== undefined && this.holdsKey(known, atMs))
         return known.requestHash === requestHash ? { kind: 'replayed', cancelAll: known } : { kind: 'key_reused' };
+      mustBeNewCancelAll(
+        cancelAll,
+        this.cancelAlls.map((each) => each.cancelAll),
+      );
       this.cancelAlls.push({ shard: fence.shard, cancelAll });
       return { kind: 'opened', cancelAll };
     });
   }
 
   findCancelAll(shard: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
-    return this.hook('findCancelAll', () => this.cancelAllOfKey(shard, principal, idempotencyKey));
+    return this.hook('findCancelAll', () => {
+      const known = this.cancelAllOfKey(shard, principal, idempotencyKey);
+      return known !== undefined && this.holdsKey(known, this.nowMs()) ? known : undefined;
+    });
   }
 
   cancelAllsInForce(shard: number): Promise<NewCancelAll[]> {
     return this.hook('cancelAllsInForce', () =>
       this.cancelAlls
         .filter((each) => each.shard === shard && !this.endedCancelAlls.has(each.cancelAll.cancelAllId))
-        .map(({ cancelAll }) => cancelAll),
+        .map(({ cancelAll }) => cancelAll)
+        .sort((a, b) => a.atMs - b.atMs || (a.cancelAllId < b.cancelAllId ? -1 : 1)),
     );
   }
 
   endCancelAll(cancelAllId: string, _atMs: number, fence: Fence): Promise<boolean> {
     return this.hook('endCancelAll', () => {
       if (!this.holds(fence)) return false;
-      this.endedCancelAlls.add(cancelAllId);
+      if (this.cancelAlls.some(({ cancelAll }) => cancelAll.cancelAllId === cancelAllId)) this.endedCancelAlls.add(cancelAllId);
       return true;
     });
   }
@@ -333,6 +351,7 @@ export class MemoryJournal implements CommandJournal {
       if (fence !== undefined && !this.holds(fence)) return 'fenced';
       const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
       if (same !== undefined) return same;
+      mustBeNewHalt(halt, this.halts);
       this.halts.push(halt);
       this.onHalted(halt, fence);
       return halt;
@@ -348,6 +367,7 @@ export class MemoryJournal implements CommandJournal {
       if (!this.holds(fence)) return 'fenced';
       const those = this.halts.filter((halt) => isActive(halt) && sameScope(halt.scope, scope));
       if (ofSomeAccounts && those.some(({ cause }) => cause === 'operator')) return 'kept';
+      must(those.length === 0 || reason !== '', '23514', 'a halt is cleared with a reason');
       let cleared = 0;
       for (const [i, halt] of this.halts.entries()) {
         if (!isActive(halt) || !sameScope(halt.scope, scope)) continue;
@@ -461,6 +481,10 @@ export class MemoryJournal implements CommandJournal {
     return ofShard.findLast((each) => each.principal === principal && each.idempotencyKey === key);
   }
 
+  private holdsKey(cancelAll: NewCancelAll, atMs: number): boolean {
+    return cancelAll.atMs > atMs - keyKeptMs || this.isUnderWay(cancelAll);
+  }
+
   private isUnderWay(cancelAll: NewCancelAll): boolean {
     if (!this.endedCancelAlls.has(cancelAll.cancelAllId)) return true;
     return cancelAll.orders.some((_order, place) => {
@@ -510,7 +534,7 @@ export class MemoryJournal implements CommandJournal {
     const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
     if (breach !== undefined) return { kind: 'limited', breach };
     mustBeWellFormed(asked);
-    must(!this.commands.has(asked.commandId), `${asked.commandId} is there already`);
+    must(!this.commands.has(asked.commandId), '23505', `${asked.commandId} is there already`);
     const { attemptId, refusal, atMs } = asked;
     if (attemptId !== undefined) this.mustBeNew(attemptId);
     const command = opened(asked, fence);
@@ -523,16 +547,18 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private transactStep(step: CommandStep, fence: Fence): StepResult {
-    const command = this.commands.get(step.commandId);
-    must(command !== undefined, `there is no command ${step.commandId}`);
     if (!this.holds(fence)) return { kind: 'fenced' };
+    const command = this.ofShard(step.commandId, fence);
     const { attempt: move, nextAttemptId, atMs } = step;
     const attempt = move && command.attempts.find(({ attemptId }) => attemptId === move.attemptId);
-    must(move === undefined || attempt !== undefined, `${command.commandId} has no attempt ${move?.attemptId}`);
     if (command.version !== step.version || attempt?.state !== move?.from) return { kind: 'stale', command };
     mustMoveCommand(command, step.to);
     const { orderId = step.orderId } = command;
-    must(step.orderId === undefined || step.orderId === orderId, `${command.commandId} is about ${orderId}, and stays so`);
+    must(
+      step.orderId === undefined || step.orderId === orderId,
+      'TM010',
+      `${command.commandId} is about ${orderId}, and stays so`,
+    );
     let attempts = command.attempts;
     if (attempt !== undefined && move !== undefined) {
       mustMoveAttempt(attempt, move.to);
@@ -544,8 +570,9 @@ export class MemoryJournal implements CommandJournal {
       });
     }
     if (nextAttemptId !== undefined) {
+      must(step.to === 'open', 'TM010', `${command.commandId} is ${step.to} and prepares another attempt`);
+      mustNameAttempt(nextAttemptId);
       this.mustBeNew(nextAttemptId);
-      must(step.to === 'open', `${command.commandId} is ${step.to} and prepares another attempt`);
       const number = attempts.length + 1;
       attempts = [...attempts, { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }];
     }
@@ -598,6 +625,12 @@ export class MemoryJournal implements CommandJournal {
     return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1));
   }
 
+  private ofShard(commandId: string, { shard }: Fence): Command {
+    const command = this.commands.get(commandId);
+    mustBeThere(command?.shard === shard ? command : undefined, commandId);
+    return command as Command;
+  }
+
   private holds({ shard, epoch }: Fence): boolean {
     return this.epochs.get(shard) === epoch;
   }
@@ -613,14 +646,18 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private mustBeNew(attemptId: string): void {
-    must(!this.byAttempt.has(attemptId), `${attemptId} names two attempts`);
+    must(!this.byAttempt.has(attemptId), '23505', `${attemptId} names two attempts`);
   }
 
   private mustBindOnce({ commandId, orderId, request: { kind, stream } }: Command): void {
     if (orderId === undefined || kind !== 'place') return;
     for (const other of this.commands.values()) {
       const same = other.orderId === orderId && other.request.kind === 'place' && other.request.stream === stream;
-      must(!same || other.commandId === commandId, `${stream}:${orderId} is bound to ${other.commandId} and to ${commandId}`);
+      must(
+        !same || other.commandId === commandId,
+        '23505',
+        `${stream}:${orderId} is bound to ${other.commandId} and to ${commandId}`,
+      );
     }
   }
 }
