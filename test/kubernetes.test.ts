@@ -42,6 +42,12 @@ const pod = z.object({
   }),
 });
 
+interface Relabel {
+  readonly source_labels: readonly [string];
+  readonly regex: string;
+  readonly action: 'keep' | 'drop';
+}
+
 const manifests = globSync('kubernetes/*/*.yaml')
   .filter((path) => basename(path) !== 'kustomization.yaml')
   .sort()
@@ -189,6 +195,30 @@ describe('the manifests for Kubernetes', () => {
     expect(`${service.spec.terminationGracePeriodSeconds}s`).toBe(stop);
     expect(serve.resources.limits.memory.toLowerCase()).toBe(`${memory}i`);
     expect(named('HorizontalPodAutoscaler').spec.maxReplicas).toBeLessThanOrEqual(defaultShardCount);
+  });
+
+  it('are scraped by the job of docs/kubernetes.md alone, and only while they run', () => {
+    // With the annotations a general job scrapes the pods too, under a name that no rule asks for.
+    expect(manifests.filter(({ value }) => JSON.stringify(value).includes('prometheus.io/'))).toEqual([]);
+    const [, text = ''] = /```yaml\n(scrape_configs:[^`]*)```/.exec(page) ?? [];
+    const [scrape] = parse(text).scrape_configs;
+    expect(scrape.job_name).toMatch(/^tidemark/);
+    const metaOf = (name: string, port: string, phase: string) => ({
+      __meta_kubernetes_pod_label_app_kubernetes_io_name: name,
+      __meta_kubernetes_pod_container_port_name: port,
+      __meta_kubernetes_pod_phase: phase,
+    });
+    const isScraped = (labels: Readonly<Record<string, string>>) =>
+      scrape.relabel_configs.every(({ source_labels: [label], regex, action }: Relabel) => {
+        const isMatch = new RegExp(`^(?:${regex})$`).test(labels[label] ?? '');
+        return action === 'keep' ? isMatch : !isMatch;
+      });
+    const { labels } = service.metadata ?? { labels: {} };
+    const name = labels['app.kubernetes.io/name'] ?? '';
+    expect(['Pending', 'Running', 'Unknown'].map((phase) => isScraped(metaOf(name, 'admin', phase)))).toEqual([true, true, true]);
+    // An evicted pod stays in the list of pods: it would be a target that is down for as long.
+    expect(['Failed', 'Succeeded'].map((phase) => isScraped(metaOf(name, 'admin', phase)))).toEqual([false, false]);
+    expect([isScraped(metaOf(name, 'rest', 'Running')), isScraped(metaOf('', '', 'Running'))]).toEqual([false, false]);
   });
 
   it('run every container without rights, as the user of the image', () => {
