@@ -1,4 +1,5 @@
 import { orderKey } from '../domain/order.ts';
+import { sqlstateSentence } from '../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../runtime/waiting.ts';
 import type { LaneHold } from '../store/lane-store.ts';
 import { type ApplyResult, type Binding, RefusedReadError, type Tally } from '../store/order-store.ts';
@@ -47,7 +48,8 @@ export class BatchPipeline {
   private tally: Tally;
   private readonly generation: number;
   private stopped = false;
-  private failing = false;
+  /** The code of the first failure since the last commit. */
+  private failing: string | undefined;
   private readonly deps: PipelineDeps;
   private readonly options: IngestOptions;
 
@@ -113,6 +115,11 @@ export class BatchPipeline {
         await this.pause();
       }
     }
+  }
+
+  /** Why nothing commits, in words; undefined when the last batch did, or none was tried. */
+  get trouble(): string | undefined {
+    return this.failing === undefined ? undefined : sqlstateSentence(this.failing);
   }
 
   /** The entries that were taken and not settled, oldest first. */
@@ -218,7 +225,7 @@ export class BatchPipeline {
     settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
     for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
     backoff.reset();
-    this.failing = false;
+    this.failing = undefined;
     this.deps.onProgress();
   }
 
@@ -380,9 +387,12 @@ export class BatchPipeline {
   /** One line when the store begins to fail; the rest is counted by the metrics. */
   private report(result: ApplyResult): void {
     // The store has said so, and has made the partition, or has said that it could not.
-    if (this.failing || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
-    this.failing = true;
-    this.deps.log.warn({ result }, 'a batch failed; its observations are kept and tried again');
+    if (this.failing !== undefined || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
+    this.failing = 'code' in result ? result.code : result.kind;
+    this.deps.log.warn(
+      { result, why: sqlstateSentence(this.failing) },
+      'a batch failed; its observations are kept and tried again',
+    );
   }
 
   private async pause(): Promise<void> {

@@ -65,6 +65,11 @@ export class Ingest {
     return oldest && entryAtMs(oldest);
   }
 
+  /** Why nothing commits, in words; undefined: it does, or nothing was tried. */
+  get trouble(): string | undefined {
+    return this.pipeline?.trouble;
+  }
+
   onRoom(callback: () => void): () => void {
     this.roomListeners.add(callback);
     return () => this.roomListeners.delete(callback);

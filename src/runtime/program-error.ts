@@ -1,3 +1,5 @@
+import { sqlstates, sqlstateWords } from './sqlstate-words.ts';
+
 /**
  * Exit codes of sysexits.h, so that a script can distinguish a wrong call, a wrong configuration and a part that is down. `unresolved`: whether it took effect
  * is not known yet, ask again. `denied`: not with this token.
@@ -83,7 +85,8 @@ function codeOf(error: unknown): string | undefined {
 
 /** A fault of the network, of a server or of a file, that its code says all about. */
 export function isKnownByCode(error: unknown): boolean {
-  return sentences[codeOf(error) ?? ''] !== undefined;
+  const code = codeOf(error) ?? '';
+  return code in sentences || code in sqlstates;
 }
 
 /** No connection came about, so not a byte of a request was sent. */
@@ -100,19 +103,17 @@ const sentences: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
   EADDRINUSE: 'the port is in use by another program',
-  '28P01': 'the database refuses the password',
-  '28000': 'the database refuses the user',
-  '3D000': 'the database does not exist',
-  '42501': 'the database user may not do that',
-  '42P01': 'the database lacks a table of this build',
-  '42883': 'the database lacks a function of this build',
 };
+
+function wordsOf(code: string): string | undefined {
+  return sentences[code] ?? sqlstateWords(code);
+}
 
 /** One line about an error that we did not make ourselves. Never empty: an AggregateError has no message of its own. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
   const code = codeOf(error);
-  const known = code === undefined ? undefined : sentences[code];
+  const known = code === undefined ? undefined : wordsOf(code);
   const own = firstLine(error instanceof Error ? ownMessage(error) : String(error));
   if (known === undefined) return own === '' ? `failed (${code ?? 'no reason given'})` : own;
   return own === '' ? known : `${known}: ${own}`;
@@ -131,13 +132,13 @@ function firstLine(text: string): string {
 function fixOf(error: unknown, wantsStack: boolean): string | undefined {
   if (error instanceof Error && 'fix' in error && typeof error.fix === 'string') return error.fix;
   const code = codeOf(error);
-  if (code !== undefined && code in sentences) return 'Run `tidemark doctor` to see which part it is.';
+  if (code !== undefined && wordsOf(code) !== undefined) return 'Run `tidemark doctor` to see which part it is.';
   return wantsStack ? undefined : 'Run it again with TIDEMARK_LOG_LEVEL=debug to see where it happened.';
 }
 
 function exitCodeOf(code: string | undefined): number {
   if (code === 'SCHEMA_NEWER') return exitCodes.config;
-  return code !== undefined && code in sentences ? exitCodes.unavailable : exitCodes.failed;
+  return code !== undefined && (code in sentences || code in sqlstates) ? exitCodes.unavailable : exitCodes.failed;
 }
 
 function stackOf(error: Error): string {

@@ -17,7 +17,7 @@ export interface HealthParts {
   readonly schema: SchemaGate;
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
-  readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs'>;
+  readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs' | 'trouble'>;
   readonly sources: CredentialSources;
   /** See `FleetDirectory`. */
   readonly fleet: () => { readonly others: number; readonly anyFollows: boolean | undefined };
@@ -69,13 +69,15 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
 const unsettledTooLongMs = 10_000;
 
 /** Batches may fail to commit although the database answers and the lane is renewed. */
-function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
+export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
   const { depth, oldestUnsettledMs = clock.nowMs() } = ingest;
   const waitsMs = clock.nowMs() - oldestUnsettledMs;
   if (waitsMs < unsettledTooLongMs) return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
   return {
     ok: false,
-    detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored`,
+    detail: `the oldest of ${plural(depth, 'observation')} has waited ${Math.round(waitsMs / 1000)} s to be stored${
+      ingest.trouble === undefined ? '' : `: ${ingest.trouble}`
+    }`,
   };
 }
 

@@ -227,7 +227,9 @@ function doubtOfRows(
   if (nowMs - oldestMs <= tooLongMs) return undefined;
   const rows = all.reduce((sum, waiting) => sum + waiting.rows, 0);
   const seconds = Math.round((nowMs - oldestMs) / 1000);
-  return { name, detail: `the oldest of ${plural(rows, what)} has waited ${seconds} s ${goal}`, sinceMs: oldestMs };
+  const why = all.find((waiting) => waiting.why !== undefined)?.why;
+  const detail = `the oldest of ${plural(rows, what)} has waited ${seconds} s ${goal}${why === undefined ? '' : `: ${why}`}`;
+  return { name, detail, sinceMs: oldestMs };
 }
 
 function doubtOfTopics({ topics }: TrustFacts): Doubt | undefined {

@@ -7,6 +7,8 @@ import type { Clock } from '../runtime/clock.ts';
 export interface Waiting {
   readonly rows: number;
   readonly oldestMs?: number;
+  /** What is known of the reason, in words. */
+  readonly why?: string;
 }
 
 /** The way of the data at one moment: of the whole service, so it names no account. */
@@ -31,7 +33,11 @@ export interface PipelineReading {
 interface ReadingDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly ingest: { readonly depth: number; readonly oldestUnsettledMs: number | undefined };
+  readonly ingest: {
+    readonly depth: number;
+    readonly oldestUnsettledMs: number | undefined;
+    readonly trouble?: string | undefined;
+  };
 }
 
 /** Reads memory only: it waits for nothing outside of the process. */
@@ -48,7 +54,11 @@ export async function readPipeline({ clock, metrics, ingest }: ReadingDeps): Pro
     monotonicMs: clock.monotonicMs(),
     updates: await sumOfSeries(metrics.ingest.observations, { outcome: 'applied' }),
     latency: await sumOfBuckets(metrics.ingest.latency, { stage: 'total' }),
-    ingest: { rows: ingest.depth, ...(oldestMs !== undefined && { oldestMs }) },
+    ingest: {
+      rows: ingest.depth,
+      ...(oldestMs !== undefined && { oldestMs }),
+      ...(ingest.trouble !== undefined && { why: ingest.trouble }),
+    },
     updatesTopic: await waiting('updates'),
     stateTopic: await waiting('state'),
     outcomesTopic: await waiting('outcomes'),
