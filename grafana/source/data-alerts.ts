@@ -2,6 +2,7 @@ import { type Alert, ofHolder } from './alert.ts';
 import { errorBudget } from './recording-rules.ts';
 
 const oldestPending = ofHolder('(tidemark_log_oldest_pending_timestamp_seconds > 0)');
+const pendingAge = `max by (job) (time() - (${oldestPending}))`;
 const oldestUnsettled = ofHolder('(tidemark_ingest_oldest_unsettled_timestamp_seconds > 0)');
 const burn = (factor: number, short: string, long: string) =>
   `(job:tidemark_updates_late:ratio_rate${short} > ${factor} * ${errorBudget} and job:tidemark_updates_late:ratio_rate${long} > ${factor} * ${errorBudget})`;
@@ -54,12 +55,13 @@ export const dataAlerts: readonly Alert[] = [
       'They are {{ $value | humanizeDuration }} apart; which of them is wrong does not show here. From an hour on Kafka refuses records.',
   },
   {
-    // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. A process that has just begun gets two
+    // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. Rows that wait for Kafka are that way:
+    // while they do it does not end, though no account is live any more. A process that has just begun gets two
     // minutes, since its first heartbeat follows its first complete read.
     name: 'CanaryStale',
     severity: 'page',
     expr: `time() - max by (job) ((tidemark_canary_last_roundtrip_timestamp_seconds > 0) or on (job, instance) (process_start_time_seconds + 60)) > 60
-and on (job) sum by (job) (tidemark_source_state{state="live"}) > 0`,
+and on (job) (sum by (job) (tidemark_source_state{state="live"}) > 0 or ${pendingAge} > 30)`,
     summary: 'No heartbeat comes back from Kafka',
     description:
       'Accounts are live, but no continuity heartbeat was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',
@@ -97,13 +99,15 @@ unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_tot
       'Rows of the {{ $labels.stream }} stream in quarantine that wait for a person ({{ $labels.reason }}): {{ $value }}.',
   },
   {
+    // The queue is full by bytes as well, and batches that fail are taken out of it: sockets that are paused are saturation at any depth.
     name: 'QueueSaturated',
     severity: 'ticket',
-    expr: 'max by (job) (tidemark_ingest_queue_depth / tidemark_ingest_queue_capacity) > 0.8',
+    expr: `max by (job) (tidemark_ingest_queue_depth / tidemark_ingest_queue_capacity) > 0.8
+or max by (job) (rate(tidemark_source_paused_seconds_total[2m])) > 0.5`,
     for: '2m',
     summary: 'Ingest does not keep up',
     description:
-      'The queue before the database is {{ $value | humanizePercentage }} full. When it is full the sockets are paused; nothing is dropped.',
+      'The queue before the database is more than 80 % full, or its sockets are paused for most of the time ({{ $value | humanizePercentage }}). Nothing is dropped.',
   },
   {
     name: 'ProducerReplaced',
@@ -111,6 +115,6 @@ unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_tot
     expr: 'sum by (job, reason) (increase(tidemark_producer_replaced_total[30m])) > 2.5',
     summary: 'Kafka producers are given up again and again',
     description:
-      'Producers retired in 30 minutes ({{ $labels.reason }}): {{ $value | humanize }}. Consumers see repeats, no holes.',
+      'Producers that had sent records and were retired in 30 minutes ({{ $labels.reason }}): {{ $value | humanize }}. What Kafka had not acknowledged is sent again: consumers may see repeats, no holes.',
   },
 ];

@@ -28,12 +28,17 @@ const ingest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Queue',
-    description: 'Share of the queue before the database that is taken. At 100 % the sockets are paused.',
+    description:
+      'Share of the queue before the database that is taken, and of the time for which sockets are paused. At 100 % of the queue they are.',
     unit: 'percentunit',
     queries: [
       {
         expr: `max by (job, instance) (tidemark_ingest_queue_depth{${job}} / tidemark_ingest_queue_capacity{${job}})`,
         legend: '{{instance}}',
+      },
+      {
+        expr: `max by (job, instance) (rate(tidemark_source_paused_seconds_total{${job}}[$__rate_interval]))`,
+        legend: '{{instance}}, sockets paused',
       },
     ],
     limits: { amber: 0.5, red: 0.8 },

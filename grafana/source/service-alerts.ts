@@ -84,7 +84,8 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
   {
     name: 'PlacingHalted',
     severity: 'page',
-    expr: `sum by (job, scope) (${halts}) > 0`,
+    // Each instance knows the halts of all: their sum would say as many times one halt as there are instances.
+    expr: `max by (job, scope) (${halts}) > 0`,
     summary: 'Placing and replacing are halted',
     description: 'Halts of scope {{ $labels.scope }} in force: {{ $value }}. Cancels still pass. Only a person ends a halt.',
   },

@@ -14,10 +14,10 @@ const signInNeeded = ofHolder('tidemark_credentials{state="login_required"}');
 export const sourceAlerts: readonly Alert[] = [
   {
     // Pings answer every 5 s, so that 30 s is no quiet market. A process that takes the lane again shows the silence of its former term until its first frame:
-    // hence the ten seconds.
+    // hence the ten seconds. A socket that the service itself has paused says nothing of the stream: QueueSaturated and IngestStuck speak then.
     name: 'SourceSilent',
     severity: 'page',
-    expr: `max by (job, source) (time() - (${silence})) > 30
+    expr: `max by (job, source) ((time() - (${silence})) unless on (job, instance, source) (increase(tidemark_source_paused_seconds_total[1m]) > 0)) > 30
 and on (job, source) sum by (job, source) (tidemark_source_state{state!~"not_enrolled|login_required"}) > 0`,
     for: '10s',
     summary: 'The {{ $labels.source }} stream is silent',

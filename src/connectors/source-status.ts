@@ -94,6 +94,8 @@ export interface SourceReading {
  */
 export class SourceGauges {
   private readonly readings = new Map<object, SourceReading>();
+  /** By stream: until when its paused time is counted. */
+  private readonly pausedUntilMs = new Map<Stream, number>();
   private readonly metrics: Metrics['source'];
 
   constructor(metrics: Metrics['source']) {
@@ -103,6 +105,17 @@ export class SourceGauges {
   set(source: object, reading: SourceReading): void {
     this.readings.set(source, reading);
     this.publish(reading.stream);
+  }
+
+  /**
+   * A source was paused in this time (monotonic). What two sources of a stream share counts once: all are paused for one queue, and the sum would say more
+   * seconds than passed.
+   */
+  paused(stream: Stream, fromMs: number, toMs: number): void {
+    const newMs = toMs - Math.max(fromMs, this.pausedUntilMs.get(stream) ?? fromMs);
+    if (newMs <= 0) return;
+    this.pausedUntilMs.set(stream, toMs);
+    this.metrics.pausedSeconds.inc({ source: stream }, newMs / 1000);
   }
 
   remove(source: object): void {
@@ -162,6 +175,10 @@ export class SourceMeter {
     this.counts[type] += 1;
     this.lastFrameMs = nowMs;
     if (type === 'event') this.lastEventMs = nowMs;
+  }
+
+  paused(fromMs: number, toMs: number): void {
+    this.gauges.paused(this.stream, fromMs, toMs);
   }
 
   flush(accounts: readonly AccountReading[]): void {

@@ -55,7 +55,8 @@ export class Source {
   private currentEnded: ((ended: { readonly end: ConnectionEnd; readonly generation: number }) => void) | undefined;
   private lastEnd: SourceStatus['lastEnd'];
   private storeLostAtMs = Number.NEGATIVE_INFINITY;
-  private paused = false;
+  /** Since when (monotonic), as far as the meter has not counted it. Undefined: not paused. */
+  private pausedSinceMs: number | undefined;
   /** A connection is wanted although no account is followed. */
   private idleWanted = false;
   private running: Promise<void> = Promise.resolve();
@@ -140,7 +141,7 @@ export class Source {
     return {
       stream: this.options.stream,
       connected: this.current?.isOpen ?? false,
-      paused: this.paused,
+      paused: this.pausedSinceMs !== undefined,
       ...(lastFrameMs > 0 && { lastFrameMs }),
       ...(lastEventMs > 0 && { lastEventMs }),
       ...(this.lastEnd !== undefined && { lastEnd: this.lastEnd }),
@@ -203,7 +204,7 @@ export class Source {
       },
     );
     this.connections.add(connection);
-    if (this.paused) connection.pause();
+    if (this.pausedSinceMs !== undefined) connection.pause();
     return connection;
   }
 
@@ -273,15 +274,23 @@ export class Source {
   }
 
   private pause(): void {
-    if (this.paused) return;
-    this.paused = true;
+    if (this.pausedSinceMs !== undefined) return;
+    this.pausedSinceMs = this.deps.clock.monotonicMs();
     for (const connection of this.connections) connection.pause();
   }
 
   private unpause(): void {
-    if (!this.paused) return;
-    this.paused = false;
+    if (this.pausedSinceMs === undefined) return;
+    this.countPause();
+    this.pausedSinceMs = undefined;
     for (const connection of this.connections) connection.resume();
+  }
+
+  private countPause(): void {
+    if (this.pausedSinceMs === undefined) return;
+    const nowMs = this.deps.clock.monotonicMs();
+    this.meter.paused(this.pausedSinceMs, nowMs);
+    this.pausedSinceMs = nowMs;
   }
 
   private storeLost(session: AccountSession): void {
@@ -305,6 +314,7 @@ export class Source {
 
   /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
   private refresh(): void {
+    this.countPause();
     this.meter.flush(this.roster.readings());
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);

@@ -118,6 +118,7 @@ function initialiseSource(source: Metrics['source']): void {
     source.lastCompleteRead.set({ source: stream }, 0);
     source.gaps.inc({ source: stream }, 0);
     source.silentLosses.inc({ source: stream }, 0);
+    source.pausedSeconds.inc({ source: stream }, 0);
     source.unfollowed.set({ source: stream }, 0);
     source.unrecovered.set({ source: stream }, 0);
     source.inDoubt.set({ source: stream }, 0);

@@ -150,7 +150,7 @@ export function relayMetrics(registry: Registry) {
     }),
     producerReplaced: new Counter({
       name: 'tidemark_producer_replaced_total',
-      help: 'Producers retired after an error or a deadline',
+      help: 'Producers that had been handed records and were retired after an error or a deadline',
       labelNames: ['reason'] as const,
       registers,
     }),

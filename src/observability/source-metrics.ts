@@ -83,6 +83,12 @@ export function sourceMetrics(registry: Registry) {
       labelNames: ['source', 'cause'] as const,
       registers,
     }),
+    pausedSeconds: new Counter({
+      name: 'tidemark_source_paused_seconds_total',
+      help: 'Time for which this process read nothing from sockets of the stream, because the queue before the database was full',
+      labelNames: ['source'] as const,
+      registers,
+    }),
     noteBytes: new Gauge({
       name: 'tidemark_source_note_bytes',
       help: 'Bytes that all accounts keep of orders: notes of audits, orders in doubt, absent orders, frames that wait for a lost store; at most TIDEMARK_NOTES_MAX_BYTES',

@@ -31,6 +31,8 @@ interface Connected {
   readonly client: KafkaClient;
   readonly producer: Producer;
   readonly partitioner: NotingPartitioner;
+  /** It was handed records: what it did with them is not known once it is retired. */
+  used: boolean;
 }
 
 /**
@@ -79,7 +81,8 @@ export class LogPublisher implements Publisher {
   }
 
   private async send(rows: readonly PublishRow[]): Promise<void> {
-    const { producer, partitioner } = this.connected ?? (await this.connect());
+    const connected = this.connected ?? (await this.connect());
+    const { producer, partitioner } = connected;
     partitioner.reset();
     // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
@@ -93,6 +96,7 @@ export class LogPublisher implements Publisher {
       if (messages === undefined) byTopic.set(name, [message]);
       else messages.push(message);
     }
+    connected.used = true;
     const answer = await producer.sendBatch({
       acks: -1,
       // The broker gives up waiting for its replicas before we give up waiting for it.
@@ -112,15 +116,17 @@ export class LogPublisher implements Publisher {
       retry: { retries: 0 },
       createPartitioner: partitioner.create,
     });
-    const connected = { client, producer, partitioner };
+    const connected: Connected = { client, producer, partitioner, used: false };
     this.connected = connected;
     await producer.connect();
     return connected;
   }
 
   private retire(reason: string): void {
-    this.connected?.client.retire();
+    const { connected } = this;
     this.connected = undefined;
-    this.deps.metrics.producerReplaced.inc({ reason });
+    connected?.client.retire();
+    // One that never got as far as a send repeats nothing, and RelayStuck speaks of a Kafka that can't be reached.
+    if (connected?.used === true) this.deps.metrics.producerReplaced.inc({ reason });
   }
 }

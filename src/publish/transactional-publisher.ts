@@ -42,6 +42,8 @@ interface Connected {
   readonly partitioner: NotingPartitioner;
   /** Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only local: the broker learns of it with the first record. */
   first: Transaction | undefined;
+  /** It was handed records: what it did with them is not known once it is retired. */
+  used: boolean;
 }
 
 /** The coordinator is still loading, or busy with the rest of an earlier transaction: the error means "ask again". */
@@ -132,7 +134,7 @@ export class TransactionalPublisher implements StatePublisher {
       retry: { retries: 0 },
       createPartitioner: partitioner.create,
     });
-    this.connected = { client, producer, partitioner, first: undefined };
+    this.connected = { client, producer, partitioner, first: undefined, used: false };
     return this.connected;
   }
 
@@ -154,9 +156,11 @@ export class TransactionalPublisher implements StatePublisher {
       await withDeadline(this.deps.clock, deadlineMs, what, work());
     } catch (err) {
       const failure = toPublishError(err);
-      this.connected?.client.retire();
+      const { connected } = this;
       this.connected = undefined;
-      this.deps.metrics.producerReplaced.inc({ reason: failure.code });
+      connected?.client.retire();
+      // As in `LogPublisher`. A fenced one is a fault of its own, whatever it had sent.
+      if (connected?.used === true || failure.code === 'fenced') this.deps.metrics.producerReplaced.inc({ reason: failure.code });
       if (failure.code === 'fenced') this.deps.onFenced?.();
       throw failure;
     }

@@ -45,6 +45,18 @@ describe('the gauges of a stream that several credentials follow', () => {
     expect(await value('absentOrders', { source: stream, cause: 'store_lost' })).toBe(0);
   });
 
+  it('count the time of a pause once, however many sources are paused in it', async () => {
+    const seconds = async () =>
+      (await metrics.source.pausedSeconds.get()).values.find(({ labels }) => labels.source === stream)?.value;
+    gauges.paused(stream, 1000, 3000);
+    gauges.paused(stream, 1500, 3500);
+    gauges.paused('prediction', 1000, 9000);
+    expect(await seconds()).toBe(2.5);
+    gauges.paused(stream, 3000, 3200);
+    gauges.paused(stream, 9000, 9500);
+    expect(await seconds()).toBe(3);
+  });
+
   it('show the frame of the one that is silent longest, and the newest event', async () => {
     gauges.set({}, { stream, accounts: inStates('live'), lastFrameMs: 9000, lastEventMs: 9000 });
     gauges.set({}, { stream, accounts: inStates('live'), lastFrameMs: 5000, lastEventMs: 4000 });

@@ -88,6 +88,28 @@ const atFirst = (misbehave: (client: WebSocket) => void): StreamScript => ({
 });
 
 describe('a source on real sockets', () => {
+  it('counts for how long it held its sockets back, while it does', async () => {
+    const clients: WebSocket[] = [];
+    const { allLive, sink, source, metrics } = await following({
+      onClient: (client) => {
+        clients.push(client);
+        acknowledge(client);
+      },
+    });
+    await allLive();
+    const seconds = async () => (await metrics.pausedSeconds.get()).values[0]?.value ?? 0;
+    expect(await seconds()).toBe(0);
+    sink.full = true;
+    clients[0]?.send(eventText('account', 'acct-1', accountRow));
+    await eventually(() => expect(source.status().paused).toBe(true));
+    await eventually(async () => expect(await seconds()).toBeGreaterThan(0));
+    const before = await seconds();
+    sink.makeRoom();
+    expect(source.status().paused).toBe(false);
+    const after = await seconds();
+    expect(after).toBeGreaterThanOrEqual(before);
+  });
+
   it('goes live and hands over what comes', async () => {
     const clients: WebSocket[] = [];
     const { allLive, sink } = await following({
