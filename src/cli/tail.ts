@@ -73,6 +73,10 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
     readCommitted: true,
     signal: interrupted.signal,
     onFailure: (error) => io.stderr.write(`tidemark: ${sentenceOf(error)}; connecting again\n`),
+    onJump: ({ partition, from, to }) =>
+      io.stderr.write(
+        `tidemark: the records of partition ${partition} from offset ${from} on are gone unread; going on at ${to}, where it begins now\n`,
+      ),
   });
   try {
     for await (const { value } of records) {

@@ -30,6 +30,16 @@ export interface FollowOptions {
   readonly readCommitted: boolean;
 }
 
+/**
+ * Records that a reader never saw: deleted by the retention or a person while it was away or slow,
+ * or with their topic, which was made anew (`to` is not above `from` then). Reading goes on at `to`.
+ */
+export interface Jump {
+  readonly partition: number;
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
 /** The follower: its position, and its handling of the records. */
 export interface Follower {
   readonly position: FollowPosition;
@@ -37,6 +47,7 @@ export interface Follower {
   give(records: TopicRecord[]): Promise<void>;
   /** The position moved. */
   onProgress(): void;
+  onJump(jump: Jump): void;
 }
 
 /** The next offset of each partition: kept over reconnects, so that no record is skipped or given twice. */
@@ -44,6 +55,16 @@ export class FollowPosition {
   readonly next = new Map<number, bigint>();
   /** The end of each partition when the following began. */
   readonly end = new Map<number, bigint>();
+
+  /** The partition has these offsets now. Returns the jump where the next one is not among them any more. */
+  meet(partition: number, low: bigint, high: bigint): Jump | undefined {
+    const from = this.next.get(partition);
+    if (from === undefined || (from >= low && from <= high)) return undefined;
+    this.next.set(partition, low);
+    // Of a topic that was made anew, only what it has can be waited for.
+    if ((this.end.get(partition) ?? 0n) > high) this.end.set(partition, high);
+    return { partition, from, to: low };
+  }
 
   /** All records that were there at the beginning have been given. */
   get reachedEnd(): boolean {
@@ -101,13 +122,15 @@ async function begin(
   kafka: ReturnType<typeof openKafkaClient>['kafka'],
   consumer: Consumer,
   options: FollowOptions,
-  { position, give, onProgress }: Follower,
+  { position, give, onProgress, onJump }: Follower,
 ): Promise<void> {
   const { topic } = options;
   const admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 100 } });
   await admin.connect();
   try {
     for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+      const jump = position.meet(partition, BigInt(low), BigInt(high));
+      if (jump !== undefined) onJump(jump);
       if (!position.end.has(partition)) position.end.set(partition, BigInt(high));
       if (!position.next.has(partition)) position.next.set(partition, BigInt(options.from === 'beginning' ? low : high));
     }
@@ -121,14 +144,34 @@ async function begin(
     if (next > (position.next.get(payload.partition) ?? 0n)) position.next.set(payload.partition, next);
     onProgress();
   });
+  const met = new Set<number>();
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     eachBatchAutoResolve: true,
-    eachBatch: (batch) => takeBatch(deps, position, give, batch),
+    eachBatch: async (batch) => {
+      assertFollows(position, batch.batch, met);
+      await takeBatch(deps, position, give, batch);
+    },
   });
   for (const [partition, offset] of position.next) consumer.seek({ topic, partition, offset: String(offset) });
+}
+
+/**
+ * Rejects where kafkajs has gone on at another offset than the next one: it does so without a word
+ * when that one is out of the topic's range. The next connection compares both. What was fetched
+ * before the first seek of a connection lies below the next offset, and means nothing.
+ */
+function assertFollows(position: FollowPosition, batch: EachBatchPayload['batch'], met: Set<number>): void {
+  const { partition, fetchedOffset } = batch as typeof batch & { readonly fetchedOffset: string };
+  const next = position.next.get(partition) ?? 0n;
+  const fetched = BigInt(fetchedOffset);
+  if (fetched === next) met.add(partition);
+  else if (fetched > next || met.has(partition))
+    throw new Error(
+      `partition ${partition} goes on at offset ${fetched} in place of ${next}: records are gone, or the topic is another`,
+    );
 }
 
 async function takeBatch(

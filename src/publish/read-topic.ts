@@ -6,6 +6,7 @@ import {
   type FollowOptions,
   FollowPosition,
   followTopic,
+  type Jump,
   type TopicRecord,
 } from './follow-topic.ts';
 
@@ -15,10 +16,12 @@ interface ReadTopicOptions extends FollowOptions {
   readonly signal?: AbortSignal;
   /** Called with each failure; the reader reconnects by itself and continues where it was. Without it the log has a line a minute. */
   readonly onFailure?: (err: unknown) => void;
+  /** Records that were there are gone unread. Without it the log has a warning. */
+  readonly onJump?: (jump: Jump) => void;
 }
 
 /**
- * The records of a topic, each once, in order within a partition. Reconnects by itself with backoff; ends when `signal` aborts, or at the end that
+ * The records of a topic, each once, in order within a partition; those that are gone before they were read are named by `onJump`. Reconnects by itself with backoff; ends when `signal` aborts, or at the end that
  * `until` names, and a broker never makes it throw. Memory: one fetch (10 MB), since the next one waits until the reader has taken the last.
  */
 export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): AsyncGenerator<TopicRecord, void, undefined> {
@@ -36,7 +39,9 @@ export async function* readTopic(deps: FollowDeps, options: ReadTopicOptions): A
       if (over.signal.aborted) taken();
       wakeup.wake();
     });
-  const follower = { position, give, onProgress: () => wakeup.wake() };
+  const warn = (jump: Jump) =>
+    deps.log.warn({ topic: options.topic, ...jump }, 'records were deleted before they were read, or the topic was made anew');
+  const follower = { position, give, onProgress: () => wakeup.wake(), onJump: options.onJump ?? warn };
   const following = followAlways(deps, options, follower, over.signal).finally(() => wakeup.wake());
   try {
     while (!over.signal.aborted) {

@@ -1,4 +1,4 @@
-import type { FollowDeps, TopicRecord } from '../../publish/follow-topic.ts';
+import type { FollowDeps, Jump, TopicRecord } from '../../publish/follow-topic.ts';
 import type { KafkaOptions } from '../../publish/kafka-options.ts';
 import { comparePositions, type UpdatePosition, updatePosition } from '../../publish/newest-records.ts';
 import { readTopic } from '../../publish/read-topic.ts';
@@ -94,6 +94,7 @@ export async function foldTopic(
   using either = abortWith(over.signal, deps.signal);
   let failures = 0;
   let last: unknown;
+  const gone: Jump[] = [];
   const records = readTopic(deps, {
     kafka,
     topic,
@@ -106,14 +107,20 @@ export async function foldTopic(
       last = error;
       if (failures >= mostFailures) over.abort();
     },
+    onJump: (jump) => gone.push(jump),
   });
   for await (const record of records) {
+    if (gone.length > 0) break;
     fold.addRecord(record);
     way.pass(record);
     if (fold.records % 1_000 === 0) deps.onProgress(way.part, fold.records);
   }
   deps.signal.throwIfAborted();
   if (over.signal.aborted) throw last;
+  // A fold of what is left would show orders as missing, or miss some that are.
+  const [jump] = gone;
+  if (jump !== undefined)
+    throw new Error(`${topic}: records of partition ${jump.partition} were deleted while they were read; begin again`);
   deps.onProgress(1, fold.records);
   return fold;
 }
