@@ -7,6 +7,8 @@ import { age, ageOf, clip, formatTable, printable } from './format-text.ts';
 export interface StatusAnswers {
   readonly health: unknown;
   readonly status: unknown;
+  /** The verdict is that of one process, and the fleet's was not to be had: REST refused this caller, or did not answer for this service. */
+  readonly alone?: 'refused' | 'unasked';
 }
 
 export interface ShownStatus {
@@ -24,7 +26,7 @@ interface Health {
 }
 
 /** The state of a service for people: the verdict in the first line, then a block for each subject that has something to show. Ages instead of instants. */
-export function showStatus({ health, status }: StatusAnswers, nowMs: number): ShownStatus {
+export function showStatus({ health, status, alone }: StatusAnswers, nowMs: number): ShownStatus {
   const { status: readiness, checks = [] } = (health ?? {}) as Health;
   const failing = checks.filter(({ ok, effect }) => !ok && effect !== 'leader');
   const parsed = statusAnswer.safeParse(status);
@@ -37,9 +39,14 @@ export function showStatus({ health, status }: StatusAnswers, nowMs: number): Sh
   }
   const { data } = parsed;
   const isWell = readiness === 'ready' && data.trust.trusted;
-  const lines = [verdict(data, failing, isWell), facts(data, nowMs)];
+  const lines = [verdict(data, failing, isWell), facts(data, nowMs), ...(alone === undefined ? [] : [aloneWords[alone]])];
   return { text: joined([...lines, ...doubts(data, nowMs), ...checkBlock, ...subjects(data, nowMs)]), isWell };
 }
+
+const aloneWords = {
+  refused: 'of this process alone: the verdict of the fleet needs a token with ops:read (TIDEMARK_TOKEN)',
+  unasked: 'of this process alone: REST of this machine does not answer for it (--fleet --url http://HOST:8080)',
+} as const;
 
 function joined(lines: readonly string[]): string {
   return `${lines.map((line) => clip(printable(line), width)).join('\n')}\n`;

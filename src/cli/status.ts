@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import { fetchWithin } from '../runtime/waiting.ts';
+import { fetchWithin, withDeadline } from '../runtime/waiting.ts';
+import { statusAnswer } from '../schema/status-answer.ts';
 import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
 import type { CliIo } from './io.ts';
 import { adminAddress, adminPortFix } from './rest-client.ts';
@@ -10,18 +11,20 @@ import { watch } from './watch.ts';
 const examples = `
 Examples:
   $ tidemark status
+  $ tidemark status --instance
   $ tidemark status --url http://10.0.0.7:9464
   $ tidemark status --watch
   $ tidemark status --fleet --watch
-  $ tidemark status --json | jq .status.relay
+  $ tidemark status --instance --json | jq .status.relay
 
-The first line is the verdict. Exit codes: 0 trusted, 1 in doubt, degraded, not ready or on standby, 69 nothing answers.`;
+The first line is the verdict: of the whole fleet where REST of this machine gives it to this caller, else of the one process. Exit codes: 0 trusted, 1 in doubt, degraded, not ready or on standby, 69 nothing answers.`;
 
 const answerWithinMs = 7000;
 
 interface StatusFlags extends RestFlags {
   readonly watch?: true;
   readonly fleet?: true;
+  readonly instance?: true;
 }
 
 /** Shows the state of a running service: of one process by its admin port, or of all of them by REST, which asks each under the caller's token. */
@@ -33,12 +36,15 @@ export function statusCommand(io: CliIo): Command {
       'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT. With --fleet: REST; without it TIDEMARK_URL, or TIDEMARK_HTTP_PORT of this machine',
     )
     .option('--fleet', 'of all instances: any one is asked by REST, and asks the others; its token needs ops:read')
+    .addOption(
+      new Option('--instance', 'of this one process only, by its admin port; --url means that as well').conflicts('fleet'),
+    )
     .option('--token <token>', 'bearer token for --fleet; without it TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE')
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .addOption(new Option('--json', 'print { health, status } as JSON').conflicts('watch'))
     .addHelpText('after', examples)
     .action(async (flags: StatusFlags) => {
-      const read = flags.fleet === true ? () => readFleet(io, flags) : readOne(io, flags);
+      const read = reader(io, flags);
       const isWell =
         flags.watch === true ? await watch(io, () => shown(io, read)) : await showOnce(io, read, flags.json === true);
       if (!isWell) io.exit(exitCodes.failed);
@@ -53,7 +59,8 @@ async function shown(io: CliIo, read: () => Promise<StatusAnswers>): Promise<Sho
 async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, asJson: boolean): Promise<boolean> {
   const answers = await read();
   const { text, isWell } = showStatus(answers, io.clock.nowMs());
-  io.stdout.write(asJson ? `${JSON.stringify(answers, undefined, 2)}\n` : coloured(io, { text, isWell }));
+  const { health, status } = answers;
+  io.stdout.write(asJson ? `${JSON.stringify({ health, status }, undefined, 2)}\n` : coloured(io, { text, isWell }));
   return isWell;
 }
 
@@ -61,6 +68,27 @@ async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, asJson: b
 function coloured({ colours }: CliIo, { text, isWell }: ShownStatus): string {
   const tone = text.startsWith('not ready') ? 'bad' : 'caution';
   return text.replace(/^.*/, (verdict) => colours.paint(isWell ? 'good' : tone, verdict));
+}
+
+function reader(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
+  if (flags.fleet === true) return () => readFleet(io, flags);
+  const one = readOne(io, flags);
+  return flags.instance === true || flags.url !== undefined ? one : () => readBoth(io, flags, one);
+}
+
+/**
+ * The readiness of this process with the verdict of the fleet: an instance without accounts is well by itself while the others store nothing. The fleet is asked by
+ * REST, which may be off, be that of another service, or refuse this caller: then it is the process alone, and the text says why.
+ */
+async function readBoth(io: CliIo, flags: StatusFlags, one: () => Promise<StatusAnswers>): Promise<StatusAnswers> {
+  const client = restClient(io, flags);
+  const asked = withDeadline(io.clock, answerWithinMs, 'REST', client.exchange({ method: 'GET', path: '/v1/status' }));
+  const [own, fleet] = await Promise.all([one(), asked.catch(() => undefined)]);
+  const instance = statusAnswer.safeParse(own.status).data?.lane.instance;
+  const all = fleet?.status === 200 ? statusAnswer.safeParse(fleet.body).data : undefined;
+  const isOurs = all?.lane.instance === instance || all?.instances?.some((each) => each.instance === instance) === true;
+  if (all !== undefined && isOurs) return { ...own, status: fleet?.body };
+  return { ...own, alone: fleet?.status === 401 || fleet?.status === 403 ? 'refused' : 'unasked' };
 }
 
 function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {

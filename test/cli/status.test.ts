@@ -71,6 +71,37 @@ describe('status', () => {
     expect(out).toMatch(/^ {2}three +no answer +- +- +- +NOT_REACHED$/m);
   });
 
+  it('is the verdict of the fleet without a flag, where REST of this machine gives it, and says when it is of one process alone', async () => {
+    const own = await statusDocument(sampleStatusParts(), { kind: 'all' });
+    const part = { updatesPerSecond: 0, ingestQueued: 0, relayRows: 0, unresolved: null };
+    const doubt = { name: 'rows_not_stored', detail: 'waits: the disk of the database is full (SQLSTATE 53100)', since: null };
+    const trust = { trusted: false, doubts: [{ ...doubt, runbook: 'IngestStuck', link: '/v1/history' }] };
+    let answer: { status: number; body: object } = { status: 200, body: {} };
+    const rest = await scriptedServer((_request, response) => json(response, answer.status, answer.body));
+    const env = { TIDEMARK_ADMIN_PORT: new URL(server.address ?? '').port, TIDEMARK_URL: rest.url };
+    const instances = [
+      { ...part, instance: own.lane.instance, trusted: true },
+      { ...part, instance: 'two', trusted: false },
+    ];
+    answer = { status: 200, body: { ...own, lane: { ...own.lane, instance: 'two' }, trust, instances } };
+    const all = await run([], env);
+    expect([all.code, all.out.split('\n')[0]]).toEqual([1, 'in doubt: rows not stored']);
+    expect(all.out).toContain('the disk of the database is full');
+    expect(await run(['--instance'], env)).toMatchObject({ code: 0, out: expect.not.stringContaining('alone') });
+    // REST of another service, which happens to be at that port.
+    answer = { status: 200, body: { ...own, lane: { ...own.lane, instance: 'two' }, trust, instances: instances.slice(1) } };
+    expect(await run([], env)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^trusted\n.*\nof this process alone: REST/),
+    });
+    answer = { status: 401, body: problemBody(401, 'UNAUTHENTICATED', 'no token') };
+    expect(await run([], env)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/\nof this process alone: .*TIDEMARK_TOKEN/),
+    });
+    await rest.close();
+  });
+
   it('ends with 1 when the service is not ready', async () => {
     database = false;
     const { code, out } = await run(['--url', `${server.address}`]);
