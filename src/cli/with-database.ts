@@ -29,8 +29,21 @@ export async function withDatabase<T>(
   }
 }
 
+/** `pg` has no code for it: the server said that it does no TLS, so it did answer. */
+function lacksTls(error: unknown): boolean {
+  return error instanceof Error && /does not support SSL/.test(error.message);
+}
+
+/** The next step after `databaseTrouble`. */
+export function databaseFix(error: unknown): string {
+  if (lacksTls(error))
+    return 'Turn TLS on at the server (`ssl = on`), or name the server that has it; `?sslmode=disable` only where nobody else is on the way.';
+  return 'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.';
+}
+
 /** Whether the database can't be reached or does not let us in, and why. */
 export function databaseTrouble(error: unknown): string {
+  if (lacksTls(error)) return `answers, and has no TLS, which sslmode in DATABASE_URL asks for: ${sentenceOf(error)}`;
   return `${sqlstateOf(error) === undefined ? 'does not answer' : "can't be used"}: ${sentenceOf(error)}`;
 }
 
@@ -39,7 +52,7 @@ export function unreachable(url: Secret, error: unknown): ProgramError {
   return new ProgramError(`the database at ${placeOf(url)} ${databaseTrouble(error)}`, {
     code: 'DATABASE',
     exitCode: exitCodes.unavailable,
-    fix: 'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.',
+    fix: databaseFix(error),
     cause: error,
   });
 }

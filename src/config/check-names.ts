@@ -15,7 +15,8 @@ const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIF
 /**
  * Finds names that belong to no option. A name that is one or two letters away from an option which is not set is a typing error, and so a fault: the program
  * would run without the intended setting (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a warning,
- * since it may belong to a newer version that was rolled back, and so does an `OTEL_*` that is not read here; unknown names with the other prefixes belong to other programs.
+ * since it may belong to a newer version that was rolled back, and so does an `OTEL_*` that is not read here. Unknown names with the other prefixes may belong to other
+ * programs (`KAFKA_HEAP_OPTS`): there is a warning where one looks like an option, also one of another family (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
@@ -25,11 +26,11 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
     const near = nearest(name, known);
     if (near !== undefined && near.distance <= 2 && env[near.name] === undefined) {
       faults.push({ name, problem: `is not an option; did you mean ${near.name}?` });
-    } else if (name.startsWith('TIDEMARK_')) {
-      const hint =
-        near !== undefined && near.distance <= name.replace(ourPrefixes, '').length / 2 ? `; did you mean ${near.name}?` : '';
-      warnings.push(`${name} is not an option and has no effect${hint}`);
+      continue;
     }
+    const meant = likely(name, near, known);
+    if (meant !== undefined || name.startsWith('TIDEMARK_'))
+      warnings.push(`${name} is not an option and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`);
   }
   for (const name of Object.keys(env).sort()) {
     if (env[name] === undefined || !name.startsWith('OTEL_') || known.includes(name) || readByExporter.test(name)) continue;
@@ -38,8 +39,22 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
   return { faults, warnings };
 }
 
-function nearest(name: string, known: readonly string[]): { name: string; distance: number } | undefined {
-  let best: { name: string; distance: number } | undefined;
+/** The option that a person may have meant: the same name in another family, or one that is near enough. */
+function likely(name: string, near: Near | undefined, known: readonly string[]): string | undefined {
+  const own = name.replace(ourPrefixes, '');
+  const elsewhere = known.find((option) => option.replace(ourPrefixes, '') === own || option === `TIDEMARK_${name}`);
+  if (elsewhere !== undefined) return elsewhere;
+  const most = name.startsWith('TIDEMARK_') ? own.length / 2 : Math.min(3, own.length / 3);
+  return near !== undefined && near.distance <= most ? near.name : undefined;
+}
+
+interface Near {
+  readonly name: string;
+  readonly distance: number;
+}
+
+function nearest(name: string, known: readonly string[]): Near | undefined {
+  let best: Near | undefined;
   for (const candidate of known) {
     const distance = editDistance(name, candidate);
     if (best === undefined || distance < best.distance) best = { name: candidate, distance };

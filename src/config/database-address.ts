@@ -1,8 +1,10 @@
 /** What libpq calls a server that takes writes. The service asks for that in any case. */
 const takesWrites = new Set(['read-write', 'primary']);
+/** Those that `pg` knows. Any other one it would pass over, and connect without TLS. */
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
- * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes nothing of the address. `pg` knows no list of hosts: it would take
+ * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes nothing of the address but a misspelt `sslmode`. `pg` knows no list of hosts: it would take
  * `one,two` as the name of one host and never find it, and it passes over `target_session_attrs`.
  *
  * Not supported here either: which host of a list is the primary is found out by trying, while a name or an address that follows the primary costs nothing and
@@ -18,5 +20,10 @@ export function databaseAddressProblem(value: string): string | undefined {
   const wanted = query.get('target_session_attrs');
   if (wanted !== null && !takesWrites.has(wanted))
     return 'must not ask for a server that takes no writes: leave target_session_attrs out, the service uses none but a primary';
+  const mode = query.get('sslmode');
+  if (mode !== null && !sslModes.includes(mode)) {
+    const shown = /^[a-z_-]{1,20}$/i.test(mode) ? ` "${mode}"` : '';
+    return `must not have the sslmode${shown}, with which nothing would be encrypted: it is one of ${sslModes.join(', ')}; verify-full also checks who answers`;
+  }
   return undefined;
 }

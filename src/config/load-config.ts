@@ -93,7 +93,11 @@ function readOptionText(
   try {
     return given(option, fileName, readFile(path.trim()), 'file');
   } catch (error) {
-    return { kind: 'fault', name: fileName, problem: `names a file that can't be read: ${sentenceOfErrno(error)}` };
+    return {
+      kind: 'fault',
+      name: fileName,
+      problem: `names a file that can't be read${shownPath(path.trim())}: ${sentenceOfErrno(error)}`,
+    };
   }
 }
 
@@ -114,6 +118,11 @@ const sentences: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EISDIR: 'it is a folder',
 };
+
+/** Only what is certainly a path: a secret that was written into a `_FILE` variable by mistake is not printed, and has no short parts between slashes. */
+function shownPath(path: string): string {
+  return /^(?:\.{0,2}|~)(?:\/[\w.@+-]{1,40})+$/.test(path) && path.length <= 300 ? `, ${path}` : '';
+}
 
 /** Why a file can't be read, without the path: a secret written into a `_FILE` variable by mistake would be printed with it. */
 function sentenceOfErrno(error: unknown): string {

@@ -48,6 +48,7 @@ export async function exchangeToken(
   const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}${tokenPath}` };
   const client: oauth.Client = { client_id: credential.clientId };
   let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
+  let answered: { readonly url: string; readonly status: number } | undefined;
   const options = {
     // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor` warn of it elsewhere. Here it would refuse every sandbox.
     [oauth.allowInsecureRequests]: true,
@@ -60,7 +61,10 @@ export async function exchangeToken(
         body: init.body.toString(),
         ...(signal && { signal }),
       });
-      if (outcome.kind === 'answered') return toResponse(outcome);
+      if (outcome.kind === 'answered') {
+        answered = { url, status: outcome.status };
+        return toResponse(outcome);
+      }
       lost = outcome;
       throw new Error(outcome.message);
     },
@@ -70,7 +74,7 @@ export async function exchangeToken(
     const answer = await ask({ server, client, options }, credential, grant);
     return { ok: true, token: tokenFrom(answer, startedMs) };
   } catch (error) {
-    return failure(error, lost);
+    return failure(error, lost, answered);
   }
 }
 
@@ -129,11 +133,26 @@ function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Respon
 /** RFC 6749, section 5.2: these stay true until a person does something. */
 const refusals = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope']);
 
-function failure(error: unknown, lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined): ExchangeResult {
+/** For people, who do not read RFC 6749; the word of the standard stays beside it, since the platform's support asks for it. */
+const refusalWords: Readonly<Record<string, string>> = {
+  invalid_client: 'the platform does not know the client id, or its secret is another one',
+  invalid_grant: 'the platform does not take this login any more: it was revoked, has ended or was used twice',
+  unauthorized_client: 'the platform does not allow this client to sign in like this',
+  unsupported_grant_type: 'the platform does not have this way to sign in',
+  invalid_scope: 'the platform does not give this client a scope that it asks for',
+};
+
+function failure(
+  error: unknown,
+  lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined,
+  answered: { readonly url: string; readonly status: number } | undefined,
+): ExchangeResult {
   if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });
   if (error instanceof oauth.ResponseBodyError) {
     const refused = refusals.has(error.error);
-    const message = `${error.error}${error.error_description === undefined ? '' : `: ${error.error_description}`}`.slice(0, 500);
+    const said = `${error.error}${error.error_description === undefined ? '' : `: ${error.error_description}`}`;
+    const words = refusalWords[error.error];
+    const message = (words === undefined ? said : `${words} (${said})`).slice(0, 500);
     return {
       ok: false,
       refused,
@@ -155,7 +174,12 @@ function failure(error: unknown, lost: Extract<HttpOutcome, { kind: 'failed' }> 
       },
     };
   }
-  return later({ code: 'BAD_ANSWER', message: messageOf(error), retryable: true, sent: 'yes' });
+  // The library's own words speak of a Token Endpoint that does not conform; the address and the status are what shows that it is another server.
+  const message =
+    answered === undefined || !(error instanceof oauth.OperationProcessingError)
+      ? messageOf(error)
+      : `${answered.url} answers ${answered.status}, and not as a token endpoint does`;
+  return later({ code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' });
 }
 
 function later(error: PlatformError): ExchangeResult {

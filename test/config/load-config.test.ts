@@ -283,7 +283,7 @@ describe('a secret', () => {
 
   it('may not be in a file that is missing or blank', () => {
     expect(faultsOf({ PLATFORM_CLIENT_SECRET_FILE: '/none' })).toEqual([
-      "PLATFORM_CLIENT_SECRET_FILE names a file that can't be read: there is no such file",
+      "PLATFORM_CLIENT_SECRET_FILE names a file that can't be read, /none: there is no such file",
     ]);
     expect(faultsOf({ PLATFORM_CLIENT_SECRET_FILE: '/blank' }, [], () => ' \n')).toEqual([
       'PLATFORM_CLIENT_SECRET_FILE names a file that is blank',

@@ -11,7 +11,7 @@ import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/primary-session.ts';
-import { databaseTrouble } from '../with-database.ts';
+import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { clockFinding } from './check-platform.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -49,7 +49,7 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {
-    return [fail('database', databaseTrouble(error), 'Check DATABASE_URL, and that the server runs and accepts this machine.')];
+    return [fail('database', databaseTrouble(error), databaseFix(error).replace('; `tidemark doctor` checks more', ''))];
   } finally {
     await pool.end().catch(() => {});
   }

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../platform/clock-reading.ts';
 import { exchangeToken } from '../../platform/exchange-token.ts';
 import type { Http, HttpOutcome } from '../../platform/http.ts';
+import { tokenPath } from '../../platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
 import { accountsPath, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -38,13 +39,19 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
   if (!exchanged.ok) {
     const fix = exchanged.refused
       ? 'Check PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET; a lost secret is made anew in the client center.'
-      : 'Check PLATFORM_URL, and that this machine may reach it.';
+      : `Check PLATFORM_URL${pathOf(platformUrl)}, and that this machine may reach it.`;
     return { findings: [clockFinding, fail('sign-in', `no token: ${exchanged.error.message}`, fix)] };
   }
   const { accessToken, expiresAtMs } = exchanged.token;
   const minutes = Math.round((expiresAtMs - clock.nowMs()) / 60_000);
   const signIn = ok('sign-in', `the platform gives tokens that last ${minutes} min`);
   return { findings: [clockFinding, signIn, ...(await checkAccounts(config, { http, platformUrl, accessToken }))], accessToken };
+}
+
+/** Most platforms are at the root of their host, so a path is the first thing to doubt. */
+function pathOf(platformUrl: string): string {
+  const { pathname } = new URL(platformUrl);
+  return pathname === '/' ? '' : `, which ends in the path ${pathname} (it is the base, to which ${tokenPath} is added)`;
 }
 
 /** Whether the client's own credentials are not used to follow accounts: by the setting, or because there is no secret. */
@@ -67,19 +74,27 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
     ];
   const seen = listed.data.accounts.map((account) => account.trading_account_id);
   const followed = config.platformAccounts ?? seen;
-  const absent = followed.filter((id) => !seen.includes(id)).length;
-  if (absent > 0)
+  const absent = followed.filter((id) => !seen.includes(id));
+  if (absent.length > 0)
     return [
       fail(
         'accounts',
-        `${absent} of PLATFORM_ACCOUNTS ${absent === 1 ? 'is' : 'are'} not among the ${seen.length} that the client sees`,
-        'Correct PLATFORM_ACCOUNTS.',
+        `${absent.length} of PLATFORM_ACCOUNTS ${absent.length === 1 ? 'is' : 'are'} not among the ${seen.length} that the client sees: ${some(absent)}`,
+        `Correct PLATFORM_ACCOUNTS, or give the client these accounts in the client center. It sees ${seen.length === 0 ? 'none' : some(seen)}.`,
       ),
     ];
   const [first] = followed;
   if (first === undefined)
     return [fail('accounts', 'the client sees no account', 'Link an account to the app in the client center.')];
   return [ok('accounts', `${followed.length} of ${seen.length} are followed`), ...(await checkOrders(config, at, first))];
+}
+
+/** A line for people has room for so many. */
+const shownAtMost = 10;
+
+function some(ids: readonly string[]): string {
+  const more = ids.length - shownAtMost;
+  return `${ids.slice(0, shownAtMost).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Reads one row of each order list of one account. 403 from the prediction list is not a fault: that account is not in the beta. */

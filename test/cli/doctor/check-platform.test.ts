@@ -101,7 +101,8 @@ describe('the doctor on the platform', () => {
     const { byPart } = await examine({}, { PLATFORM_ACCOUNTS: 'ACC-1,ACC-7' });
     expect(byPart['accounts']).toMatchObject({
       verdict: 'fail',
-      detail: '1 of PLATFORM_ACCOUNTS is not among the 1 that the client sees',
+      detail: '1 of PLATFORM_ACCOUNTS is not among the 1 that the client sees: ACC-7',
+      fix: expect.stringContaining('It sees ACC-1.'),
     });
   });
 
