@@ -4,8 +4,9 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import { askVenue } from '../exchange/venue-steps.ts';
+import type { Fixed } from '../exchange/wire-text.ts';
 import { happens, oneOf } from './instruments.ts';
-import { TermsInventor } from './invent-terms.ts';
+import { priceOf, TermsInventor } from './invent-terms.ts';
 import { OrderLife } from './order-life.ts';
 
 export interface MarketOptions {
@@ -126,6 +127,14 @@ export class Market {
     // Stops that wait, and nothing else: one of their owners gives up. A market that stands still would keep no rate.
     askVenue(this.exchange, waiting, 'cancel');
     return true;
+  }
+
+  /** Where the order's instrument stands now; of an option, where its underlying does, as in `OrderLife`. */
+  priceOf({ terms: { stream, symbol } }: ExchangeOrder): Fixed {
+    const instruments = stream === 'account' ? this.inventor.equities : this.inventor.predictions;
+    const instrument = instruments.find((it) => it.symbol === symbol);
+    if (instrument === undefined) throw new Error(`the market does not trade ${symbol}`);
+    return priceOf(instrument.ticks);
   }
 
   nextVenueOrderId(): string {

@@ -5,7 +5,7 @@ import type { ExchangeOrder, OrderState, Stream } from '../exchange/exchange-ord
 import { triggeredType } from '../exchange/venue-steps.ts';
 import { whole } from '../exchange/wire-text.ts';
 import { below, happens, oneOf } from './instruments.ts';
-import { isFillOrKill, isStop, mayExpire, priceOf } from './invent-terms.ts';
+import { isFillOrKill, isStop, mayExpire } from './invent-terms.ts';
 import type { Market } from './market.ts';
 
 interface SeedOptions {
@@ -76,7 +76,7 @@ function live(order: ExchangeOrder, isOpen: boolean, deps: Pick<SeedDeps, 'marke
   const traded = order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
   const filled = order.state !== 'filled' && isFillOrKill(order) ? 0n : traded;
   order.cumQty = filled;
-  order.notional = filled * (order.workingPrice ?? priceOf(50));
+  order.notional = filled * (order.workingPrice ?? market.priceOf(order));
   if (isOpen && filled > 0n) order.state = 'partially_filled';
   // An order that has traded was triggered before.
   if (filled > 0n && isStop(order)) order.workingOrderType = triggeredType(order.workingOrderType);
