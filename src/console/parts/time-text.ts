@@ -4,7 +4,15 @@ import { html } from './html.ts';
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
 
-/** A time in the reader's zone, with the platform's own text and UTC on hover. A time of another day has its day. */
+const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'longOffset' });
+
+/** The offset of the reader's zone at this moment, `UTC+02:00`: it is another in summer. */
+export function zoneText(atMs: number): string {
+  const name = zone.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
+  return name.replace('GMT', 'UTC');
+}
+
+/** A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of another day has its day. */
 export function timeText(instant: string | undefined, nowMs: number): VNode | string {
   if (instant === undefined) return '–';
   const at = new Date(instant);
@@ -12,7 +20,7 @@ export function timeText(instant: string | undefined, nowMs: number): VNode | st
   const millis = String(at.getUTCMilliseconds()).padStart(3, '0');
   const sameDay = day.format(at) === day.format(nowMs);
   const text = `${sameDay ? '' : `${day.format(at)} `}${clock.format(at)}.${millis}`;
-  return html`<time datetime=${at.toISOString()} title=${`${at.toISOString()} (UTC)\n${instant} (as it came)`}>${text}</time>`;
+  return html`<time datetime=${at.toISOString()} title=${`${clock.format(at)}.${millis} here (${zoneText(at.getTime())})\n${at.toISOString()} (UTC)\n${instant} (as it came)`}>${text}</time>`;
 }
 
 /** A length of time in one or two words: `4 ms`, `1.2 s`, `3 min`. */

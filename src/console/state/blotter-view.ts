@@ -43,7 +43,7 @@ export const widthBounds = { least: 40, most: 900 } as const;
 export const defaultView: BlotterView = {
   openOnly: true,
   sort: { column: 'updated', descending: true },
-  columns: columnNames.filter((name) => name !== 'average'),
+  columns: columnNames,
   widths: {},
 };
 
@@ -105,6 +105,15 @@ export function selectionOf(view: BlotterView): string {
 
 /** `openOnly` is a choice of its own. */
 const filterNames = ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const;
+const filterLabels: Readonly<Record<(typeof filterNames)[number], string>> = {
+  stream: 'Stream',
+  account: 'Account',
+  symbol: 'Symbol',
+  side: 'Side',
+  status: 'Status',
+  origin: 'Origin',
+  text: 'Filter',
+};
 
 export function isFiltered(view: BlotterView): boolean {
   return filterNames.some((name) => view[name] !== undefined);
@@ -112,6 +121,32 @@ export function isFiltered(view: BlotterView): boolean {
 
 export function withoutFilters(): Partial<BlotterView> {
   return Object.fromEntries(filterNames.map((name) => [name, undefined]));
+}
+
+/** A filter that hides rows: its name for people, how many rows it alone hides, and the view without it. */
+export interface Hiding {
+  readonly filter: string;
+  /** Undefined: not all of them have been read. */
+  readonly hidden: number | undefined;
+  readonly without: Partial<BlotterView>;
+}
+
+/**
+ * For a view that shows nothing: the filters that a reader can drop to see something, or all that are set where none of them alone is the reason. Closed orders are
+ * read only once a reader asks for them, so `Open only` is always among them.
+ */
+export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): readonly Hiding[] {
+  const all = [...rows];
+  const count = (without: Partial<BlotterView>) => all.filter(filterOf({ ...view, ...without })).length;
+  const given = filterNames.flatMap((name) => {
+    const value = view[name];
+    if (value === undefined) return [];
+    const without = { [name]: undefined };
+    return [{ filter: `${filterLabels[name]} ${value.replaceAll('_', ' ')}`, hidden: count(without), without }];
+  });
+  const effective = given.filter(({ hidden }) => hidden > 0);
+  const openOnly = view.openOnly ? [{ filter: 'Open only', hidden: undefined, without: { openOnly: false } }] : [];
+  return [...openOnly, ...(effective.length > 0 ? effective : given)];
 }
 
 /** One column more, at its usual place among those that are there; their own order stays. */
@@ -146,6 +181,9 @@ function searched(
 
 const byText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
+/** A stop order without a limit stands at its trigger. */
+const firstPrice = ({ order }: OrderRow) => order.price ?? order.stopPrice;
+
 const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => number>> = {
   updated: (a, b) => a.rank - b.rank,
   account: (a, b) => byText(a.accountId, b.accountId),
@@ -153,7 +191,7 @@ const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => numbe
   side: (a, b) => byText(a.order.side, b.order.side),
   status: (a, b) => byText(a.order.status, b.order.status),
   quantity: (a, b) => compareDecimals(a.order.quantity, b.order.quantity),
-  price: (a, b) => compareDecimals(a.order.price, b.order.price),
+  price: (a, b) => compareDecimals(firstPrice(a), firstPrice(b)),
   working: (a, b) => compareDecimals(a.order.working.quantity, b.order.working.quantity),
   fill: (a, b) => compareDecimals(a.order.cumQty, b.order.cumQty),
   average: (a, b) => compareDecimals(a.order.avgPrice, b.order.avgPrice),

@@ -14,6 +14,7 @@ const columns: readonly (readonly [name: string, value: (row: OrderRow) => strin
   ['pendingAction', ({ order }) => order.pendingAction],
   ['quantity', ({ order }) => order.quantity],
   ['price', ({ order }) => order.price],
+  ['stopPrice', ({ order }) => order.stopPrice],
   ['workingQuantity', ({ order }) => order.working.quantity],
   ['workingPrice', ({ order }) => order.working.price],
   ['cumQty', ({ order }) => order.cumQty],

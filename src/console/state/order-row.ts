@@ -57,6 +57,12 @@ export function directionOf(side: string): 'buy' | 'sell' {
   return side.startsWith('buy') ? 'buy' : 'sell';
 }
 
+/** What the order waits for and asks: `191.5`, `stop 190`, `190 stop 191`, or its type where it names no price. */
+export function priceText({ price, stopPrice, orderType }: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
+  const words = [price, stopPrice === undefined ? undefined : `stop ${stopPrice}`].filter((word) => word !== undefined);
+  return words.length === 0 ? orderType.replaceAll('_', ' ') : words.join(' ');
+}
+
 const over = new Set(['filled', 'replaced', 'canceled', 'expired', 'rejected']);
 
 /** Whether it may still change without a correction. */

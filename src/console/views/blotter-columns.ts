@@ -7,7 +7,7 @@ import { timeText } from '../parts/time-text.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { orderAddress } from '../state/address.ts';
 import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
-import { directionOf, type OrderRow } from '../state/order-row.ts';
+import { directionOf, type OrderRow, priceText } from '../state/order-row.ts';
 
 interface Column {
   readonly label: string;
@@ -58,10 +58,10 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
   price: {
     label: 'Price',
-    width: 'minmax(4.6rem, 0.6fr)',
+    width: 'minmax(7.2rem, 0.8fr)',
     number: true,
     fields: ['price', 'stopPrice'],
-    cell: ({ order }) => order.price ?? order.orderType.replaceAll('_', ' '),
+    cell: ({ order }) => html`<span title=${order.orderType.replaceAll('_', ' ')}>${priceText(order)}</span>`,
   },
   working: {
     label: 'Working',

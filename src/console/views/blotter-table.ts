@@ -24,7 +24,8 @@ interface TableProps {
   readonly ports: Ports;
   /** The key of the chosen order, also while another screen is open. */
   readonly chosen: Signal<string | undefined>;
-  readonly empty: string;
+  /** In place of rows. */
+  readonly empty: VNode | string;
 }
 
 const rowHeight = 30;

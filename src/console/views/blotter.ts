@@ -1,10 +1,11 @@
+import type { VNode } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
 import { Go } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
 import { blotterAddress } from '../state/address.ts';
-import { type BlotterView, isFiltered } from '../state/blotter-view.ts';
+import { type BlotterView, hidingFilters, isFiltered } from '../state/blotter-view.ts';
 import type { ConsoleState, LoadState } from '../state/console-state.ts';
 import { csvOf } from '../state/order-csv.ts';
 import { OrderList } from '../state/order-list.ts';
@@ -62,7 +63,7 @@ export function Blotter({ state, view }: BlotterProps) {
         <button onClick=${() => saveCsv(csvOf(list.rows), state.ports)} title="Save the rows of this view">CSV</button>
       </span>
     </div>
-    <${BlotterTable} rows=${rows} placeOf=${list.placeOf} view=${view} change=${change} ports=${state.ports} chosen=${state.chosenOrder} empty=${emptyText(view, load)} />
+    <${BlotterTable} rows=${rows} placeOf=${list.placeOf} view=${view} change=${change} ports=${state.ports} chosen=${state.chosenOrder} empty=${emptyOf(state.orders, view, load, change)} />
   </section>`;
 }
 
@@ -90,11 +91,17 @@ function countText(count: number, load: LoadState, others: LoadState | undefined
   return orders;
 }
 
-function emptyText(view: BlotterView, load: LoadState): string {
+type Change = (over: Partial<BlotterView>) => void;
+
+/** Why there is nothing to see, with a button for each filter that hides something. */
+function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change: Change): VNode | string {
   if (load.kind === 'reading') return 'Reading orders …';
   if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
-  const orders = view.openOnly ? 'open orders' : 'orders';
-  return isFiltered(view) ? `No ${orders} match these filters.` : `There are no ${orders}.`;
+  if (!view.openOnly && !isFiltered(view)) return 'There are no orders.';
+  const text = isFiltered(view) ? 'Nothing matches all of these filters.' : 'There are no open orders.';
+  const drop = ({ filter, hidden, without }: ReturnType<typeof hidingFilters>[number]) =>
+    html`<button onClick=${() => change(without)}>Drop “${filter}”${hidden === undefined || hidden === 0 ? '' : `: ${hidden.toLocaleString('en')} to see`}</button> `;
+  return html`${text} <span class="deeds">${hidingFilters(view, orders.rows.values()).map(drop)}</span>`;
 }
 
 function accountsIn({ rows }: OrderStore): string[] {

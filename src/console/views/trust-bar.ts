@@ -1,6 +1,6 @@
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
-import { lengthText } from '../parts/time-text.ts';
+import { lengthText, zoneText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -43,6 +43,7 @@ function helpLink(runbook: string, doubt: string) {
 function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {
   const millis = (ms: number | null) => (ms === null ? '–' : lengthText(ms));
   return html`<span class="facts">
+    <span class="wide-only" title="The zone of all times on these pages; each has UTC on hover">times in <b>${zoneText(nowMs)}</b></span>
     <span title="Updates that arrived here, over the last five seconds"><b>${rate === undefined ? '–' : rateText(rate)}</b> updates/s</span>
     ${
       status === undefined
