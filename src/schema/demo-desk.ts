@@ -45,6 +45,8 @@ export interface ProofFigures {
   readonly tookMs: number;
   readonly observations: number;
   readonly updates: number;
+  /** Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no event: the first list has every order once. */
+  readonly byReads: number;
   /** Absent without Kafka. */
   readonly consumed?: number;
   readonly orders: number;

@@ -252,7 +252,9 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
     doubts.push({ name: 'halted', detail, sinceMs, ...(lost && { runbook: 'CommitsLost' }) });
   }
   if (silentLosses.events > 0) {
-    const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour, found by audits`;
+    const found =
+      silentLosses.events === 1 ? 'an audit found it, and the state has it' : 'audits found them, and the state has them';
+    const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour; ${found}`;
     doubts.push({ name: 'silent_losses', detail, sinceMs: silentLosses.firstMs });
   }
   if (quarantined.rows > 0) {

@@ -118,7 +118,11 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
     },
   ],
   silent_losses: [
-    { facts: { silentLosses: { events: 1, firstMs: nowMs - 3_000 } }, detail: /lost 1 change in the last hour/, sinceMs: 3_000 },
+    {
+      facts: { silentLosses: { events: 1, firstMs: nowMs - 3_000 } },
+      detail: /lost 1 change in the last hour; an audit found it, and the state has it/,
+      sinceMs: 3_000,
+    },
   ],
   quarantined: [
     { facts: { quarantined: { rows: 4, oldestMs: nowMs - 1_000 } }, detail: /^4 rows in quarantine/, sinceMs: 1_000 },

@@ -166,10 +166,13 @@ function report(
   const { faults: orderFaults, ...figures } = proof.run;
   const { commands, settled, unresolved } = proof.commands;
   const commandFaults = [...proof.commands.faults, ...shown.faults];
-  const { observations, updates, consumed, orders, lost, doubled, outOfOrder } = figures;
+  const { observations, updates, byReads, consumed, orders, lost, doubled, outOfOrder } = figures;
   const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
   const witnesses = stack.brokers === undefined ? 'ledger and database' : 'ledger, database and topic';
   say(`\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`);
+  say(
+    `${plural(byReads, 'change')} of these came by no event: the orders as the first list showed them, and what reads and answers found later.`,
+  );
   say(`By ${witnesses}: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
   const agrees = commandFaults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
   say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);

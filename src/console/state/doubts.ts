@@ -37,7 +37,7 @@ const words: Readonly<Record<string, string>> = {
   topics_differ: 'Topics not as planned',
   clock_skewed: 'Clocks disagree',
   halted: 'Halted',
-  silent_losses: 'Silent losses',
+  silent_losses: 'Silent losses, healed',
   quarantined: 'Quarantine',
   instances_unanswered: 'Instance silent',
 };

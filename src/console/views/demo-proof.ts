@@ -37,6 +37,7 @@ function bodyOf(proof: ProofDocument, nowMs: number): VNode {
   return html`<p class="proof-verdict"><span class=${`badge ${holds ? 'good' : 'warn'}`}>${holds ? 'It holds' : 'It does not hold'}</span>
       <span class="soft">${timeText(at, nowMs)}, took ${lengthText(figures.tookMs)}</span></p>
     <dl class="proof-figures">${figuresOf(figures).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
+    <p class="proof-why soft">${whyOf(figures)}</p>
     <p class="proof-commands">${commandText(figures.commands)}</p>
     ${figures.faults.length > 0 && html`<ul class="fault">${figures.faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}`;
 }
@@ -51,6 +52,12 @@ function figuresOf(figures: ProofFigures): readonly (readonly [label: string, va
     ...(figures.consumed === undefined ? [] : [['On the topic', figures.consumed] as const]),
     ['Orders', figures.orders],
   ];
+}
+
+/** Why there are not as many changes as messages. */
+function whyOf({ updates, byReads }: ProofFigures): string {
+  const count = (changes: number) => changes.toLocaleString('en');
+  return `${count(updates - byReads)} of the changes came by a message. ${count(byReads)} came by none: the orders as the first list showed them, and what later reads and answers found. A message may come twice, or tell nothing new; it makes no second change.`;
 }
 
 /** Every command of the journal, by its verdict. */

@@ -161,14 +161,14 @@ function proofDocument(
   { run, commands }: DemoProof,
   { at, tookMs, withKafka }: { readonly at: string; readonly tookMs: number; readonly withKafka: boolean },
 ): ProofDocument {
-  const { observations, updates, consumed, orders, lost, doubled, outOfOrder, repeats } = run;
+  const { observations, updates, byReads, consumed, orders, lost, doubled, outOfOrder, repeats } = run;
   const faults = [...commands.faults, ...run.faults];
   return {
     state: 'done',
     at,
     holds: lost + doubled + outOfOrder + commands.faults.length === 0,
     figures: {
-      ...{ tookMs, observations, updates, orders, lost, doubled, outOfOrder, repeats },
+      ...{ tookMs, observations, updates, byReads, orders, lost, doubled, outOfOrder, repeats },
       ...(withKafka && { consumed }),
       commands: commands.byState,
       faults: faults.slice(0, shownFaults),

@@ -5,8 +5,12 @@ interface Doubt {
   readonly detail: string;
 }
 
-/** They stay after the fault has healed: a loss for an hour, the others until a person acts. */
-const lasting = new Set(['silent_losses', 'halted', 'quarantined']);
+/** They stay after the fault has healed, for so long: the last words of a story. */
+const lasting: ReadonlyMap<string, string> = new Map([
+  ['silent_losses', 'The badge at the top names the silent losses for an hour, for a stream that lost one change may lose more.'],
+  ['halted', 'Placing stays halted until a person resumes it.'],
+  ['quarantined', 'What is in quarantine stays there until a person has looked at it.'],
+]);
 
 /** A fault of the stream leaves commands as they are; the demo shows some of its own meanwhile. */
 const ofCommands = 'commands_unresolved';
@@ -24,6 +28,11 @@ export class DoubtWatch {
   /** Whether every doubt that appeared has gone, or is of a kind that stays. */
   get clear(): boolean {
     return [...this.known.keys()].every((name) => lasting.has(name));
+  }
+
+  /** A sentence for each doubt that stays, so that "healed" and the badge at the top say the same. */
+  get staying(): readonly string[] {
+    return [...this.known.keys()].flatMap((name) => lasting.get(name) ?? []);
   }
 
   take(doubts: readonly Doubt[], incident: Incident): void {

@@ -50,7 +50,8 @@ export async function watchStreams(
     const { targets } = await sandboxState(deps);
     const happened = harm.harmed.length >= fault.expected && (!fault.breaks || at.ended > 0);
     const whole = happened && harm.missing === 0 && targets >= before.targets;
-    if (whole && doubts.clear) incident.end('healed', harm.harmed.length === 0 ? quiet : fault.healed(harm.harmed.length));
+    const healed = harm.harmed.length === 0 ? quiet : fault.healed(harm.harmed.length);
+    if (whole && doubts.clear) incident.end('healed', [healed, ...doubts.staying].join(' '));
     else if (incident.ageMs > patienceMs)
       incident.end('stuck', `Not whole after ${patienceMs / 1000} s: ask "How do you know?".`);
   }

@@ -34,6 +34,15 @@ describe('an incident', () => {
 });
 
 describe('the doubts of an incident', () => {
+  it('that outlast it are said with its end, so that the story agrees with the badge', () => {
+    const doubts = new DoubtWatch([], { commands: true });
+    expect(doubts.staying).toEqual([]);
+    doubts.take([lost, notLive], incidentOf());
+    expect([doubts.clear, doubts.staying.length]).toEqual([false, 1]);
+    doubts.take([lost], incidentOf());
+    expect([doubts.clear, doubts.staying.join()]).toEqual([true, expect.stringContaining('for an hour')]);
+  });
+
   it('are those that came after it, with the words that they began with, until they go', () => {
     const incident = incidentOf();
     const doubts = new DoubtWatch([lost], { commands: true });
