@@ -21,6 +21,18 @@ import { stream } from './words.ts';
 
 // The bodies of the specification, as our callers send them: strict. Every rule that does not depend on an order's state is checked before anything is journaled.
 
+/**
+ * The rules between fields run beside the shape, so that a caller gets all faults in one answer. A field that the rule reads may then have any value: `isOf` says
+ * whether it is one of its words, and no other value goes into a sentence.
+ */
+const beside = {
+  when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
+function isOf<Shape extends z.ZodType>(shape: Shape, value: unknown): value is z.output<Shape> {
+  return shape.safeParse(value).success;
+}
+
 const supersedes = z
   .guid('must be the id of a command')
   .optional()
@@ -33,6 +45,9 @@ const predictionTimeInForce = z
 const accountSide = z
   .enum(['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'])
   .meta({ id: 'AccountSide', description: 'The side of an equity or option order' });
+
+const accountType = z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']);
+const predictionType = z.enum(['market', 'limit', 'stop', 'stop_limit']);
 
 const legBody = z
   .strictObject({
@@ -50,7 +65,7 @@ export const placeAccountBody = z
     tradingAccountId: accountIdText.optional().describe('Another name of accountId'),
     symbol: symbolText(20),
     side: accountSide,
-    type: z.enum(['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT']),
+    type: accountType,
     qty: positiveDecimal,
     timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
     clientId: plainText(0, 50).optional().describe("The caller's own reference: carried as callerRef, the platform sees ours"),
@@ -69,7 +84,7 @@ export const placeAccountBody = z
     legs: z.array(legBody).max(4, 'must have at most 4 legs').optional().describe('None: equity; 1: option; 2 to 4: multi-leg'),
     supersedes,
   })
-  .superRefine(checkAccountRules)
+  .superRefine(checkAccountRules, beside)
   .meta({ id: 'PlaceOrderRequest', description: 'Equity or option order request' });
 export type PlaceAccountBody = z.input<typeof placeAccountBody>;
 
@@ -80,7 +95,7 @@ export const placePredictionBody = z
     symbol: symbolText(64),
     outcome: z.enum(['YES', 'NO']),
     side: z.enum(['buy', 'sell']),
-    orderType: z.enum(['market', 'limit', 'stop', 'stop_limit']),
+    orderType: predictionType,
     timeInForce: predictionTimeInForce,
     quantity: positiveDecimal,
     price: probability.optional().describe('limit and stop_limit only, and required there'),
@@ -95,10 +110,13 @@ export const placePredictionBody = z
   })
   .superRefine((body, context) => {
     const { orderType, timeInForce } = body;
-    belongs(context, 'price', body.price, orderType.endsWith('limit'), `a ${orderType} order`);
-    belongs(context, 'stopPx', body.stopPx, orderType.startsWith('stop'), `a ${orderType} order`);
-    belongs(context, 'expireTime', body.expireTime, timeInForce === 'gtd', `time in force ${timeInForce}`);
-  })
+    if (isOf(predictionType, orderType)) {
+      belongs(context, 'price', body.price, orderType.endsWith('limit'), `a ${orderType} order`);
+      belongs(context, 'stopPx', body.stopPx, orderType.startsWith('stop'), `a ${orderType} order`);
+    }
+    if (isOf(predictionTimeInForce, timeInForce))
+      belongs(context, 'expireTime', body.expireTime, timeInForce === 'gtd', `time in force ${timeInForce}`);
+  }, beside)
   .meta({ id: 'PlacePredictionOrderRequest', description: 'Prediction order request' });
 export type PlacePredictionBody = z.input<typeof placePredictionBody>;
 
@@ -116,9 +134,10 @@ export const replaceBody = z
   .superRefine((body, context) => {
     const { accountId: _account, supersedes: _named, ...terms } = body;
     if (Object.values(terms).every((term) => term === undefined)) fault(context, [], 'must name at least one term to change');
-    if (body.expireTime !== undefined && body.timeInForce !== undefined && body.timeInForce !== 'gtd')
-      fault(context, ['expireTime'], `does not belong to time in force ${body.timeInForce}`);
-  })
+    const { expireTime, timeInForce } = body;
+    if (expireTime !== undefined && isOf(predictionTimeInForce, timeInForce) && timeInForce !== 'gtd')
+      fault(context, ['expireTime'], `does not belong to time in force ${timeInForce}`);
+  }, beside)
   .meta({ id: 'ReplacePredictionOrderRequest', description: 'Replace prediction order request' });
 
 interface Placed<Terms> {
@@ -168,19 +187,24 @@ interface AccountFields {
 }
 
 function checkAccountRules(body: AccountFields, context: Context): void {
-  const { accountId, tradingAccountId, type, side, legs = [] } = body;
+  const { accountId, tradingAccountId, type, side } = body;
+  const legs = Array.isArray(body.legs) ? body.legs : [];
   if (accountId === undefined && tradingAccountId === undefined) fault(context, ['accountId'], 'is missing');
   if (accountId !== undefined && tradingAccountId !== undefined && accountId !== tradingAccountId)
     fault(context, ['tradingAccountId'], 'names another account than accountId');
-  belongs(context, 'price', body.price, type.endsWith('LIMIT'), `a ${type} order`);
-  belongs(context, 'stopPrice', body.stopPrice, type.startsWith('STOP'), `a ${type} order`);
+  if (isOf(accountType, type)) {
+    belongs(context, 'price', body.price, type.endsWith('LIMIT'), `a ${type} order`);
+    belongs(context, 'stopPrice', body.stopPrice, type.startsWith('STOP'), `a ${type} order`);
+  }
   // Several legs have a net price, and a credit is negative: the specification says "decimal", so it is left to the platform there.
   if (legs.length < 2) {
     for (const name of ['price', 'stopPrice'] as const)
       if (body[name] !== undefined && !positiveDecimal.safeParse(body[name]).success)
         fault(context, [name], 'must be greater than zero');
   }
-  if (legs[0] !== undefined && legs[0].side !== side) fault(context, ['side'], 'must be the side of the first leg');
+  const firstSide: unknown = legs[0]?.side;
+  if (isOf(accountSide, side) && isOf(accountSide, firstSide) && firstSide !== side)
+    fault(context, ['side'], 'must be the side of the first leg');
 }
 
 function belongs(context: Context, name: string, value: unknown, wanted: boolean, where: string): void {
