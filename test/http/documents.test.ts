@@ -45,6 +45,32 @@ describe('/openapi.json', () => {
     }
   });
 
+  it('gives each constant of a named enum a name that no other has, as generators of one scope need it', async () => {
+    const { components } = await openapi();
+    const enums = Object.entries(components.schemas as Record<string, Json>).filter(([, schema]) => 'enum' in schema);
+    expect(enums.length).toBeGreaterThan(8);
+    const names = enums.flatMap(([id, { enum: words, 'x-enum-varnames': names }]) => {
+      expect(names, id).toHaveLength((words as string[]).length);
+      return names as string[];
+    });
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[A-Z][A-Z0-9_]*$/);
+    expect(names).toEqual(expect.arrayContaining(['OUTCOME_REJECTED', 'ATTEMPT_STATE_REJECTED', 'ORDER_STATUS_REJECTED']));
+  });
+
+  it('writes a value that may be null as one shape of two types, never as a choice of shapes', async () => {
+    const text = JSON.stringify(await openapi());
+    expect(text).not.toContain('{"type":"null"}');
+    expect(text).not.toContain('"nullable"');
+    const { components } = await openapi();
+    const { LaneStatus } = components.schemas as Record<string, { properties: Json }>;
+    expect(LaneStatus?.properties['unfit']).toMatchObject({
+      type: ['string', 'null'],
+      enum: ['sockets_down', 'relay_stuck', 'loop_late', null],
+    });
+    expect(LaneStatus?.properties['takeover']).toMatchObject({ type: ['object', 'null'] });
+  });
+
   it('names each operation once', () => {
     const names = routeTable.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);

@@ -24,9 +24,55 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
       .map(([id, { $schema: _dialect, $id: _place, id: _id, title, description = title, ...schema }]) => [
         id,
         // Generators of clients make the name of a class from the title.
-        { title: id, ...(description === undefined ? {} : { description }), ...schema },
+        {
+          title: id,
+          ...(description === undefined ? {} : { description }),
+          ...withVarnames(id, withTypeNull(schema, all, root)),
+        },
       ]),
   );
+}
+
+/**
+ * The constants of a named enum begin with its name (`OUTCOME_REJECTED`): generators for Go and C put them all into one scope, and `rejected` is a word of four
+ * enums.
+ */
+function withVarnames(id: string, schema: JsonSchema): JsonSchema {
+  const { enum: words } = schema;
+  if (!Array.isArray(words)) return schema;
+  return { ...schema, 'x-enum-varnames': words.map((word) => constantOf(`${id}_${String(word)}`)) };
+}
+
+function constantOf(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/\W+/g, '_')
+    .toUpperCase();
+}
+
+/**
+ * `anyOf` of a shape and null as one shape of two types, which more generators know. One that is named is written out, without its name: beside `$ref` no type can
+ * be added.
+ */
+function withTypeNull<T>(part: T, all: Readonly<Record<string, JsonSchema>>, root: string): T {
+  if (Array.isArray(part)) return part.map((each: unknown) => withTypeNull(each, all, root)) as T;
+  if (typeof part !== 'object' || part === null) return part;
+  const { anyOf, ...rest } = part as JsonSchema;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null')
+    return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, withTypeNull(each, all, root)])) as T;
+  const [shape] = anyOf as [JsonSchema];
+  const ref = shape['$ref'];
+  const {
+    $schema: _dialect,
+    $id: _place,
+    id: _id,
+    title: _name,
+    ...plain
+  } = typeof ref === 'string' ? (all[ref.slice(root.length)] ?? shape) : shape;
+  const { type, enum: words } = plain;
+  if (typeof type !== 'string') return part;
+  const either = { ...plain, type: [type, 'null'], ...(Array.isArray(words) && { enum: [...words, null] }) };
+  return withTypeNull({ ...either, ...rest }, all, root) as T;
 }
 
 /** The name that the shape was given by `.meta({ id })`. */
