@@ -69,10 +69,11 @@ const fixes: Readonly<Record<string, string>> = {
 };
 
 function explain(url: Secret, error: unknown): unknown {
-  const fix = error instanceof MigrationError ? fixes[error.code] : undefined;
   if (!(error instanceof MigrationError)) return explainRefusal(url, error);
+  const fix = error.fix ?? fixes[error.code];
   if (fix === undefined) return error;
-  const exitCode = error.code.startsWith('SCHEMA_') || error.code === 'SHARDS_FIXED' ? exitCodes.config : exitCodes.unavailable;
+  const needsPerson = error.code.startsWith('SCHEMA_') || ['SHARDS_FIXED', 'SESSIONS'].includes(error.code);
+  const exitCode = needsPerson ? exitCodes.config : exitCodes.unavailable;
   return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
 

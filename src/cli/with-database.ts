@@ -4,6 +4,7 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import type { Secret } from '../runtime/secret.ts';
 import { createPool, type PoolOptions } from '../store/pool.ts';
 import { sqlstateOf } from '../store/retry-transaction.ts';
+import { pooledRefusalFix } from '../store/session-fault.ts';
 import type { CliIo } from './io.ts';
 import { commandLog } from './read-config.ts';
 
@@ -38,7 +39,10 @@ function lacksTls(error: unknown): boolean {
 export function databaseFix(error: unknown): string {
   if (lacksTls(error))
     return 'Turn TLS on at the server (`ssl = on`), or name the server that has it; `?sslmode=disable` only where nobody else is on the way.';
-  return 'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.';
+  return (
+    pooledRefusalFix(error) ??
+    'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.'
+  );
 }
 
 /** Whether the database can't be reached or does not let us in, and why. */

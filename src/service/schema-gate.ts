@@ -5,15 +5,19 @@ import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf as sentenceOfError } from '../runtime/program-error.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../store/migrations.ts';
+import { findPoolFault, sessionFaultWords } from '../store/session-fault.ts';
 
 /**
- * Keeps a build from running on a schema that it does not fit. A newer schema that does not name this build as compatible ends the process with 78: waiting
+ * Keeps a build from running on sessions that are none (a pooler in transaction mode, a server whose locks hold nothing), which ends the process with 78, and on a
+ * schema that it does not fit. A newer schema that does not name this build as compatible ends the process with 78: waiting
  * does not fix that. An older one makes it unready until it is migrated, because a rolling deployment may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';
   /** Read once: a standby asks every second. */
   private build: Promise<readonly Migration[]> | undefined;
+  /** Once they were seen to be whole, they are not tried again. */
+  private areSessionsWhole = false;
   private readonly pool: Pool;
   private readonly log: Log;
 
@@ -24,6 +28,7 @@ export class SchemaGate implements Service {
 
   async start(): Promise<void> {
     const version = await this.version().catch((error: unknown) => {
+      if (error instanceof ProgramError) throw error;
       const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what fixes it';
       this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
       return undefined;
@@ -49,8 +54,18 @@ export class SchemaGate implements Service {
   }
 
   private async version(): Promise<SchemaVersion> {
+    if (!this.areSessionsWhole) await this.assertWholeSessions();
     this.build ??= readMigrations();
     return compareSchema(await this.build, await readApplied(this.pool));
+  }
+
+  private async assertWholeSessions(): Promise<void> {
+    const fault = await findPoolFault(this.pool);
+    if (fault !== undefined) {
+      const { seen, fix } = sessionFaultWords[fault];
+      throw new ProgramError(seen, { code: 'SESSIONS', exitCode: exitCodes.config, fix });
+    }
+    this.areSessionsWhole = true;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
 import { PrimarySession } from './primary-session.ts';
+import { findSessionFault, sessionFaultWords } from './session-fault.ts';
 
 interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */
@@ -22,17 +23,20 @@ interface MigrateOptions {
 
 /**
  * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another process is migrating. `LANE_HELD`: an older build runs, and
- * could not run on. `SHARDS_FIXED`: the database has another number of shards.
+ * could not run on. `SHARDS_FIXED`: the database has another number of shards. `SESSIONS`: a session is none (see `SessionFault`).
  */
 export class MigrationError extends Error {
   readonly code: string;
   readonly retryable: boolean;
+  /** Where it depends on what was seen. */
+  readonly fix: string | undefined;
 
-  constructor(code: string, message: string, retryable: boolean) {
+  constructor(code: string, message: string, retryable: boolean, fix?: string) {
     super(message);
     this.name = 'MigrationError';
     this.code = code;
     this.retryable = retryable;
+    this.fix = fix;
   }
 }
 
@@ -51,18 +55,9 @@ const lockKey = 7_215_033_418;
  * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
-  const client = new PrimarySession({
-    connectionString: options.url,
-    application_name: 'tidemark-migrate',
-    connectionTimeoutMillis: 5_000,
-    lock_timeout: 5_000,
-    statement_timeout: 300_000,
-    query_timeout: 305_000,
-    idle_in_transaction_session_timeout: 60_000,
-  });
-  client.on('error', (err) => options.log.warn({ err }, 'the migration lost its connection'));
-  await client.connect();
+  const client = await openSession(options);
   try {
+    await assertWholeSession(client, options);
     await takeLock(client, options);
     await ensureRoles(client);
     await ensureBooks(client);
@@ -74,6 +69,33 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   } finally {
     // Ends the session, and with it the lock and the role.
     await client.end().catch(() => {});
+  }
+}
+
+async function openSession({ url, log }: MigrateOptions): Promise<PrimarySession> {
+  const client = new PrimarySession({
+    connectionString: url,
+    application_name: 'tidemark-migrate',
+    connectionTimeoutMillis: 5_000,
+    lock_timeout: 5_000,
+    statement_timeout: 300_000,
+    query_timeout: 305_000,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  client.on('error', (err) => log.warn({ err }, 'the migration lost its connection'));
+  await client.connect();
+  return client;
+}
+
+/** Without this, two processes could migrate at once: the lock would be nobody's. */
+async function assertWholeSession(client: PrimarySession, options: MigrateOptions): Promise<void> {
+  const beside = await openSession(options);
+  try {
+    const fault = await findSessionFault(client, beside);
+    if (fault !== undefined)
+      throw new MigrationError('SESSIONS', sessionFaultWords[fault].seen, false, sessionFaultWords[fault].fix);
+  } finally {
+    await beside.end().catch(() => {});
   }
 }
 

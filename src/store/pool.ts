@@ -1,22 +1,21 @@
-import pg, { type ClientConfig } from 'pg';
+import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { DatabaseSession, type SessionConfig } from './database-session.ts';
 import { PrimarySession } from './primary-session.ts';
 
 /**
- * The settings of every connection of the service: a deadline for each thing that can hang, and a search_path in which no other role can put a name.
- * Without `query_timeout` a half-open socket hangs forever; the server's own limits are lower, so that its answer comes first.
- *
- * `default_transaction_isolation`: the functions of the journal rely on a new snapshot for each statement (`mark_sending` reads the halts behind a lock).
+ * A deadline for each thing that can hang, for every connection of the service (what all sessions set: `DatabaseSession`). Without `query_timeout` a half-open socket
+ * hangs forever; the server's own limits are lower, so that its answer comes first.
  *
  * `random_page_cost`: the default of 4 is for a spinning disk. In a partition that was never analysed (where the planner assumes that an equality keeps one row
  * in 200), it makes the planner collect and sort the rows of a lane instead of reading them in order from the primary key (seen: 520 ms and 300,000 rows for
  * the first 10,000).
  */
-export function connectionOptions(url: string, applicationName: string): ClientConfig {
+export function connectionOptions(url: string, applicationName: string): SessionConfig {
   return {
     connectionString: url,
     application_name: applicationName,
-    options: '-c search_path=public,pg_temp -c random_page_cost=1 -c default_transaction_isolation=read\\ committed',
+    settings: { random_page_cost: '1' },
     connectionTimeoutMillis: 5_000,
     query_timeout: 5_000,
     statement_timeout: 4_000,
@@ -54,11 +53,12 @@ const longestLifeSeconds = 60;
  */
 export function createPool(deps: { readonly log: Log }, options: PoolOptions): pg.Pool {
   const shared = connectionOptions(options.url, options.applicationName);
-  const settings = Object.entries(options.settings ?? {}).map(([name, value]) => ` -c ${name}=${value}`);
+  const sessions: SessionConfig = { ...shared, settings: { ...shared.settings, ...options.settings } };
   const pool = new pg.Pool({
-    ...shared,
-    ...(options.server !== 'any' && { Client: PrimarySession, maxLifetimeSeconds: longestLifeSeconds }),
-    options: `${shared.options}${settings.join('')}`,
+    ...sessions,
+    ...(options.server === 'any'
+      ? { Client: DatabaseSession }
+      : { Client: PrimarySession, maxLifetimeSeconds: longestLifeSeconds }),
     ...(options.statementMs !== undefined && {
       statement_timeout: options.statementMs,
       query_timeout: options.statementMs + answerMs,

@@ -1,4 +1,4 @@
-import pg, { type ClientConfig } from 'pg';
+import { DatabaseSession, type SessionConfig } from './database-session.ts';
 
 /** Why a server takes no writes. `standby`: it is in recovery. `read_only`: `default_transaction_read_only` is on for it, the database or the role. */
 export type NoWrites = 'standby' | 'read_only';
@@ -44,12 +44,12 @@ const reported = new Set(['default_transaction_read_only', 'in_hot_standby']);
  *
  * Not a question before each use: that is a round trip for each statement, and a server may change between the two.
  */
-export class PrimarySession extends pg.Client {
+export class PrimarySession extends DatabaseSession {
   /** True: use it for nothing more. */
   over = false;
   private checked = false;
 
-  constructor(config?: ClientConfig) {
+  constructor(config?: SessionConfig) {
     super(config);
     const { connection } = this as unknown as { readonly connection: NodeJS.EventEmitter };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
@@ -60,20 +60,8 @@ export class PrimarySession extends pg.Client {
     });
   }
 
-  override connect(): Promise<this>;
-  override connect(callback: (error: Error | null, client?: this) => void): void;
-  override connect(callback?: (error: Error | null, client?: this) => void): Promise<this> | undefined {
-    const opened = this.openChecked();
-    if (callback === undefined) return opened;
-    opened.then(
-      () => callback(null, this),
-      (error: Error) => callback(error),
-    );
-    return undefined;
-  }
-
-  private async openChecked(): Promise<this> {
-    await super.connect();
+  protected override async open(): Promise<void> {
+    await super.open();
     try {
       const { rows } = await this.query<{ no_writes: NoWrites | null }>(askNoWrites);
       const why = rows[0]?.no_writes ?? undefined;
@@ -83,7 +71,6 @@ export class PrimarySession extends pg.Client {
       throw error;
     }
     this.checked = true;
-    return this;
   }
 
   /** After the present message, so that its error still reaches the statement that it answers. */

@@ -13,7 +13,7 @@ it('a database that refuses the login is not told as one that does not answer, a
   const url = new URL(database.url);
   url.username = login;
   url.password = 'right';
-  const pool = createPool({ log: silentLog }, { url: url.href, applicationName: 'test', maxConnections: 1 });
+  const pool = createPool({ log: silentLog }, { url: url.href, applicationName: 'test', maxConnections: 2 });
   const lines: Record<string, unknown>[] = [];
   try {
     const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });

@@ -49,13 +49,16 @@ describe('a batch that the server rolled back is known to be, and passes when tr
 
   it('after a serialization failure', async () => {
     await using rig = await storeRig();
-    await rig.pool.query(`alter database ${rig.database.name} set default_transaction_isolation = 'repeatable read'`);
-    const rival = await holdingOrderA(rig);
-    const result = rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]));
-    await rig.laneBlocked();
-    await rival.query('commit');
-    expect(await result).toEqual({ kind: 'retry', code: '40001' });
-    expect((await rig.store.applyBatch(batch(rig.epoch, 2, [['a', 2]]))).kind).toBe('committed');
+    // Not by the isolation of the database: a session sets its own.
+    await rig.pool.query(
+      `create function public.conflict() returns trigger language plpgsql as 'begin raise serialization_failure; end'`,
+    );
+    await rig.pool.query(
+      'create trigger conflict before insert on public.order_updates for each row execute function public.conflict()',
+    );
+    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({ kind: 'retry', code: '40001' });
+    await rig.pool.query('drop trigger conflict on public.order_updates');
+    expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
   });
 
   it('when the log has no partition for it, which is made then', async () => {

@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { inject } from 'vitest';
 import { onServer, withDatabase } from './on-server.ts';
 import { eventually } from './poll.ts';
+import { turnedForms, turnSettings } from './turned-settings.ts';
 
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string;
@@ -25,7 +26,10 @@ export function emptyDatabase(): Promise<TestDatabase> {
 async function create(like: string): Promise<TestDatabase> {
   const name = `t_${randomBytes(8).toString('hex')}`;
   const server = inject('postgresUrl');
-  await onServer(server, (client) => client.query(`create database ${name} ${like}`));
+  await onServer(server, async (client) => {
+    await client.query(`create database ${name} ${like}`);
+    await client.query(turnSettings(name, turnedForms));
+  });
   const drop = () => dropDatabase(server, name);
   return { name, url: withDatabase(server, name), drop, [Symbol.asyncDispose]: drop };
 }

@@ -1,8 +1,9 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
+import { DatabaseSession } from '../../src/store/database-session.ts';
 
-/** Runs `work` on a connection of its own to the database at `url`, and ends it. */
+/** Runs `work` on a connection of its own, without what the database of a test turned (turned-settings.ts), to the database at `url`, and ends it. */
 export async function onServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({
+  const client = new DatabaseSession({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,

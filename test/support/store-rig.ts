@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { DatabaseSession } from '../../src/store/database-session.ts';
 import { PostgresLaneStore } from '../../src/store/lane-store.ts';
 import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../src/store/order-store.ts';
 import { createPool } from '../../src/store/pool.ts';
@@ -48,7 +49,11 @@ export async function storeRig(options: StoreRigOptions = {}) {
     },
     /** A session of a rival; ended with the rig. */
     async rival(): Promise<pg.Client> {
-      const client = new pg.Client({ connectionString: database.url, query_timeout: 30_000, connectionTimeoutMillis: 10_000 });
+      const client = new DatabaseSession({
+        connectionString: database.url,
+        query_timeout: 30_000,
+        connectionTimeoutMillis: 10_000,
+      });
       client.on('error', () => undefined);
       await client.connect();
       stack.defer(() => client.end());

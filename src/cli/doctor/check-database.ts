@@ -11,6 +11,7 @@ import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
 import { createPool } from '../../store/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/primary-session.ts';
+import { findPoolFault, sessionFaultWords } from '../../store/session-fault.ts';
 import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { clockFinding } from './check-platform.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
@@ -18,19 +19,20 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 /** On older ones every role may create tables in schema `public`, so the roles of the migrations would not protect it. The tests run on 18. */
 const oldestMajor = 15;
 
-/** Checks reach, clock (where ours is given), version, rights, durability and schema of the database, over one connection with the service's own deadlines. */
+/** Checks reach, clock (where ours is given), version, rights, sessions, durability and schema of the database, over one or two connections with the service's own deadlines. */
 export async function checkDatabase(config: Config, log: Log, clock?: Clock): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
   const pool = createPool(
     { log },
-    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 1, server: 'any' },
+    { url: config.databaseUrl.reveal(), applicationName: 'tidemark-doctor', maxConnections: 2, server: 'any' },
   );
   try {
     const facts = await readFacts(pool);
     const ofClock = clock === undefined ? [] : [await checkClock(pool, clock)];
     const found = [
       reach(facts),
+      ...(await checkSessions(pool)),
       ...ofClock,
       ...(await checkTransport(pool)),
       rights(facts),
@@ -53,6 +55,12 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
   } finally {
     await pool.end().catch(() => {});
   }
+}
+
+/** Silent where they are whole. */
+async function checkSessions(pool: Pool): Promise<Finding[]> {
+  const fault = await findPoolFault(pool);
+  return fault === undefined ? [] : [fail('sessions', sessionFaultWords[fault].seen, sessionFaultWords[fault].fix)];
 }
 
 const seenSkewMs = 1_000;

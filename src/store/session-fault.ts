@@ -1,0 +1,97 @@
+import type { ClientBase, Pool } from 'pg';
+import { sqlstateOf } from './retry-transaction.ts';
+
+/**
+ * Why what looks like a session is none. `moved`: a pooler gives each transaction, or each statement, the server process that is free. `stub_locks`: a second session
+ * is given the lock that the first one holds.
+ */
+export type SessionFault = 'moved' | 'stub_locks';
+
+/** In plain words: what is seen, and the one thing to do. */
+export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: string; readonly fix: string }>> = {
+  moved: {
+    seen: 'a pooler in transaction or statement mode is in between: the statements of one session run in different processes of the server, so prepared statements and locks get lost',
+    fix: 'Name Postgres itself in DATABASE_URL, or set the pooler to session mode for this database (PgBouncer: pool_mode = session).',
+  },
+  stub_locks: {
+    seen: 'an advisory lock that one session holds was given to a second one, so locks exclude nobody on this server',
+    fix: 'Use Postgres itself, 15 or newer. A server that only speaks its protocol may accept locks and not hold them.',
+  },
+};
+
+/** Below this, a pooler may by chance give both sessions the same two processes each time. */
+const rounds = 4;
+
+/**
+ * Compares two new sessions with one address: each has a server process of its own and keeps it, and a lock of one is refused to the other. Undefined: they are whole.
+ * Rejects where the server does not answer; then nothing is known. Leaves no lock and no transaction behind in whole sessions; end the others.
+ */
+export async function findSessionFault(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
+  return (await movedOrNot(first, second)) ?? (await stubLocks(first, second));
+}
+
+/** With two sessions of `pool`, which needs room for two. */
+export async function findPoolFault(pool: Pool): Promise<SessionFault | undefined> {
+  const first = await pool.connect();
+  let fault: SessionFault | undefined | 'unknown' = 'unknown';
+  try {
+    const second = await pool.connect();
+    try {
+      fault = await findSessionFault(first, second);
+      return fault;
+    } finally {
+      second.release(fault !== undefined);
+    }
+  } finally {
+    first.release(fault !== undefined);
+  }
+}
+
+async function processOf(session: ClientBase): Promise<number> {
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return Number(rows[0]?.pid);
+}
+
+/**
+ * One holds its process by a transaction while the other is asked for its own. A pooler in transaction mode then has to give another one, or gave the first one's
+ * before. A session that only waits would be given the same process again and again.
+ */
+async function movedOrNot(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
+  const [ofFirst, ofSecond] = [await processOf(first), await processOf(second)];
+  if (ofFirst === ofSecond) return 'moved';
+  for (let round = 0; round < rounds; round += 1) {
+    const [holder, asked] = round % 2 === 0 ? [second, first] : [first, second];
+    const refused = await holder.query('begin').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    // PgBouncer: "transaction blocks not allowed in statement pooling mode".
+    if (refused !== undefined && sqlstateOf(refused)?.startsWith('08')) return 'moved';
+    if (refused !== undefined) throw refused;
+    const held = await processOf(holder);
+    const other = await processOf(asked);
+    await holder.query('commit');
+    if (held !== (holder === first ? ofFirst : ofSecond) || other !== (asked === first ? ofFirst : ofSecond)) return 'moved';
+  }
+  return undefined;
+}
+
+/** A lock of the session (`migrate`) and one of the transaction (the journal). The key is of the session: two tests at once do not meet. */
+async function stubLocks(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
+  const key = `hashtext('tidemark self-test'), ${await processOf(first)}`;
+  const isFree = async () => (await second.query(`select pg_try_advisory_xact_lock(${key}) as free`)).rows[0]?.free === true;
+  await first.query(`select pg_advisory_lock(${key})`);
+  const freeForSession = await isFree();
+  await first.query(`select pg_advisory_unlock(${key})`);
+  await first.query('begin');
+  await first.query(`select pg_advisory_xact_lock(${key})`);
+  const freeForTransaction = await isFree();
+  await first.query('commit');
+  return freeForSession || freeForTransaction ? 'stub_locks' : undefined;
+}
+
+/** A pooler that refuses what a session asks for at its start (PgBouncer, 08P01). Undefined: it is something else. */
+export function pooledRefusalFix(error: unknown): string | undefined {
+  if (sqlstateOf(error) !== '08P01' || !String(error).includes('startup parameter')) return undefined;
+  return 'A pooler is in between: name Postgres itself in DATABASE_URL, or set the pooler to session mode and add options, statement_timeout, lock_timeout and idle_in_transaction_session_timeout to its ignore_startup_parameters. Each session sets them again by a statement.';
+}
