@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { Colours } from './cli/colours.ts';
 import type { CliIo } from './cli/io.ts';
 import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
+import { cacheFolder } from './runtime/cache-folder.ts';
 import { systemClock } from './runtime/clock.ts';
 import { exitCodes, reportError } from './runtime/program-error.ts';
 import { systemRandom } from './runtime/random.ts';
@@ -28,8 +27,13 @@ const io: CliIo = {
   },
   clock: systemClock,
   random: systemRandom,
-  cacheDir: join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tidemark'),
-  cwd: process.cwd(),
+  // Asked for by few commands, and not to be had everywhere: without a home folder, or in a folder that was removed.
+  get cacheDir() {
+    return cacheFolder(process.env);
+  },
+  get cwd() {
+    return process.cwd();
+  },
   entry: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
   version: readVersion(),
   fetch,
@@ -77,6 +81,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => {});
 
+/** A pager reads the end of a long output as late as it likes. What was asked to end, and a service, wait this long for a reader that has stalled. */
+const lastLinesMs = 2_000;
+
 await runProgram(io, process.argv.slice(2));
+if (signals.isAsked || process.argv[2] === 'serve') setTimeout(() => process.exit(exitCode), lastLinesMs);
 // Not every system writes to a pipe synchronously, so the exit waits until the last line is out. A handle that a library left open does not delay it.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

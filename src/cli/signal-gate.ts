@@ -18,6 +18,11 @@ export class SignalGate {
   private readonly received = { system: 0, launcher: 0 };
   private readonly listeners = new Set<(signal: string) => void>();
 
+  /** Whether any signal came. */
+  get isAsked(): boolean {
+    return this.asked > 0;
+  }
+
   /** Returns the function that unsubscribes. */
   listen(listener: (signal: string) => void): () => void {
     this.listeners.add(listener);

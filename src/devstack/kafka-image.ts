@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
 import { cachedFolder } from './cached-folder.ts';
 import { freePort } from './free-port.ts';
 import { javaVersion, type KafkaJars, kafkaJars, kafkaVersion, lookupEnv, type ProgramLookup } from './kafka-jars.ts';
@@ -72,7 +72,7 @@ async function format(
   checkpoint: string,
   options: Pick<Parameters<typeof writeKafkaNodeFiles>[1], 'cluster' | 'node'> & { classPath: string; lookup: ProgramLookup },
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tidemark-kafka-format-'));
+  const folder = await makeTemporaryFolder('tidemark-kafka-format-');
   try {
     const settings = await writeKafkaNodeFiles(folder, options);
     const tool = ['kafka.tools.StorageTool', 'format', '-t', options.cluster.clusterId, '-c', settings];

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
 import { GuardedProcess } from './guarded-process.ts';
 import { lookupEnv, type ProgramLookup } from './kafka-jars.ts';
 import { kafkaAnswers } from './running-kafka.ts';
@@ -155,7 +155,7 @@ export class KafkaNode {
 
   /** A node with a formatted folder of its own, not yet started. */
   static async prepare(deps: { readonly clock: Clock; readonly log: Log }, options: KafkaNodeOptions): Promise<KafkaNode> {
-    const folder = await mkdtemp(join(tmpdir(), `tidemark-kafka-${options.node.id}-`));
+    const folder = await makeTemporaryFolder(`tidemark-kafka-${options.node.id}-`);
     await writeKafkaNodeFiles(folder, options);
     return new KafkaNode(deps, options, folder);
   }

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { chown, cp, lchown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, cp, lchown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { arch, platform, tmpdir } from 'node:os';
+import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '../runtime/clock.ts';
+import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { GuardedProcess } from './guarded-process.ts';
 import { MissingPartError } from './missing-part-error.ts';
@@ -126,7 +127,7 @@ export async function preparePostgresCluster(
   options: PostgresClusterOptions,
 ): Promise<PostgresCluster> {
   const user = unprivilegedUser();
-  const folder = await mkdtemp(join(tmpdir(), 'tidemark-postgres-'));
+  const folder = await makeTemporaryFolder('tidemark-postgres-');
   try {
     const home = options.dataDir ?? folder;
     await mkdir(home, { recursive: true, mode: 0o700 });

@@ -102,6 +102,8 @@ const sentences: Readonly<Record<string, string>> = {
   ECONNRESET: 'the other side cut the connection',
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
   EADDRINUSE: 'the port is in use by another program',
 };
 

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../observability/log.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
+import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
 import { AccessTokens } from './auth/access-tokens.ts';
 import { AuthorizationCodes } from './auth/authorization-codes.ts';
 import type { Login } from './auth/opaque-token.ts';
@@ -78,7 +77,7 @@ const segmentBytes = 256 * 1024 * 1024;
 /** Starts the platform, on loopback unless the options say otherwise. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
 export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
   const options = sandboxOptions.parse(input);
-  const folder = await mkdtemp(join(tmpdir(), 'tidemark-sandbox-'));
+  const folder = await makeTemporaryFolder('tidemark-sandbox-');
   const core = await assemble(options, folder, deps);
   const { parts, controls, pacer, streams, uncertainty } = core;
   let askStop = () => {};

@@ -1,7 +1,5 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { GuardedProcess } from '../../devstack/guarded-process.ts';
+import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import type { CliIo } from '../io.ts';
 
@@ -37,7 +35,7 @@ export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: Ch
     {
       command: [node, ...entry, ...options.args],
       name: options.name,
-      folder: await mkdtemp(join(tmpdir(), `tidemark-${options.name}-`)),
+      folder: await makeTemporaryFolder(`tidemark-${options.name}-`),
       stopSignal: 'TERM',
       patienceMs: 30_000,
       env: options.env,
