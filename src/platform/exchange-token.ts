@@ -178,7 +178,7 @@ function failure(
   const message =
     answered === undefined || !(error instanceof oauth.OperationProcessingError)
       ? messageOf(error)
-      : `${answered.url} answers ${answered.status}, and not as a token endpoint does`;
+      : `${answered.url} answers ${answered.status}, and not as a token endpoint does${answered.status === 200 ? `: ${messageOf(error)}` : ''}`;
   return later({ code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' });
 }
 

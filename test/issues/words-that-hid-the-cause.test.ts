@@ -71,10 +71,15 @@ describe('a token that does not come', () => {
     return { url: server.url, message: result.error.message };
   }
 
+  it('names the field that an answer lacks', async () => {
+    const { url, message } = await refused(200, {});
+    expect(message).toContain(`${url}/api/v1/oauth2/token answers 200, and not as a token endpoint does: `);
+    expect(message).toContain('access_token');
+  });
+
   it.each<[number, object | string]>([
     [404, '<html>'],
-    [200, '<html>'],
-    [200, {}],
+    [502, ''],
     [404, { detail: 'nothing here' }],
   ])('is the address and what it answers (%s)', async (status, body) => {
     const { url, message } = await refused(status, body);

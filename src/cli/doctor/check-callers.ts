@@ -33,12 +33,13 @@ async function keys(url: string, { fetch, clock }: CallerCheckDeps): Promise<Fin
   const fix = 'Check TIDEMARK_AUTH_JWKS_URL, and that this machine may reach it: without it no JWT is accepted.';
   try {
     const { status, text } = await fetchWithin({ fetch, clock }, url, 5_000);
-    if (status !== 200) return fail('callers', `the keys of JWTs are answered with ${status}`, fix);
+    if (status !== 200) return fail('callers', `the keys of JWTs (${url}) are answered with ${status}`, fix);
     const found = (JSON.parse(text) as { keys?: unknown }).keys;
-    if (!Array.isArray(found) || found.length === 0) return fail('callers', 'the address of the keys of JWTs has no keys', fix);
+    if (!Array.isArray(found) || found.length === 0)
+      return fail('callers', `the address of the keys of JWTs (${url}) has no keys`, fix);
     return ok('callers', `sign in to REST by JWT, ${plural(found.length, 'key is', 'keys are')} published`);
   } catch (error) {
-    return fail('callers', `the keys of JWTs can't be read: ${sentenceOf(error)}`, fix);
+    return fail('callers', `the keys of JWTs (${url}) can't be read: ${sentenceOf(error)}`, fix);
   }
 }
 
@@ -74,6 +75,8 @@ export function checkEncryption(config: Config): Finding[] {
 export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
   const outcome = await http.request({ operation: 'authorize', method: 'GET', url: `${authUrl}/oauth2/authorize`, headers: {} });
   const fix = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
-  if (outcome.kind === 'failed') return warn('sign-in screen', `does not answer: ${outcome.message}`, fix);
-  return outcome.status < 500 ? ok('sign-in screen', 'answers') : warn('sign-in screen', `answers with ${outcome.status}`, fix);
+  if (outcome.kind === 'failed') return warn('sign-in screen', `${authUrl} does not answer: ${outcome.message}`, fix);
+  return outcome.status < 500
+    ? ok('sign-in screen', 'answers')
+    : warn('sign-in screen', `${authUrl} answers with ${outcome.status}`, fix);
 }

@@ -266,7 +266,7 @@ async function checkFollowing(pool: Pool): Promise<Finding[]> {
   return found;
 }
 
-const unfollowedFix = 'Its log names them and says why: docs/runbooks/AccountsUnfollowed.md.';
+const unfollowedFix = 'Read the log of the service, which names them and says why (docs/runbooks/AccountsUnfollowed.md).';
 
 /**
  * Whether a third party on the network could read the traffic, or answer in the server's place. There is no finding for a connection that stays on this

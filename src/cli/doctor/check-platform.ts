@@ -28,9 +28,10 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
     return { findings: [await checkClock(platformUrl, http, clock), ok('sign-in', detail)] };
   }
   if (platformUrl === undefined || clientId === undefined || clientSecret === undefined) {
-    const fix =
-      'Set PLATFORM_URL, PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET to the values that the client center shows for this app.';
-    return { findings: [fail('sign-in', 'the platform or the credentials for it are not set', fix)] };
+    const all = { PLATFORM_URL: platformUrl, PLATFORM_CLIENT_ID: clientId, PLATFORM_CLIENT_SECRET: clientSecret };
+    const unset = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [name] : []));
+    const fix = `Set ${unset.join(' and ')} to what the client center shows for this app.`;
+    return { findings: [fail('sign-in', `not set: ${unset.join(', ')}`, fix)] };
   }
   const [clockFinding, exchanged] = await Promise.all([
     checkClock(platformUrl, http, clock),
@@ -62,15 +63,21 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 /** Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether their orders may be read. */
 async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
   const outcome = await getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`);
+  const url = `${at.platformUrl}${accountsPath}`;
   if (outcome.kind === 'failed')
-    return [fail('accounts', outcome.message, 'Check PLATFORM_URL, and that this machine may reach it.')];
+    return [fail('accounts', `${url}: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
   if (outcome.status !== 200) {
-    return [fail('accounts', `the list is answered with ${outcome.status}`, 'Give the client the scope account:information.')];
+    const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');
+    return [fail('accounts', `the list (${url}) is answered with ${outcome.status}`, fix)];
   }
   const listed = userAccounts.safeParse(parsedJson(outcome.text));
   if (!listed.success)
     return [
-      fail('accounts', 'the list has another shape than specified', 'Check that PLATFORM_URL is the base of the platform.'),
+      fail(
+        'accounts',
+        `the list (${url}) has another shape than specified`,
+        'Check that PLATFORM_URL is the base of the platform.',
+      ),
     ];
   const seen = listed.data.accounts.map((account) => account.trading_account_id);
   const followed = config.platformAccounts ?? seen;
@@ -105,22 +112,34 @@ async function checkOrders(config: Config, at: SignedIn, accountId: string): Pro
     getSignedIn(at, 'list_orders', `${at.platformUrl}${ordersPath}${query}`),
     staging === undefined ? undefined : getSignedIn(at, 'list_orders', `${staging}${predictionOrdersPath}${query}`),
   ]);
-  const found = [listFinding('orders', orders, 'Check PLATFORM_URL.')];
+  const found = [listFinding('orders', orders, `${at.platformUrl}${ordersPath}`, 'PLATFORM_URL')];
   if (predictions === undefined) return found;
   const notEnrolled = predictions.kind === 'answered' && predictions.status === 403;
   return [
     ...found,
     notEnrolled
       ? ok('predictions', 'the first account is not enrolled for prediction orders')
-      : listFinding('predictions', predictions, 'Check PLATFORM_STAGING_URL.'),
+      : listFinding('predictions', predictions, `${staging}${predictionOrdersPath}`, 'PLATFORM_STAGING_URL'),
   ];
 }
 
-function listFinding(part: string, outcome: HttpOutcome, fix: string): Finding {
-  if (outcome.kind === 'failed') return fail(part, `the list does not answer: ${outcome.message}`, fix);
+function listFinding(part: string, outcome: HttpOutcome, url: string, setting: string): Finding {
+  if (outcome.kind === 'failed')
+    return fail(part, `${url} does not answer: ${outcome.message}`, `Check ${setting}, and that this machine may reach it.`);
   if (outcome.status === 200) return ok(part, 'the list can be read');
-  const scope = outcome.status === 403 ? 'Give the client the scope order:information.' : fix;
-  return fail(part, `the list is answered with ${outcome.status}`, scope);
+  return fail(
+    part,
+    `the list (${url}) is answered with ${outcome.status}`,
+    fixOfStatus(outcome.status, 'order:information', setting),
+  );
+}
+
+/** A scope helps where the platform refuses, the address where there is nothing, and neither where the platform has a fault of its own. */
+function fixOfStatus(status: number, scope: string, setting: string): string {
+  if (status === 401 || status === 403) return `Give the client the scope ${scope} in the client center.`;
+  if (status === 429 || status >= 500)
+    return `Run it again in a minute: the platform has a fault, or asks for fewer requests. If it stays, check ${setting}.`;
+  return `Check ${setting}: it is the base of the platform, without a path of its own.`;
 }
 
 /** The `Date` header has whole seconds, and both clocks may be a little off: a smaller difference says nothing. */
@@ -132,7 +151,8 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
   const outcome = await http.request({ operation: 'health', method: 'GET', url: `${platformUrl}/v1/health`, headers: {} });
   const reading = readingOf(outcome, clock.nowMs(), clock.monotonicMs() - beganMs);
   if (outcome.kind === 'failed') {
-    return fail('platform', `does not answer: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.');
+    const fix = 'Check PLATFORM_URL, and that this machine may reach it.';
+    return fail('platform', `${platformUrl} does not answer: ${outcome.message}`, fix);
   }
   if (reading === undefined) return warn('clock', 'the platform does not send its time', 'Compare the clock with NTP by hand.');
   return clockFinding(reading, 'the platform', seenFromMs);

@@ -24,15 +24,20 @@ export async function checkStreams(config: Config, accessToken: Secret, deps: St
 }
 
 async function checkStream(part: string, url: string, accessToken: Secret, deps: StreamCheckDeps): Promise<Finding> {
+  const setting = part === 'stream' ? 'PLATFORM_STREAM_URL' : 'PLATFORM_STAGING_STREAM_URL';
   const outcome = await handshake(url, accessToken, deps);
   if (outcome === 'open') return ok(part, 'the handshake succeeds');
   if (outcome === 'late')
-    return fail(part, `no handshake within ${handshakeWithinMs} ms`, `Check the address, and that this machine may reach it.`);
+    return fail(
+      part,
+      `${url}: no handshake within ${handshakeWithinMs} ms`,
+      `Check ${setting}, and that this machine may reach it.`,
+    );
   const fix =
     outcome.kind === 'refused' && outcome.status === 403
       ? 'Give the client the scope order:information.'
-      : 'Check the address of the stream.';
-  return fail(part, describeEnd(outcome), fix);
+      : `Check ${setting}: it is the whole address of the stream, with its path.`;
+  return fail(part, `${url}: ${describeEnd(outcome)}`, fix);
 }
 
 function handshake(

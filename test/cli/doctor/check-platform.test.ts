@@ -117,6 +117,24 @@ describe('the doctor on the platform', () => {
     expect(Object.keys(byPart)).not.toContain('predictions');
   });
 
+  // A finding is read alone, at the worst hour: the thing, the value seen, and one next step that fits this value.
+  it.each(
+    ['/v1/oauth2/token', '/v2/users/me/accounts', '/v1/orders', '/v1/predictions/orders'].flatMap((path) =>
+      [401, 403, 404, 429, 500, 503].map((code) => [path, code] as const),
+    ),
+  )('names the address, the answer and a step that fits where %s answers %i', async (path, code) => {
+    const { byPart } = await examine({ [path]: status(code) });
+    const wrong = Object.values(byPart).filter(({ verdict }) => verdict !== 'ok');
+    // An account that is not enrolled for predictions is no fault.
+    expect(wrong).toHaveLength(path.startsWith('/v1/predictions') && code === 403 ? 0 : 1);
+    for (const { detail, fix = '' } of wrong) {
+      if (path !== '/v1/oauth2/token' || code !== 401) expect(detail).toContain(`${server.url}${path}`);
+      expect(`${detail} ${fix}`).toMatch(/PLATFORM_\w+|scope (account|order):information/);
+      expect(fix).toMatch(/^[A-Z].*\.$/);
+      if (code >= 404) expect(fix).not.toContain('scope');
+    }
+  });
+
   it('fails without settings, naming them', async () => {
     const { byPart } = await examine({}, { PLATFORM_CLIENT_ID: '' });
     expect(byPart).toEqual({
