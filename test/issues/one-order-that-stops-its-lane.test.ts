@@ -181,7 +181,7 @@ it('a lane that commits nothing makes its process degraded, by the age of the ol
   rig.ingest.begin(rig.hold);
   const health = new HealthRegistry({ clock: rig.clock }, { checkDeadlineMs: 2_000, maxAgeMs: 0 });
   // The other checks fail for want of their parts.
-  addHealthChecks(health, { clock: rig.clock, ingest: rig.ingest } as unknown as HealthParts);
+  addHealthChecks(health, { clock: rig.clock, ingest: rig.ingest, topics: { addTo: () => undefined } } as unknown as HealthParts);
   const readiness = async () => (await health.report()).checks.find(({ name }) => name === 'ingest');
   rig.database.faults = { ...rig.database.faults, retry: 1 };
   await offered(rig, [1, 2, 3]);
