@@ -9,6 +9,9 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import { Secret } from '../runtime/secret.ts';
 import type { CliIo } from './io.ts';
 
+/** A command may read the settings in several places: each warning is said once. */
+const warned = new WeakMap<CliIo, Set<string>>();
+
 /**
  * The configuration with the options that this command needs. Warnings go to stderr; any fault ends the command with 78, and all
  * faults are printed at once.
@@ -23,7 +26,10 @@ export function readSettings<K extends OptionName = never>(
   needed: readonly K[] = [],
 ): { readonly config: ConfigWith<K>; readonly effective: readonly EffectiveValue[] } {
   const result = loadConfig(io.env, io.readFile, needed);
-  for (const warning of result.warnings) io.stderr.write(`tidemark: warning: ${warning}\n`);
+  const said = warned.get(io) ?? new Set<string>();
+  warned.set(io, said);
+  for (const warning of result.warnings) if (!said.has(warning)) io.stderr.write(`tidemark: warning: ${warning}\n`);
+  for (const warning of result.warnings) said.add(warning);
   if (!result.ok) throw configError(result.faults);
   return result;
 }

@@ -49,6 +49,11 @@ describe('status', () => {
     expect([code, out.split('\n')[0]]).toEqual([0, 'trusted']);
   });
 
+  it('warns once of a name that is no option', async () => {
+    const { err } = await run([], { TIDEMARK_ADMIN_PORT: new URL(server.address ?? '').port, KAFKA_TOPIC_PREFIX: 'desk' });
+    expect(err.match(/did you mean TIDEMARK_TOPIC_PREFIX/g)).toHaveLength(1);
+  });
+
   it('is JSON for a script', async () => {
     const { out } = await run(['--json', '--url', `${server.address}/`]);
     expect(JSON.parse(out)).toMatchObject({ health: { status: 'ready' }, status: { relay: { acknowledgedSeq: '484' } } });
