@@ -1,15 +1,18 @@
 import { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { wsSocketFactory } from '../connectors/ws-socket.ts';
+import { wsSocketDefaults, wsSocketFactory } from '../connectors/ws-socket.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
+import { fetchThrough } from '../runtime/connector-through.ts';
 import { exitCodes, sentenceOf } from '../runtime/program-error.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { checkCallers, checkEncryption, checkSignInScreen } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
 import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
+import { checkProxies } from './doctor/check-proxies.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
@@ -56,14 +59,19 @@ async function examine(io: CliIo): Promise<Finding[]> {
     return [...faults, ...warnings];
   }
   const { config } = loaded;
+  const proxies = new Proxies(config);
   const log = commandLog(io, config);
   const parts = await Promise.all([
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
     bounded(io, 'platform', examinePlatform(config, io)),
-    bounded(io, 'callers', checkCallers(config, io)),
+    bounded(
+      io,
+      'callers',
+      checkCallers(config, { clock: io.clock, fetch: fetchThrough({ fetch: io.fetch, clock: io.clock, proxies }) }),
+    ),
   ]);
-  return [ok('settings', 'can be read'), ...warnings, ...checkEncryption(config), ...parts.flat()];
+  return [ok('settings', 'can be read'), ...warnings, ...checkEncryption(config), ...checkProxies(config), ...parts.flat()];
 }
 
 /** Above the sum of the deadlines within a part: only for a hang that was not foreseen. */
@@ -77,7 +85,8 @@ function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Pr
 }
 
 async function examinePlatform(config: Config, io: CliIo): Promise<readonly Finding[]> {
-  const http = new UndiciHttp({ clock: io.clock });
+  const proxies = new Proxies(config);
+  const http = new UndiciHttp({ clock: io.clock, proxies });
   const { platformAuthUrl: authUrl } = config;
   try {
     const [client, screen, logins] = await Promise.all([
@@ -88,7 +97,10 @@ async function examinePlatform(config: Config, io: CliIo): Promise<readonly Find
     const findings = [...client.findings, ...logins.findings, ...screen];
     const accessToken = client.accessToken ?? logins.accessToken;
     if (accessToken === undefined) return findings;
-    const streams = await checkStreams(config, accessToken, { openSocket: wsSocketFactory(io.clock), clock: io.clock });
+    const streams = await checkStreams(config, accessToken, {
+      openSocket: wsSocketFactory(io.clock, wsSocketDefaults, proxies),
+      clock: io.clock,
+    });
     return [...findings, ...streams];
   } finally {
     await http.close();

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
 import { ProgramError } from '../runtime/program-error.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
 import { holderName } from '../service/platform-parts.ts';
@@ -87,7 +88,7 @@ interface LinkStore {
 
 async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, flags: Flags): Promise<void> {
   const { platformUrl, platformAuthUrl, platformClientId, platformClientSecret } = config;
-  const http = new UndiciHttp({ clock: io.clock });
+  const http = new UndiciHttp({ clock: io.clock, proxies: new Proxies(config) });
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
   const onAddress: LinkDeps['onAddress'] = (address) => {

@@ -4,6 +4,7 @@ import { optionTable } from '../config/option-table.ts';
 import { unencryptedAddresses } from '../config/unencrypted.ts';
 import type { Log } from '../observability/log.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import { assembleService } from '../service/assemble-service.ts';
 import type { CliIo } from './io.ts';
 import { portsBesideAnother } from './ports-beside-another.ts';
@@ -50,7 +51,7 @@ async function openTraces({ clock, random, version }: CliIo, config: Config, log
   if (endpoint === undefined) return undefined;
   const { openTracing } = await import('../observability/open-tracing.ts');
   return openTracing(
-    { clock, random, log },
+    { clock, random, log, proxies: new Proxies(config) },
     {
       endpoint,
       headers: config.otlpHeaders,

@@ -1,8 +1,9 @@
+import { isLoopbackHost } from '../runtime/url-host.ts';
 import { checkNames, type Environment } from './check-names.ts';
 import type { Config, ConfigFault, ConfigWith, EffectiveValue } from './config.ts';
 import type { Option, OptionKind, OptionText } from './option.ts';
 import { type OptionName, optionTable } from './option-table.ts';
-import { isLoopback, isUnencrypted } from './unencrypted.ts';
+import { isUnencrypted } from './unencrypted.ts';
 
 type LoadResult<K extends OptionName> =
   | {
@@ -79,12 +80,13 @@ type ReadText =
 
 /** The text of one option, trimmed: from its variable or, for a secret, from the file that `<env>_FILE` names. */
 function readOptionText(
-  option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank'>,
+  option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank' | 'alsoInSmallLetters'>,
   env: Environment,
   readFile: (path: string) => string,
 ): ReadText {
   const { env: name } = option;
-  const direct = env[name];
+  const small = option.alsoInSmallLetters === true ? env[name.toLowerCase()] : undefined;
+  const direct = small === undefined || small.trim() === '' ? env[name] : small;
   const fileName = `${name}_FILE`;
   const path = option.secret ? env[fileName] : undefined;
   if (path === undefined) return direct === undefined ? { kind: 'unset' } : given(option, name, direct, 'environment');
@@ -154,7 +156,7 @@ const rules: readonly Rule[] = [
   notAbove('haltUnresolvedAccount', 'haltUnresolvedService', 'the whole service would halt before the account'),
   breakerAboveBudget,
   (config) =>
-    config.httpHost === undefined || isLoopback(urlHost(config.httpHost)) || signsIn(config)
+    config.httpHost === undefined || isLoopbackHost(config.httpHost) || signsIn(config)
       ? undefined
       : fault(
           'httpHost',
@@ -168,7 +170,7 @@ const rules: readonly Rule[] = [
           `(on) needs sign-in: without ${optionTable.authIssuer.env}, ${optionTable.authTokens.env} or ${optionTable.authPrincipals.env} there is one principal`,
         ),
   (config) =>
-    config.consoleDemoUrl === undefined || (isLoopback(new URL(config.consoleDemoUrl).hostname) && !signsIn(config))
+    config.consoleDemoUrl === undefined || (isLoopbackHost(new URL(config.consoleDemoUrl).hostname) && !signsIn(config))
       ? undefined
       : fault('consoleDemoUrl', 'is for the demo: it must be a loopback address, of a service without sign-in'),
   encrypted('authIssuer'),
@@ -255,8 +257,4 @@ function encrypted(option: UrlOption): Rule {
     const wanted = /^ws:/i.test(address) ? 'wss://' : 'https://';
     return fault(option, `must begin with ${wanted} in production; only loopback addresses may go unencrypted`);
   };
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

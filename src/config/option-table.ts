@@ -1,6 +1,7 @@
 import { commandOptions } from './command-options.ts';
 import { databaseAddressProblem } from './database-address.ts';
-import { baseUrl, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
+import { baseUrl, host, integer, list, oneOf, secret, secretUrl, text, url } from './option.ts';
+import { proxyOptions } from './proxy-options.ts';
 import { restOptions } from './rest-options.ts';
 import { topicOptions } from './topic-options.ts';
 import { traceOptions } from './trace-options.ts';
@@ -38,11 +39,9 @@ export const optionTable = {
     fallback: '9464',
     describe: 'Port of `/livez`, `/readyz`, `/status` and `/metrics`. 0 takes any free one, which the log names.',
   }),
-  adminHost: text({
+  adminHost: host({
     env: 'TIDEMARK_ADMIN_HOST',
     group: 'Process',
-    pattern: /^[0-9A-Za-z.:_-]{1,253}$/,
-    shape: 'a host name or an IP address',
     fallback: '127.0.0.1',
     describe:
       'Address that the admin port listens on. It has no sign-in: open it to the network of the probes and of Prometheus only.',
@@ -215,6 +214,7 @@ export const optionTable = {
     shape: 'account ids, separated by commas',
     describe: 'Follows only these of the accounts that the platform lists. Without it: all of them.',
   }),
+  ...proxyOptions,
 
   weight: integer({
     env: 'TIDEMARK_WEIGHT',

@@ -1,5 +1,7 @@
+import { isIPv6 } from 'node:net';
 import { isReservedName } from '../domain/reserved-name.ts';
 import { Secret } from '../runtime/secret.ts';
+import { bareHost } from '../runtime/url-host.ts';
 
 /** The groups of options in the documentation, in this order. */
 export const optionGroups = [
@@ -7,6 +9,7 @@ export const optionGroups = [
   'Postgres',
   'Kafka',
   'Platform',
+  'Proxy',
   'Lane',
   'Ingest and relay',
   'Streams and audit',
@@ -40,6 +43,8 @@ export interface OptionKind<T> {
   readonly secret: boolean;
   /** True: set but blank is a fault, not the same as unset. A blank list would widen a choice that it was meant to narrow. */
   readonly refusesBlank: boolean;
+  /** True: the name in small letters is read too, and wins where it is not blank. */
+  readonly alsoInSmallLetters?: boolean;
   /** `text` is trimmed and not empty. The problem continues the sentence "<env> …" and never quotes a secret. */
   parse(text: string): Parsed<T>;
 }
@@ -152,6 +157,17 @@ export function text<const S extends OptionText & Pattern>(spec: S): Built<S, st
     return spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
   };
   return { ...spec, kind: spec.shape, secret: false, refusesBlank: false, parse };
+}
+
+/** A host name or an IP address to listen on; an IPv6 address with brackets or without, kept without. */
+export function host<const S extends OptionText>(spec: S): Built<S, string> {
+  const kind = 'a host name or an IP address';
+  const parse = (text: string): Parsed<string> => {
+    const bare = bareHost(text);
+    const isHost = isIPv6(bare) || (bare === text && /^[0-9A-Za-z._-]{1,253}$/.test(text));
+    return isHost ? accepted(bare, bare) : refused(`must be ${kind}, without a port`);
+  };
+  return { ...spec, kind, secret: false, refusesBlank: false, parse };
 }
 
 /** Words separated by commas, none twice. */

@@ -1,4 +1,4 @@
-import { baseUrl, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
+import { baseUrl, host, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
 /** REST: its callers and its address, and the address at which the commands of the command line find it. */
 export const restOptions = {
@@ -10,11 +10,9 @@ export const restOptions = {
     fallback: '8080',
     describe: 'Port of REST, the event stream and their documentation. 0 takes any free one, which the log names.',
   }),
-  httpHost: text({
+  httpHost: host({
     env: 'TIDEMARK_HTTP_HOST',
     group: 'REST',
-    pattern: /^[0-9A-Za-z.:_-]{1,253}$/,
-    shape: 'a host name or an IP address',
     fallback: '127.0.0.1',
     describe:
       'Address that REST listens on. Anything but loopback needs `TIDEMARK_AUTH_ISSUER`, `TIDEMARK_AUTH_TOKENS` or `TIDEMARK_AUTH_PRINCIPALS`; on loopback without any of them, everybody on the machine may do everything.',

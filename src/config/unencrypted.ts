@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../runtime/url-host.ts';
 import type { Config } from './config.ts';
 import { optionTable } from './option-table.ts';
 
@@ -20,12 +21,5 @@ export function unencryptedAddresses(config: Config): readonly string[] {
 export function isUnencrypted(address: string | undefined): boolean {
   if (address === undefined) return false;
   const { protocol, hostname } = new URL(address);
-  return protocol !== 'https:' && protocol !== 'wss:' && !isLoopback(hostname);
-}
-
-/**
- * Decides by the address and never resolves a name: a name that resolves to loopback today may not do so tomorrow. `URL` has already made 127.1 into 127.0.0.1.
- */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol !== 'https:' && protocol !== 'wss:' && !isLoopbackHost(hostname);
 }

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { openThrough } from '../runtime/connector-through.ts';
+import type { DialDeps } from '../runtime/dial.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from './socket.ts';
 
@@ -27,10 +30,14 @@ export const wsSocketDefaults: WsSocketOptions = {
 };
 
 /** Sockets by `ws`. No permessage-deflate is offered, so a deflate bomb is a protocol error; no redirect is followed. */
-export function wsSocketFactory(clock: Clock, options: WsSocketOptions = wsSocketDefaults): SocketFactory {
+export function wsSocketFactory(
+  clock: Clock,
+  options: WsSocketOptions = wsSocketDefaults,
+  proxies: Proxies = new Proxies(),
+): SocketFactory {
   return (url, accessToken, handlers) => {
     try {
-      return new WsSocket(clock, options, url, accessToken, handlers);
+      return new WsSocket({ clock, proxies }, options, url, accessToken, handlers);
     } catch (error) {
       // A token that no header can carry, for example: `ws` throws before there is a socket that could fail.
       return stillborn(clock, handlers, error instanceof Error ? error.message : String(error));
@@ -65,11 +72,14 @@ class WsSocket implements Socket {
   private pings = 0;
   private pingsSinceMs = 0;
 
-  constructor(clock: Clock, options: WsSocketOptions, url: string, accessToken: Secret, handlers: SocketHandlers) {
-    this.clock = clock;
+  constructor(deps: DialDeps, options: WsSocketOptions, url: string, accessToken: Secret, handlers: SocketHandlers) {
+    this.clock = deps.clock;
     this.options = options;
     this.handlers = handlers;
+    const at = URL.parse(url);
+    const isThrough = at !== null && deps.proxies.proxyFor(at) !== undefined;
     this.ws = new WebSocket(url, {
+      ...(isThrough && { createConnection: openThrough(deps, at, options.openMs) }),
       perMessageDeflate: false,
       followRedirects: false,
       handshakeTimeout: options.openMs,

@@ -12,6 +12,8 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Clock } from '../runtime/clock.ts';
+import { agentThrough } from '../runtime/connector-through.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Service } from '../runtime/supervisor.ts';
@@ -23,6 +25,7 @@ interface OpenTracingDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly proxies?: Proxies;
 }
 
 export type SamplerName =
@@ -54,6 +57,8 @@ export interface OpenedTracing extends Service {
 const queue = { maxQueueSize: 2048, maxExportBatchSize: 512, scheduledDelayMillis: 1000, exportTimeoutMillis: 12_000 };
 /** For one batch, with the exporter's own repeats. */
 const exportMs = 10_000;
+/** Through a proxy. */
+const connectMs = 5_000;
 /** The drain goes on after this time, and what is left is dropped. */
 const flushMs = 2_000;
 
@@ -61,8 +66,11 @@ const flushMs = 2_000;
  * Traces over OTLP/HTTP in JSON. This file alone knows the SDK, and is loaded only where traces are on. Nothing of it is global.
  */
 export function openTracing(deps: OpenTracingDeps, options: OpenTracingOptions): OpenedTracing {
+  const url = `${options.endpoint}/v1/traces`;
+  const agent = agentThrough({ clock: deps.clock, proxies: deps.proxies ?? new Proxies() }, new URL(url), connectMs);
   const exporter = new OTLPTraceExporter({
-    url: `${options.endpoint}/v1/traces`,
+    url,
+    ...(agent && { httpAgentOptions: () => agent }),
     headers: readHeaders(options.headers),
     timeoutMillis: exportMs,
     // At the end of the process, the whole queue leaves at once behind a batch that may be under way.

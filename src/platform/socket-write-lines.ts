@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
+import { dial } from '../runtime/dial.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
 import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-result.ts';
@@ -22,46 +23,26 @@ export interface SocketWriteOptions {
  */
 export class SocketWriteLines implements WriteLines {
   private readonly clock: Clock;
+  private readonly proxies: Proxies;
   private readonly options: Required<SocketWriteOptions>;
 
-  constructor(deps: { clock: Clock }, options: SocketWriteOptions = {}) {
+  constructor(deps: { clock: Clock; proxies?: Proxies }, options: SocketWriteOptions = {}) {
     this.clock = deps.clock;
+    this.proxies = deps.proxies ?? new Proxies();
     this.options = { connectMs: 2_000, totalMs: 10_000, maxBodyBytes: 1024 * 1024, ...options };
   }
 
-  open(url: string, signal?: AbortSignal): Promise<OpenLine> {
-    if (signal?.aborted) return Promise.resolve({ open: false, message: 'given up by the caller' });
-    const { socket, readyEvent } = dial(new URL(url));
-    const { clock, options } = this;
-    return new Promise((resolve) => {
-      const fail = (message: string) => {
-        settle({ open: false, message });
-        socket.destroy();
-      };
-      const onAbort = () => fail('given up by the caller');
-      const settle = (result: OpenLine) => {
-        timer.cancel();
-        signal?.removeEventListener('abort', onAbort);
-        resolve(result);
-      };
-      const timer = clock.after(options.connectMs, () => fail(`no connection within ${options.connectMs} ms`));
-      signal?.addEventListener('abort', onAbort, { once: true });
-      // Stays on: an idle line that breaks must not take the process with it.
-      socket.on('error', (error) => fail(error.message));
-      socket.once('close', () => fail('the connection was closed'));
-      socket.once(readyEvent, () => settle({ open: true, line: new SocketWriteLine({ clock, socket }, options) }));
-    });
+  /** Behind a proxy the line is open once its tunnel is: a proxy that refuses has seen no byte of the write. */
+  async open(url: string, signal?: AbortSignal): Promise<OpenLine> {
+    if (signal?.aborted) return { open: false, message: 'given up by the caller' };
+    const { clock, proxies, options } = this;
+    try {
+      const socket = await dial({ clock, proxies }, new URL(url), { connectMs: options.connectMs, signal });
+      return { open: true, line: new SocketWriteLine({ clock, socket }, options) };
+    } catch (error) {
+      return { open: false, message: (error as Error).message };
+    }
   }
-}
-
-function dial(url: URL): { socket: Socket; readyEvent: 'connect' | 'secureConnect' } {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isSecure = url.protocol === 'https:';
-  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  if (!isSecure) return { socket: connect({ host, port, noDelay: true }), readyEvent: 'connect' };
-  const socket = connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...(isIP(host) === 0 && { servername: host }) });
-  socket.setNoDelay(true);
-  return { socket, readyEvent: 'secureConnect' };
 }
 
 /**

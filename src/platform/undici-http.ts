@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { Agent, request as send } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
+import { connectorThrough } from '../runtime/connector-through.ts';
+import { NotConnectedError } from '../runtime/dial.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
 import { abortAfter, DeadlineError } from '../runtime/waiting.ts';
 import type { Http, HttpOutcome, HttpRequest } from './http.ts';
@@ -23,14 +26,14 @@ export class UndiciHttp implements Http {
   private readonly totalMs: number;
   private readonly maxBodyBytes: number;
 
-  constructor(deps: { clock: Clock }, options: UndiciHttpOptions = {}) {
+  constructor(deps: { clock: Clock; proxies?: Proxies }, options: UndiciHttpOptions = {}) {
     this.clock = deps.clock;
     this.totalMs = options.totalMs ?? 10_000;
     this.maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024;
     this.agent = new Agent({
       connections: options.connections ?? 16,
       pipelining: 1,
-      connect: { timeout: options.connectMs ?? 2_000 },
+      connect: connectorThrough({ clock: deps.clock, proxies: deps.proxies ?? new Proxies() }, options.connectMs ?? 2_000),
       headersTimeout: this.totalMs,
       bodyTimeout: this.totalMs,
       maxHeaderSize: 16_384,
@@ -87,6 +90,7 @@ const neverSent =
 function failure(error: unknown): HttpOutcome {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NotConnectedError) return failed('connect', message, 'no');
   return neverSent.test(code) ? failed('connect', `${code}: ${message}`, 'no') : failed('broken', `${code}: ${message}`, 'maybe');
 }
 

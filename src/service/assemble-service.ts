@@ -18,6 +18,7 @@ import { UpdateTraces } from '../publish/update-traces.ts';
 import { WitnessWriter } from '../publish/witness-writer.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { fetchThrough } from '../runtime/connector-through.ts';
 import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
@@ -163,6 +164,7 @@ export function assembleService(
       store,
       accounts: sources,
       http: platform.http,
+      proxies: platform.proxies,
       publisher: kafka.outcomePublisher,
       witness,
       shardOf,
@@ -177,7 +179,7 @@ export function assembleService(
   const rest = restParts(
     {
       ...shared,
-      fetch,
+      fetch: fetchThrough({ fetch, clock, proxies: platform.proxies }),
       commands: desk,
       reads: store.reads,
       commandReads: store.commandReads,

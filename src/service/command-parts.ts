@@ -11,6 +11,7 @@ import type { Publisher } from '../publish/publisher.ts';
 import type { WitnessWriter } from '../publish/witness-writer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Lease } from '../runtime/lease.ts';
+import type { Proxies } from '../runtime/proxies.ts';
 import type { Random } from '../runtime/random.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
 import type { EntryAccounts, PlatformConfig } from './platform-parts.ts';
@@ -26,6 +27,7 @@ interface CommandPartsDeps {
   readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
   readonly accounts: EntryAccounts;
   readonly http: Http;
+  readonly proxies: Proxies;
   /** A separate publisher, since each takes one send at a time. */
   readonly publisher: Publisher;
   readonly witness?: Pick<WitnessWriter, 'cover'>;
@@ -41,12 +43,12 @@ interface CommandPartsDeps {
  * before they were turned off are still settled.
  */
 export function commandParts(
-  { store, accounts, http, publisher, witness, shardOf, held, ...shared }: CommandPartsDeps,
+  { store, accounts, http, proxies, publisher, witness, shardOf, held, ...shared }: CommandPartsDeps,
   config: PlatformConfig,
 ) {
   const { clock, random, log, metrics, lease, tracing } = shared;
   const entry = new PlatformOrderEntry(
-    { accounts, lines: new SocketWriteLines({ clock }), clock, metrics: metrics.platform },
+    { accounts, lines: new SocketWriteLines({ clock, proxies }), clock, metrics: metrics.platform },
     {
       platformUrl: config.platformUrl,
       ...(config.platformStagingUrl !== undefined && { stagingUrl: config.platformStagingUrl }),

@@ -5,7 +5,7 @@ import type { ObservationSink } from '../connectors/observation-sink.ts';
 import { SourceGauges } from '../connectors/source-status.ts';
 import type { StreamTimings } from '../connectors/stream-timings.ts';
 import { Window } from '../connectors/window.ts';
-import { wsSocketFactory } from '../connectors/ws-socket.ts';
+import { wsSocketDefaults, wsSocketFactory } from '../connectors/ws-socket.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { ByteBudget } from '../runtime/byte-budget.ts';
@@ -40,7 +40,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
   const common = {
     gauges: new SourceGauges(metrics),
     registry: store.accounts,
-    openSocket: wsSocketFactory(shared.clock),
+    openSocket: wsSocketFactory(shared.clock, wsSocketDefaults, platform.proxies),
     auditGate: new Window(1),
     budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
   };

@@ -9,6 +9,7 @@ import type { TokenSource } from '../platform/token-source.ts';
 import { RefreshingTokenSource } from '../platform/token-source.ts';
 import { UndiciHttp } from '../platform/undici-http.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { Proxies } from '../runtime/proxies.ts';
 import type { Random } from '../runtime/random.ts';
 import type { TokenStore } from '../runtime/token-store.ts';
 import type { ClockWatch } from './clock-watch.ts';
@@ -33,7 +34,8 @@ export function holderName(random: Random): string {
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
   const { clock, random, log, store } = deps;
   const metrics = deps.metrics.platform;
-  const http = deps.clocks.watching(new UndiciHttp({ clock }));
+  const proxies = new Proxies(config);
+  const http = deps.clocks.watching(new UndiciHttp({ clock, proxies }));
   const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
   const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
   const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
@@ -43,7 +45,7 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
     const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
     return { tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
   };
-  return { http, signedIn };
+  return { http, proxies, signedIn };
 }
 
 /** The accounts that we follow, with the tokens that reach them. */

@@ -20,10 +20,10 @@ export class CertificateAuthority {
     this.openssl('req', '-x509', '-days', '1', '-subj', '/CN=test authority', ...this.newKey('authority'), '-out', this.cert);
   }
 
-  /** For a server at 127.0.0.1 and localhost, or for a client. */
-  sign(name: string): Certificate {
+  /** For a server at 127.0.0.1, localhost and, if it is given, `host`, or for a client. */
+  sign(name: string, host?: string): Certificate {
     const path = (ending: string) => join(this.folder, `${name}.${ending}`);
-    writeFileSync(path('ext'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+    writeFileSync(path('ext'), `subjectAltName=IP:127.0.0.1,DNS:localhost${host === undefined ? '' : `,DNS:${host}`}\n`);
     this.openssl('req', '-subj', `/CN=${name}`, ...this.newKey(name), '-out', path('csr'));
     const authority = ['-CA', this.cert, '-CAkey', join(this.folder, 'authority.key'), '-CAcreateserial'];
     this.openssl('x509', '-req', '-days', '1', ...authority, '-extfile', path('ext'), '-in', path('csr'), '-out', path('crt'));

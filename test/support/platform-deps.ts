@@ -4,6 +4,7 @@ import type { ReadDeps } from '../../src/platform/read-platform.ts';
 import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
 import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
+import { Proxies } from '../../src/runtime/proxies.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
@@ -16,8 +17,9 @@ const hastyClock: Clock = { ...systemClock, sleep: () => systemClock.turn() };
 export function platformDeps(
   baseUrl: string,
   client: { readonly clientId: string; readonly clientSecret: string } = { clientId: 'id', clientSecret: 'hush' },
+  proxies: Proxies = new Proxies(),
 ): ReadDeps {
-  const http = new UndiciHttp({ clock: systemClock });
+  const http = new UndiciHttp({ clock: systemClock, proxies });
   onTestFinished(() => http.close());
   const metrics = createMetrics().platform;
   const random = seededRandom(1);

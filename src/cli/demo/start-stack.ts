@@ -112,6 +112,8 @@ function serviceEnv(
 ): Record<string, string> {
   return {
     ...inheritedEnv(io),
+    // All of the demo is on this machine.
+    no_proxy: '*',
     DATABASE_URL: databaseUrl,
     KAFKA_BROKERS: brokers.join(','),
     TIDEMARK_TOPIC_PREFIX: topicPrefix,

@@ -1,0 +1,58 @@
+import { parseProxy } from '../runtime/proxies.ts';
+import { Secret } from '../runtime/secret.ts';
+import type { OptionKind, OptionText } from './option.ts';
+
+/** The way out, by the names that curl and most other programs read. In small letters too, which win. */
+export const proxyOptions = {
+  httpsProxy: proxy({
+    env: 'HTTPS_PROXY',
+    group: 'Proxy',
+    describe:
+      'Leads to `https` and `wss` addresses of the platform, of an issuer and of a collector of traces, by CONNECT (docs/connect.md). `https_proxy` wins over it. It may carry credentials: `http://USER:PASSWORD@HOST:PORT`.',
+  }),
+  httpProxy: proxy({
+    env: 'HTTP_PROXY',
+    group: 'Proxy',
+    describe: 'The same for `http` and `ws` addresses, by CONNECT too. `http_proxy` wins over it.',
+  }),
+  noProxy: bypasses({
+    env: 'NO_PROXY',
+    group: 'Proxy',
+    describe:
+      'What is reached without a proxy: host names (with all names below them), IP addresses, networks (`10.0.0.0/8`), each with or without a port, or `*` for everything. `no_proxy` wins over it.',
+  }),
+} as const;
+
+/** An address that may carry credentials: printed without any of them, the user included, since some proxies take a key there. */
+function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
+  const kind = 'address, http:// or https://';
+  return {
+    ...spec,
+    kind,
+    secret: true,
+    refusesBlank: false,
+    alsoInSmallLetters: true,
+    parse: (text) => {
+      const parsed = parseProxy(text);
+      if (parsed === undefined)
+        return { ok: false, problem: 'must be the address of an HTTP proxy: http://HOST:PORT, or https:// for TLS to the proxy' };
+      const shown = parsed.authorization === undefined ? parsed.name : parsed.name.replace('://', '://[redacted]@');
+      return { ok: true, value: new Secret(text), shown };
+    },
+  };
+}
+
+/** Separated by commas or blanks. Any text is taken: other programs read the same variable, and each leaves out what it does not know. */
+function bypasses<const S extends OptionText>(spec: S): S & OptionKind<readonly string[]> {
+  return {
+    ...spec,
+    kind: 'host names, IP addresses and networks, separated by commas',
+    secret: false,
+    refusesBlank: false,
+    alsoInSmallLetters: true,
+    parse: (text) => {
+      const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
+      return { ok: true, value: Object.freeze(entries), shown: entries.join(',') };
+    },
+  };
+}
