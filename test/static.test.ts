@@ -74,6 +74,25 @@ describe('the sources', () => {
     expect(offenders).toEqual([]);
   });
 
+  it('join a host and a port in runtime/url-host.ts alone: an IPv6 address needs brackets', () => {
+    const joins = /:\/\/\$\{[^}]*(?:host|address)[^}]*\}:\$\{|lastIndexOf\(':'\)/i;
+    const offenders = sources
+      .filter(({ file, text }) => file !== 'src/runtime/url-host.ts' && joins.test(text))
+      // A database of devstack is on 127.0.0.1, or where Docker publishes it; a container has no other names.
+      .filter(({ file }) => !file.startsWith('src/devstack/'));
+    expect(offenders.map(({ file }) => file)).toEqual([]);
+  });
+
+  it('open every way to the platform through its proxy, except where there is none to go through', () => {
+    const openers = /new UndiciHttp\(|new SocketWriteLines\(|[^.\w]wsSocketFactory\((?!\n? *clock: Clock)/;
+    const direct = {
+      'src/service/rest-parts.ts': 'forwards between instances of one fleet',
+      'src/platform/platform-client.ts': 'a library, which reads no environment',
+    };
+    const offenders = sources.filter(({ text }) => openers.test(text) && !/\bproxies\b/.test(text)).map(({ file }) => file);
+    expect(offenders.sort()).toEqual(Object.keys(direct).sort());
+  });
+
   it('stay below 400 lines each', () => {
     expect(sources.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file)).toEqual([]);
   });

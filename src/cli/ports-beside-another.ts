@@ -1,7 +1,7 @@
 import type { EffectiveValue } from '../config/config.ts';
 import { optionTable } from '../config/option-table.ts';
-import { isLoopback } from '../config/unencrypted.ts';
 import type { Log } from '../observability/log.ts';
+import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
 import { verdictOf } from './healthcheck.ts';
 import type { CliIo } from './io.ts';
@@ -26,9 +26,9 @@ export async function portsBesideAnother(
   effective: readonly EffectiveValue[],
 ): Promise<Partial<Ports>> {
   const isFree = (name: 'adminPort' | 'httpPort', host: string) =>
-    isLoopback(host) && effective.some(({ env, source }) => env === optionTable[name].env && source === 'default');
+    isLoopbackHost(host) && effective.some(({ env, source }) => env === optionTable[name].env && source === 'default');
   if (!isFree('adminPort', ports.adminHost)) return {};
-  const address = `http://${ports.adminHost}:${ports.adminPort}`;
+  const address = httpAddress(ports.adminHost, ports.adminPort);
   const answer = await fetchWithin(io, `${address}/livez`, answerWithinMs).catch(() => undefined);
   if (answer === undefined || verdictOf(answer.text) === undefined) return {};
   const moves = (['adminPort', 'httpPort'] as const).filter((name) => name === 'adminPort' || isFree(name, ports.httpHost));

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { optionTable } from '../config/option-table.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { askedHost, httpAddress } from '../runtime/url-host.ts';
 import { DeadlineError, withDeadline } from '../runtime/waiting.ts';
 import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
@@ -11,9 +12,7 @@ import { readConfig } from './read-config.ts';
 export function adminAddress(io: CliIo, given: string | undefined): string {
   if (given !== undefined) return checkedAddress(given);
   const { adminHost, adminPort } = readConfig(io);
-  // A service that listens on every interface is asked on loopback.
-  const host = adminHost === '0.0.0.0' ? '127.0.0.1' : adminHost === '::' ? '::1' : adminHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${adminPort}`;
+  return httpAddress(askedHost(adminHost), adminPort);
 }
 
 function checkedAddress(text: string): string {

@@ -3,6 +3,7 @@ import { optionTable } from '../config/option-table.ts';
 import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, isUnconnected, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
+import { askedHost, httpAddress } from '../runtime/url-host.ts';
 import { printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
@@ -36,7 +37,7 @@ export function restClient(io: CliIo, flags: RestFlags): RestClient {
   const config = readConfig(io);
   const token = flags.token === undefined ? config.token : new Secret(flags.token);
   // 0 is any free port, which only the log names.
-  const here = `http://127.0.0.1:${config.httpPort || optionTable.httpPort.fallback}`;
+  const here = httpAddress(askedHost(config.httpHost), config.httpPort || optionTable.httpPort.fallback);
   const url = flags.url === undefined ? (config.restUrl ?? here) : checkedAddress(flags.url);
   return new RestClient(io, { url, ...(token !== undefined && { token }) });
 }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { splitHostPort } from '../runtime/url-host.ts';
 import { dockerAnswers, loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { kafkaVersion, type ProgramLookup } from './kafka-jars.ts';
@@ -54,9 +55,8 @@ async function givenKafka(brokers: readonly string[]): Promise<RunningKafka> {
 }
 
 function listens(address: string): Promise<boolean> {
-  const colon = address.lastIndexOf(':');
   return new Promise((resolve) => {
-    const socket = connect({ host: address.slice(0, colon), port: Number(address.slice(colon + 1)), timeout: 5_000 });
+    const socket = connect({ ...splitHostPort(address), timeout: 5_000 });
     const finish = (answer: boolean) => {
       socket.destroy();
       resolve(answer);

@@ -7,6 +7,7 @@ import { namesThisHost } from '../runtime/browser-guard.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Service } from '../runtime/supervisor.ts';
+import { httpAddress } from '../runtime/url-host.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import { ConnectionPlaces } from './connection-places.ts';
 import { answerProblem, answerUnknownPath } from './problem.ts';
@@ -65,7 +66,7 @@ export class AdminServer implements Service {
   get address(): string | undefined {
     const bound = this.server.addresses()[0];
     if (bound === undefined || typeof bound === 'string') return undefined;
-    return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+    return httpAddress(bound.address, bound.port);
   }
 
   async start(): Promise<void> {

@@ -4,11 +4,12 @@ import type { Commands } from '../commands/commands.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
-import { isChangeByForeignPage, isLoopbackHost, namesThisHost, securityHeaders } from '../runtime/browser-guard.ts';
+import { isChangeByForeignPage, namesThisHost, securityHeaders } from '../runtime/browser-guard.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
+import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
 import type { AccountRepairs } from '../store/account-repairs.ts';
 import type { FleetDesk } from '../store/fleet-desk.ts';
 import type { OrderReads } from '../store/order-reads.ts';
@@ -176,7 +177,7 @@ export class RestServer implements Service {
   get address(): string | undefined {
     const bound = this.server.addresses()[0];
     if (bound === undefined || typeof bound === 'string') return undefined;
-    return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
+    return httpAddress(bound.address, bound.port);
   }
 
   /** Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach it and no caller would have to sign in. */

@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import type { Clock } from '../runtime/clock.ts';
+import { splitHostPort } from '../runtime/url-host.ts';
 import { withDeadline } from '../runtime/waiting.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
@@ -48,7 +49,5 @@ export function withBrokerAt<T>(
   address: string,
   work: (admin: Admin) => Promise<T>,
 ): Promise<T> {
-  const colon = address.lastIndexOf(':');
-  const only = { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) };
-  return withAdmin({ ...deps, only }, { ...options, brokers: [address] }, work, answerWithinMs);
+  return withAdmin({ ...deps, only: splitHostPort(address) }, { ...options, brokers: [address] }, work, answerWithinMs);
 }

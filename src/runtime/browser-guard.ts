@@ -1,15 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { bareHost, isLoopbackHost, urlHost } from './url-host.ts';
 
 // A browser on this machine or in its network can reach our ports, but foreign pages in it must not use them. Two headers identify such pages: the browser
 // writes them itself, and no page can change them. Other programs send neither an origin nor a site, and name the host that they were given.
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i;
 const withPort = /^(.*?)(?::\d{1,5})?$/;
-
-/** Whether `host` is an address of this machine that no other machine can reach. */
-export function isLoopbackHost(host: string): boolean {
-  return loopback.test(host);
-}
 
 /**
  * Whether the `Host` of a request names this machine, the address that its connection came to, or one of `names` (in lower case). With DNS rebinding
@@ -17,10 +12,10 @@ export function isLoopbackHost(host: string): boolean {
  */
 export function namesThisHost({ headers, socket }: IncomingMessage, names: ReadonlySet<string>): boolean {
   const host = (withPort.exec(headers.host ?? '')?.[1] ?? '').toLowerCase();
-  if (isLoopbackHost(host) || names.has(host)) return true;
+  if (isLoopbackHost(host) || names.has(host) || names.has(bareHost(host))) return true;
   // A socket that listens on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6 address stands in brackets.
   const reached = socket.localAddress?.toLowerCase().replace(/^::ffff:/, '');
-  return reached !== undefined && host === (reached.includes(':') ? `[${reached}]` : reached);
+  return reached !== undefined && host === urlHost(reached);
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);

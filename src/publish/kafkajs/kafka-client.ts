@@ -3,6 +3,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type ISocketFactory, Kafka, type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
 import type { Log } from '../../observability/log.ts';
+import { bareHost } from '../../runtime/url-host.ts';
 import type { KafkaOptions } from '../kafka-options.ts';
 import { leanProduce } from './lean-produce.ts';
 
@@ -35,7 +36,7 @@ export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, at
   let retired = false;
   const socketFactory: ISocketFactory = ({ host: toldHost, port: toldPort, ssl, onConnect }) => {
     if (retired) throw new Error('this Kafka client is retired');
-    const { host, port } = deps.only ?? { host: toldHost, port: toldPort };
+    const { host, port } = deps.only ?? { host: brokerHost(toldHost), port: toldPort };
     const socket = ssl
       ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
       : connect({ host, port }, onConnect);
@@ -66,7 +67,7 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
   const first = attempt % brokers.length;
   return {
     clientId,
-    brokers: [...brokers.slice(first), ...brokers.slice(0, first)],
+    brokers: [...brokers.slice(first), ...brokers.slice(0, first)].map(seedName),
     connectionTimeout: connectTimeoutMs,
     authenticationTimeout: requestTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -83,6 +84,16 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
         }),
     ...(sasl === undefined ? {} : { sasl: saslOf(sasl) }),
   };
+}
+
+/** kafkajs splits the addresses that it is given at every colon, so those of an IPv6 address are written otherwise until the socket is opened. */
+function seedName(broker: string): string {
+  return broker.replace(/^\[.*\]/, (host) => host.replaceAll(':', '_'));
+}
+
+/** The host of `seedName`, or one that the cluster advertises. */
+function brokerHost(told: string): string {
+  return told.startsWith('[') ? bareHost(told).replaceAll('_', ':') : told;
 }
 
 function saslOf({ mechanism, username, password }: NonNullable<KafkaOptions['sasl']>): NonNullable<KafkaConfig['sasl']> {

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { isByPage, isLoopbackHost } from '../../runtime/browser-guard.ts';
+import { isByPage } from '../../runtime/browser-guard.ts';
+import { isLoopbackHost } from '../../runtime/url-host.ts';
 import { present } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
