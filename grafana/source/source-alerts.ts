@@ -41,7 +41,7 @@ or (sum by (job) (${anyState}) == 0)`,
     for: '30s',
     summary: 'Accounts that ought to be followed on the {{ $labels.source }} stream are not',
     description:
-      'Accounts that the database, a login or the settings name, and that no process follows: {{ $value }}. What is stored of them is old.',
+      'Accounts that the database, a login or the settings name, and that no process follows or no login lists any more: {{ $value }}. What is stored of them is old.',
   },
   {
     // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes several renewals have failed.

@@ -95,7 +95,7 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       'accounts',
       [
         ...data.accounts.map((row) => [
-          ...[row.account, row.stream, row.state, old(row.since), old(row.lastEvent), old(row.lastResync), old(row.lastAudit)],
+          ...[row.account, row.stream, stateOf(row), old(row.since), old(row.lastEvent), old(row.lastResync), old(row.lastAudit)],
           ...[String(row.silentLosses), row.lastError ?? '-'],
         ]),
       ],
@@ -172,6 +172,12 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       ['CREDENTIAL', 'STATE', 'TOKEN ENDS IN', 'LAST ERROR'],
     ),
   ];
+}
+
+/** With the platform's own word where it forbids placing. */
+function stateOf({ state, platformStatus, placeable, unlistedSince }: StatusDocument['accounts'][number]): string {
+  if (unlistedSince !== null) return `${state}, unlisted`;
+  return placeable === false ? `${state}, ${platformStatus ?? 'no status'}` : state;
 }
 
 /** A title with its rows below their heading, if they have one; nothing where there is no row. */

@@ -146,6 +146,8 @@ const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 /** Fixes for problems of REST that a person at a shell can look up. */
 const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
+  ACCOUNT_NOT_OPEN:
+    '`tidemark status` shows the platform’s word for it; the platform has to open it. `tidemark cancel` works meanwhile.',
   COMMAND_NOT_FOUND: '`tidemark command ls` shows them; a token may see fewer.',
   JOB_NOT_FOUND: '`tidemark quarantine jobs` shows them; a token may see fewer.',
   NOT_FOUND: `Check the address: ${restPortFix} And check the id, where there is one.`,

@@ -1,4 +1,4 @@
-import type { FollowedAccounts } from '../connectors/account-access.ts';
+import type { AccountStanding, FollowedAccounts } from '../connectors/account-access.ts';
 import type { Baseline, Command } from '../domain/command.ts';
 import { checkPlace, checkReplace } from '../domain/command-checks.ts';
 import { isOrderId, type Order } from '../domain/order.ts';
@@ -118,12 +118,25 @@ function placingObjection(
       'PLACING_HALTED',
       `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
     );
+  const standing = accounts.standing(request.accountId);
+  if (standing?.isOpen === false) return notOpen(standing);
   const account = accounts.account(request.stream, request.accountId);
   if (options.needsLive && account?.notEnrolled === true) return notEnrolled;
   if (options.needsLive && account?.live !== true)
     return declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
+  if (standing === undefined)
+    return declined('SOURCE_NOT_LIVE', 'the platform has not listed the account since the start: its status is not known', 2_000);
   if (!book.complete) return declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
   return undefined;
+}
+
+function notOpen({ status, unlistedSinceMs }: AccountStanding): Declined {
+  const word = status === undefined ? 'without a status' : `as ${status.slice(0, 50)}`;
+  const fact =
+    unlistedSinceMs === undefined
+      ? `the platform lists the account ${word}`
+      : `the platform does not list the account any more${status === undefined ? '' : `; it was listed ${word}`}`;
+  return declined('ACCOUNT_NOT_OPEN', `${fact}: only cancels are sent until it is listed as OPEN`);
 }
 
 function orderObjection(

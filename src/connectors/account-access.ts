@@ -40,12 +40,24 @@ export interface AccountAccess {
   expectReply(): (row: unknown) => void;
 }
 
+/** What the platform's lists say of an account. */
+export interface AccountStanding {
+  /** The newest list calls it OPEN: nothing else permits placing. */
+  readonly isOpen: boolean;
+  /** The platform's word when it was listed last. Left out: it gave none. */
+  readonly status?: string;
+  /** Wall time in milliseconds: since then no complete list has shown it. */
+  readonly unlistedSinceMs?: number;
+}
+
 /** The accounts that we follow. */
 export interface FollowedAccounts {
   /** Every credential has listed its accounts since the lane is ours: before, an account that is not followed may yet be. */
   readonly hasListed: boolean;
   /** The account on one stream; undefined where it is not followed. */
   account(stream: Stream, accountId: string): AccountAccess | undefined;
+  /** Undefined where it is not followed, or no list has shown it since the start. */
+  standing(accountId: string): AccountStanding | undefined;
 }
 
 /** Reasons why a read of ours proves nothing, other than the platform's own answers. Each read may be made again. */

@@ -1,10 +1,11 @@
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
-import type { OrderReads, PlatformAccount } from '../platform/order-reads.ts';
+import type { AccountsResult, OrderReads, PlatformAccount } from '../platform/order-reads.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AccountRecord, AccountRegistry } from '../store/account-registry.ts';
+import type { AccountStanding } from './account-access.ts';
 
 /**
  * Decides which credential follows an account where several may see it. Two of them on one account would double its load, and each would open an epoch of its own
@@ -25,6 +26,11 @@ export class AccountClaims {
     }
     this.claims.set(accountId, { owner, firm: firm || (claim?.owner === owner && claim.firm), onEvicted });
     return true;
+  }
+
+  isFirm(accountId: string, owner: object): boolean {
+    const claim = this.claims.get(accountId);
+    return claim?.owner === owner && claim.firm;
   }
 
   release(accountId: string, owner: object): void {
@@ -60,14 +66,19 @@ export interface AccountsFollowerOptions {
   readonly everyMs?: number;
   /** Shared with the followers of other credentials. Left out: there are none. */
   readonly claims?: AccountClaims;
+  /** Whether there is no other credential now, so that every account of the registry was ours. Left out: there is none. */
+  readonly isSole?: () => boolean;
 }
 
+type CompleteList = Extract<AccountsResult, { complete: true }>;
+
 /**
- * Keeps the sources on the accounts that the platform lists as open: new ones are followed, closed and vanished ones left, without a restart.
+ * Keeps the sources on the accounts that the platform lists, of every status: new ones are followed without a restart, and those that leave the list are followed
+ * on, marked so. A status decides what may be placed, never what is followed: an account that is restricted or closed may have open orders.
  *
- * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account is left only by a complete list that
- * does not show it open; a list that failed changes nothing. An account is in the registry before a source follows it. Each source counts by itself: if one
- * follows an account, the other need not.
+ * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account that the list has shown to this credential is
+ * left only when another process or credential takes it; a list that failed, or that has items that can't be read, is no word on what it does not show. An
+ * account is in the registry before a source follows it. Each source counts by itself: if one follows an account, the other need not.
  */
 export class AccountsFollower {
   private readonly records = new Map<string, AccountRecord>();
@@ -76,8 +87,9 @@ export class AccountsFollower {
   private lastError: string | undefined;
   private loaded = false;
   private listed = false;
-  /** The accounts of the last complete list. */
-  private newest: readonly PlatformAccount[] | undefined;
+  /** The last complete list. */
+  private newest: CompleteList | undefined;
+  private readonly standings = new Map<string, AccountStanding>();
   private reviewed = false;
   private resting = new AbortController();
   private readonly deps: AccountsFollowerDeps;
@@ -99,7 +111,12 @@ export class AccountsFollower {
 
   /** The accounts of the last complete list, open or not; undefined: there was none. */
   get newestList(): readonly PlatformAccount[] | undefined {
-    return this.newest;
+    return this.newest?.accounts;
+  }
+
+  /** Undefined where the account is not followed, or no list has shown it yet. */
+  standing(accountId: string): AccountStanding | undefined {
+    return this.followed.has(accountId) ? this.standings.get(accountId) : undefined;
   }
 
   get error(): string | undefined {
@@ -159,7 +176,8 @@ export class AccountsFollower {
     try {
       await this.load();
       if (this.newest === undefined) this.followKnown();
-      else await this.apply(this.newest, signal);
+      // It may be older than an account that came with a shard, so it is no word on what it does not show.
+      else await this.apply(this.newest.accounts, false, signal);
     } catch (error) {
       // The next list may fail as well, and would leave the accounts that became ours without a process.
       this.reviewed = true;
@@ -187,9 +205,12 @@ export class AccountsFollower {
     await this.load();
     if (list.complete) {
       this.lastError = undefined;
-      this.newest = list.accounts;
+      this.newest = list;
       this.reviewed = false;
-      await this.apply(list.accounts, signal);
+      const unreadable = list.unreadable ?? 0;
+      if (unreadable > 0)
+        this.deps.log.warn({ unreadable }, 'items of the list of accounts have no id: which accounts they are is not known');
+      await this.apply(list.accounts, unreadable === 0, signal);
       this.listed = true;
       return true;
     }
@@ -199,16 +220,16 @@ export class AccountsFollower {
     return false;
   }
 
-  private async apply(accounts: readonly PlatformAccount[], signal: AbortSignal): Promise<void> {
-    const open = new Map(
-      accounts.filter((account) => account.isOpen && this.wanted(account.accountId)).map((a) => [a.accountId, a]),
-    );
+  /** `isWhole`: an account that it does not show is not listed any more. */
+  private async apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void> {
+    const shown = new Map(accounts.filter(({ accountId }) => this.wanted(accountId)).map((each) => [each.accountId, each]));
+    this.noteStandings([...shown.values()]);
     for (const accountId of [...this.followed.keys()]) {
-      if (open.has(accountId)) continue;
-      this.leave(accountId, 'the account is closed or gone: no longer followed');
+      if (shown.has(accountId) || (this.wanted(accountId) && (!isWhole || this.keeps(accountId)))) continue;
+      this.leave(accountId, 'no list of this credential shows the account: it may be of another one');
       this.claims.release(accountId, this);
     }
-    for (const account of open.values()) {
+    for (const account of shown.values()) {
       if (!this.claim(account.accountId, true)) continue;
       for (const source of this.sources) {
         if (signal.aborted) return;
@@ -221,6 +242,44 @@ export class AccountsFollower {
         }
         this.follow(source, record);
       }
+    }
+    if (signal.aborted) return;
+    if (this.isSole) this.followKnown();
+    if (isWhole) this.markUnlisted(shown);
+  }
+
+  private get isSole(): boolean {
+    return this.options.isSole?.() ?? true;
+  }
+
+  /** What was only remembered from an earlier run may be of another credential, where there is one. */
+  private keeps(accountId: string): boolean {
+    const isUnlisted = this.standings.get(accountId)?.unlistedSinceMs !== undefined;
+    return this.isSole || isUnlisted || this.claims.isFirm(accountId, this);
+  }
+
+  private noteStandings(shown: readonly PlatformAccount[]): void {
+    const changed: string[] = [];
+    for (const { accountId, isOpen, status } of shown) {
+      const before = this.standings.get(accountId);
+      this.standings.set(accountId, { isOpen, ...(status !== undefined && { status }) });
+      const isNews = before === undefined ? !isOpen : before.isOpen !== isOpen || before.status !== status;
+      if (isNews) changed.push(`${accountId}: ${status ?? 'no status'}`);
+    }
+    if (changed.length === 0) return;
+    const named = { count: changed.length, accounts: changed.slice(0, 5) };
+    this.deps.log.warn(named, 'accounts have another status: only on those that are OPEN orders are placed');
+  }
+
+  /** They are followed on for as long as the platform lets us, and given to another credential that lists them. */
+  private markUnlisted(shown: ReadonlyMap<string, PlatformAccount>): void {
+    for (const accountId of this.followed.keys()) {
+      const before = this.standings.get(accountId);
+      if (shown.has(accountId) || before?.unlistedSinceMs !== undefined) continue;
+      this.standings.set(accountId, { ...before, isOpen: false, unlistedSinceMs: this.deps.clock.nowMs() });
+      this.claims.release(accountId, this);
+      this.claim(accountId, false);
+      this.deps.log.warn({ accountId }, 'the platform lists the account no longer: followed on, and nothing is placed on it');
     }
   }
 
@@ -239,6 +298,7 @@ export class AccountsFollower {
   }
 
   private leave(accountId: string, why: string): void {
+    this.standings.delete(accountId);
     if (!this.followed.delete(accountId)) return;
     // Its session may have updated the record; if the account comes back, it begins from the stored one.
     this.loaded = false;

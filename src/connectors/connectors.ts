@@ -2,10 +2,10 @@ import type { Stream } from '../domain/order.ts';
 import type { PlatformAccount } from '../platform/order-reads.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Service } from '../runtime/supervisor.ts';
-import type { AccountAccess } from './account-access.ts';
+import type { AccountAccess, AccountStanding } from './account-access.ts';
 import { AccountsFollower, type AccountsFollowerOptions } from './accounts-follower.ts';
 import { Source, type SourceDeps } from './source.ts';
-import type { ConnectionReading, SourceStatus } from './source-status.ts';
+import type { AccountStatus, ConnectionReading, SourceStatus } from './source-status.ts';
 import { type StreamTimings, streamTimingDefaults } from './stream-timings.ts';
 import { Pace, Window } from './window.ts';
 
@@ -109,6 +109,11 @@ export class Connectors implements Service {
     return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
   }
 
+  /** What the platform says of the account; undefined where it is not followed, or was not listed in this term. */
+  standing(accountId: string): AccountStanding | undefined {
+    return this.term?.follower.standing(accountId);
+  }
+
   /** Opens a stream although no account needs it: see `OwnFitness`. */
   openIdle(): void {
     this.term?.sources[0]?.openIdle();
@@ -126,7 +131,16 @@ export class Connectors implements Service {
 
   /** One entry a stream; empty while the lane is not held. */
   status(): readonly SourceStatus[] {
-    return this.term?.sources.map((source) => source.status()) ?? [];
+    const { term } = this;
+    if (term === undefined) return [];
+    const stand = (account: AccountStatus): AccountStatus => {
+      const standing = term.follower.standing(account.accountId);
+      return standing === undefined ? account : { ...account, standing };
+    };
+    return term.sources.map((source) => {
+      const { accounts, ...rest } = source.status();
+      return { ...rest, accounts: accounts.map(stand) };
+    });
   }
 
   private async finish(term: Term): Promise<void> {

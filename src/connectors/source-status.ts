@@ -2,6 +2,7 @@ import type { Stream } from '../domain/order.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { RecentEvents } from '../runtime/recent-count.ts';
 import { type Absence, absenceCauses } from './absent-orders.ts';
+import type { AccountStanding } from './account-access.ts';
 
 /**
  * - `connecting`: no connection yet, or not subscribed on it. `down`: the last attempt failed, the next one waits.
@@ -51,6 +52,8 @@ export interface AccountStatus {
   /** Of the last complete audit. */
   readonly lastAuditFound?: AuditFindings;
   readonly lastError?: string;
+  /** Left out: no list has shown the account yet. */
+  readonly standing?: AccountStanding;
 }
 
 /** What the gauges show of an account. Asked for each second and account, so it costs less than the whole status. */

@@ -61,7 +61,7 @@ export function sourceMetrics(registry: Registry) {
     }),
     unfollowed: new Gauge({
       name: 'tidemark_source_unfollowed',
-      help: 'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not',
+      help: 'Account streams that this process ought to follow (by the database, a list of a login, or the settings) and does not, or that no login lists any more',
       labelNames: ['source'] as const,
       registers,
     }),

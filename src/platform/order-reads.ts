@@ -45,12 +45,15 @@ export type GetResult =
 /** An account of the signed-in user or client (specification, "User account item"). */
 export interface PlatformAccount {
   readonly accountId: string;
+  /** Its status is the word OPEN, in any case: nothing else, and no word that is left out, permits placing. */
   readonly isOpen: boolean;
+  /** The platform's own word, for people. Left out: it sent none. */
+  readonly status?: string;
   readonly isSim: boolean;
 }
 
 export type AccountsResult =
-  /** `unreadable`: items without an id. They prove nothing about any account. */
+  /** `unreadable`: items without an id. Each may be any account, so an account that such a list does not show is not gone. Each account once. */
   | { readonly complete: true; readonly accounts: readonly PlatformAccount[]; readonly unreadable?: number }
   | { readonly complete: false; readonly error: PlatformError };
 

@@ -26,6 +26,8 @@ interface ReadSpecials {
   readonly headers?: HttpRequest['headers'];
   /** How the body becomes a value; `parseJson` when left out. Throws where it is none. */
   readonly parse?: (text: string) => unknown;
+  /** As in `HttpRequest`. */
+  readonly maxBytes?: number;
 }
 
 type ReadResult =
@@ -76,7 +78,7 @@ async function attempt(
   url: string,
   token: AccessToken,
   signal: AbortSignal,
-  { headers = {}, parse = parseJson }: ReadSpecials,
+  { headers = {}, parse = parseJson, maxBytes }: ReadSpecials,
 ): Promise<{ readonly result: ReadResult; readonly retryAfterMs: number }> {
   const request: HttpRequest = {
     operation,
@@ -84,6 +86,7 @@ async function attempt(
     url,
     headers: { ...headers, accept: 'application/json', authorization: new Secret(`Bearer ${token.secret.reveal()}`) },
     signal,
+    ...(maxBytes !== undefined && { maxBytes }),
   };
   const startedMs = deps.clock.monotonicMs();
   const outcome = await deps.http.request(request);

@@ -65,12 +65,13 @@ export class UndiciHttp implements Http {
       body: request.body ?? null,
       signal,
     });
+    const maxBytes = request.maxBytes ?? this.maxBodyBytes;
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       // Leaving the loop destroys the body, and the socket with it.
-      if (bytes > this.maxBodyBytes) return failed('too_large', `the answer has more than ${this.maxBodyBytes} bytes`, 'maybe');
+      if (bytes > maxBytes) return failed('too_large', `the answer has more than ${maxBytes} bytes`, 'maybe');
       chunks.push(chunk);
     }
     const body = Buffer.concat(chunks);

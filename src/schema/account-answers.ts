@@ -3,6 +3,21 @@ import { instant } from './normalised-order.ts';
 import { int64 } from './rest-answers.ts';
 import { stream } from './words.ts';
 
+/** What the platform's list of accounts says. */
+const standingFields = {
+  platformStatus: z
+    .string()
+    .optional()
+    .describe('The platform’s own word for the account, as OPEN or RESTRICTED; left out where it gave none'),
+  placeable: z
+    .boolean()
+    .optional()
+    .describe('Whether that word permits placing: OPEN alone does. Left out: the account has not been listed since the start'),
+  unlistedSince: instant
+    .optional()
+    .describe('Since when the platform lists it no longer. It is followed on, and cancels are sent'),
+};
+
 const followedAccount = z
   .object({
     stream,
@@ -29,6 +44,7 @@ const followedAccount = z
       .optional(),
     silentLosses: z.int().optional().describe('Changes that the stream lost and an audit found, in the last hour'),
     lastError: z.string().optional(),
+    ...standingFields,
     tokenExpires: instant.optional().describe('End of the token that follows the account; it is renewed before'),
     tokenSecondsLeft: z.int().nonnegative().optional(),
   })

@@ -116,6 +116,15 @@ const account = z
     inDoubt: count,
     silentLosses: count.describe('Changes that the stream lost and an audit found, in the last hour'),
     lastError: z.string().nullable(),
+    platformStatus: z
+      .string()
+      .nullable()
+      .describe('The platform’s own word for the account; null: it gave none, or has not listed it since the start'),
+    placeable: z
+      .boolean()
+      .nullable()
+      .describe('Whether that word permits placing: OPEN alone does. Null: not listed since the start'),
+    unlistedSince: at.describe('Since when the platform lists it no longer; null: it is listed'),
   })
   .meta({ id: 'AccountStatus', description: 'An account on one of its streams' });
 

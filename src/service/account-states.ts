@@ -16,6 +16,7 @@ export function followedAccounts(
       ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
       ...(lastAuditMs !== undefined && lastAuditFound !== undefined && { lastAudit: { atMs: lastAuditMs, ...lastAuditFound } }),
       ...(rest.lastError !== undefined && { lastError: rest.lastError }),
+      ...(rest.standing !== undefined && { standing: rest.standing }),
       ...(tokenExpiresMs !== undefined && { tokenExpiresMs }),
     }));
   });

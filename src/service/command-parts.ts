@@ -1,6 +1,7 @@
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { ShardDesks } from '../commands/shard-desks.ts';
 import type { Config } from '../config/config.ts';
+import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
@@ -25,7 +26,7 @@ interface CommandPartsDeps {
   readonly metrics: Metrics;
   readonly lease: Lease;
   readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
-  readonly accounts: EntryAccounts;
+  readonly accounts: EntryAccounts & FollowedAccounts;
   readonly http: Http;
   readonly proxies: Proxies;
   /** A separate publisher, since each takes one send at a time. */

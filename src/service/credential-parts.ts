@@ -49,13 +49,14 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
     ...predictionStream(config),
     timings: streamTimings(config),
     claims: new AccountClaims(),
+    isSole: () => sources.isSole,
     isOurs: (accountId: string) => held.follows(accountId),
     part: () => held.part,
     ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
   };
   const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;
   const list = config.platformCredentials === 'client' ? undefined : store.credentials;
-  return new CredentialSources(
+  const sources: CredentialSources = new CredentialSources(
     {
       ...shared,
       metrics: shared.metrics.platform,
@@ -71,6 +72,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
     },
     { withClient, lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
   );
+  return sources;
 }
 
 const dayMs = 86_400_000;

@@ -1,4 +1,4 @@
-import type { AccountAccess } from '../connectors/account-access.ts';
+import type { AccountAccess, AccountStanding } from '../connectors/account-access.ts';
 import type { Connectors } from '../connectors/connectors.ts';
 import type { ConnectionReading, SourceStatus } from '../connectors/source-status.ts';
 import type { Stream } from '../domain/order.ts';
@@ -64,6 +64,8 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
   private working = false;
   private readonly leaving = new Set<Promise<void>>();
   private unlisted = false;
+  /** The linked logins were read once. */
+  private looked = false;
   /** Linked logins that are stored and can't be used. */
   private unusable: readonly string[] = [];
   private readonly deps: CredentialSourcesDeps;
@@ -105,6 +107,12 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     return this.unusable.length === 0 && [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
   }
 
+  /** There is one credential, and no other can have followed an account of the database but one that was removed. */
+  get isSole(): boolean {
+    const isRead = this.deps.list === undefined || this.looked;
+    return isRead && this.entries.size === 1 && this.unusable.length === 0;
+  }
+
   /** The tokens of the credential that follows the account. There is at most one (`AccountClaims`): another that also sees it may not be allowed to trade. */
   tokensFor(accountId: string): TokenSource | undefined {
     for (const { connectors, tokens } of this.entries.values())
@@ -116,6 +124,14 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     for (const { connectors } of this.entries.values()) {
       const account = connectors.account(stream, accountId);
       if (account !== undefined) return account;
+    }
+    return undefined;
+  }
+
+  standing(accountId: string): AccountStanding | undefined {
+    for (const { connectors } of this.entries.values()) {
+      const standing = connectors.standing(accountId);
+      if (standing !== undefined) return standing;
     }
     return undefined;
   }
@@ -169,6 +185,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
       if (this.options.unusable === undefined) await this.apply(stored);
       else this.nameUnusable(stored, this.options.unusable);
       this.unlisted = false;
+      this.looked = true;
     } catch (error) {
       if (!this.unlisted) log.warn({ err: error }, 'the linked logins could not be listed; it is tried again');
       this.unlisted = true;

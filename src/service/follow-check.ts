@@ -1,3 +1,4 @@
+import type { AccountStanding } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -7,7 +8,7 @@ import { plural } from '../runtime/plural.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import type { AccountRegistry } from '../store/account-registry.ts';
 
-/** An account stream that ought to be followed by this process, and is not. */
+/** An account stream that ought to be followed by this process and is not, or is only followed on because no login lists it any more. */
 export interface Unfollowed {
   readonly stream: Stream;
   readonly accountId: string;
@@ -22,6 +23,7 @@ interface FollowCheckDeps {
   readonly sources: {
     /** Defined where the account is followed on that stream. */
     account(stream: Stream, accountId: string): unknown;
+    standing(accountId: string): AccountStanding | undefined;
     /** The accounts that the logins list, open or not, by their last complete lists. */
     listed(): readonly PlatformAccount[];
   };
@@ -47,10 +49,12 @@ export interface FollowCheckOptions {
 export const followCheckDefaults = { everyMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 } as const;
 
 const named = 5;
+const notListed = 'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
 
 /**
- * Compares what is followed with what ought to be: the accounts in the database (each was followed once), in the lists of the logins, and in the settings. One
- * that a login lists as not open need not be followed. Each account belongs to one shard and so to one process, which reports the number to the others.
+ * Compares what is followed with what ought to be: the accounts in the database (each was followed once), in the lists of the logins, and in the settings. Of
+ * whatever status. One that no login lists any more is followed on, as far as the platform lets us, and named here too: its changes may stay away without a
+ * fault that shows. Each account belongs to one shard and so to one process, which reports the number to the others.
  *
  * Without this, "every account is live" is said of those that are followed, and nothing is said of the others: a login without its key, one that was removed,
  * a list that came back empty, a stream that is not set up.
@@ -126,8 +130,11 @@ export class FollowCheck implements Service {
     const missing = new Map<string, Unfollowed>();
     for (const { stream, accountId, why } of this.expected()) {
       const key = `${stream}:${accountId}`;
-      if (missing.has(key) || sources.account(stream, accountId) !== undefined) continue;
-      missing.set(key, { stream, accountId, why, sinceMs: this.missing.get(key)?.sinceMs ?? nowMs });
+      if (missing.has(key)) continue;
+      const isFollowed = sources.account(stream, accountId) !== undefined;
+      if (isFollowed && sources.standing(accountId)?.unlistedSinceMs === undefined) continue;
+      const sinceMs = this.missing.get(key)?.sinceMs ?? nowMs;
+      missing.set(key, { stream, accountId, why: isFollowed ? notListed : why, sinceMs });
     }
     this.missing = missing;
     const before = new Set(this.shown.map(({ stream, accountId }) => `${stream}:${accountId}`));
@@ -152,19 +159,17 @@ export class FollowCheck implements Service {
   private *expected(): Generator<Pick<Unfollowed, 'stream' | 'accountId' | 'why'>> {
     const { sources, isOurs } = this.deps;
     const { streams, only } = this.options;
-    const listed = sources.listed();
-    const open = new Set(listed.filter(({ isOpen }) => isOpen).map(({ accountId }) => accountId));
-    const closed = new Set(listed.map(({ accountId }) => accountId).filter((accountId) => !open.has(accountId)));
-    const wanted = (accountId: string) => isOurs(accountId) && (only?.has(accountId) ?? true) && !closed.has(accountId);
+    const listed = new Set(sources.listed().map(({ accountId }) => accountId));
+    const wanted = (accountId: string) => isOurs(accountId) && (only?.has(accountId) ?? true);
     const whyOf = (stream: Stream, accountId: string) => {
       if (!streams.includes(stream)) return 'this process has no address of its stream';
-      return open.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
+      return listed.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
     };
     for (const { stream, accountId } of this.known)
       if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
-    for (const accountId of [...open, ...(only ?? [])]) {
+    for (const accountId of [...listed, ...(only ?? [])]) {
       if (!wanted(accountId)) continue;
-      for (const stream of open.has(accountId) ? streams : (['account'] as const))
+      for (const stream of listed.has(accountId) ? streams : (['account'] as const))
         yield { stream, accountId, why: whyOf(stream, accountId) };
     }
   }

@@ -187,7 +187,7 @@ function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
   if (count > 0)
     doubts.push({
       ...{ name, sinceMs: first?.sinceMs },
-      detail: `${plural(count, 'account stream')} followed by no process, though one ought to${which}`,
+      detail: `${plural(count, 'account stream')} followed by no process or listed by no login, though they ought to be${which}`,
     });
   if (fleet.unusableLogins > 0)
     doubts.push({

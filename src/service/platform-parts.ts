@@ -49,7 +49,7 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
 }
 
 /** The accounts that we follow, with the tokens that reach them. */
-export interface EntryAccounts extends FollowedAccounts {
+export interface EntryAccounts extends Pick<FollowedAccounts, 'hasListed' | 'account'> {
   /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
   tokensFor(accountId: string): TokenSource | undefined;
 }

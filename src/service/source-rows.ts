@@ -68,6 +68,9 @@ export function accountRows({ credential, stream, accounts, whole }: SeenSource)
     inDoubt: account.inDoubt,
     silentLosses: account.silentLosses.events,
     lastError: whole ? (account.lastError ?? null) : null,
+    platformStatus: account.standing?.status ?? null,
+    placeable: account.standing?.isOpen ?? null,
+    unlistedSince: iso(account.standing?.unlistedSinceMs),
   }));
 }
 

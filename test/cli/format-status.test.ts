@@ -29,6 +29,16 @@ const trouble: SampleStatus = {
   quarantined: [{ stream: 'account', reason: 'not_json', accountId: null, rows: 2, oldest: new Date(sampledMs - 50_000) }],
 };
 
+it('shows the word of the platform for an account on which nothing can be placed', async () => {
+  const restricted = followedAccount('ACC-1', { standing: { isOpen: false, status: 'RESTRICTED' } });
+  const gone = followedAccount('ACC-2', { standing: { isOpen: false, status: 'OPEN', unlistedSinceMs: sampledMs } });
+  const open = followedAccount('ACC-3', { standing: { isOpen: true, status: 'OPEN' } });
+  const { text } = await shown({ sources: [sampleSource([restricted, gone, open])] });
+  expect(text).toMatch(/ACC-1 +account +live, RESTRICTED /);
+  expect(text).toMatch(/ACC-2 +account +live, unlisted /);
+  expect(text).toMatch(/ACC-3 +account +live /);
+});
+
 describe('the first line', () => {
   it.each<[string, SampleStatus, unknown, string, boolean]>([
     ['well', {}, ready, 'trusted', true],

@@ -13,6 +13,7 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
   const found: AccountLook = { complete: true, startedAtMs: 0, certain: true, shown: [] };
   const accounts: FollowedAccounts = {
     hasListed: true,
+    standing: () => undefined,
     account: () => ({
       ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: async () => found,

@@ -43,6 +43,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
   };
   const accounts: FollowedAccounts = {
     hasListed: true,
+    standing: () => undefined,
     account: (_stream, accountId) => ({
       ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: (_reference, signal, budget) => read(accountId, signal, budget),

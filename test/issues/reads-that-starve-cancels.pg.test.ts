@@ -34,6 +34,7 @@ function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'
       },
       accounts: {
         hasListed: true,
+        standing: () => ({ isOpen: true }),
         account: () => ({
           ...{ live: true, isSim: true, certain: true, notEnrolled: false },
           ...{ lookFor: failed, lookAtAll: failed, lookAt: failed, expectReply: () => () => {} },

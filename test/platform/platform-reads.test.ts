@@ -166,21 +166,30 @@ describe('getting one order', () => {
 });
 
 describe('listing accounts', () => {
-  it('reads every status but OPEN as closed', async () => {
+  it('shows every account with its status, of which OPEN alone permits placing', async () => {
     const { client } = await reads((_, response) =>
       json(response, 200, {
         accounts: [
           { trading_account_id: 'a', status: 'OPEN', is_sim: true },
           { trading_account_id: 'b', status: 'CLOSED', is_sim: false, broker_account_id: '' },
+          { trading_account_id: 'c', status: null },
+          { trading_account_id: 'd', status: ' open ', is_sim: true },
+          { trading_account_id: 'shared', status: 'RESTRICTED', is_sim: true },
+          { trading_account_id: 'shared', status: 'OPEN', is_sim: false },
+          { trading_account_id: '', status: 'OPEN' },
         ],
       }),
     );
     expect(await client.listAccounts(signal)).toEqual({
       complete: true,
       accounts: [
-        { accountId: 'a', isOpen: true, isSim: true },
-        { accountId: 'b', isOpen: false, isSim: false },
+        { accountId: 'a', isOpen: true, isSim: true, status: 'OPEN' },
+        { accountId: 'b', isOpen: false, isSim: false, status: 'CLOSED' },
+        { accountId: 'c', isOpen: false, isSim: false },
+        { accountId: 'd', isOpen: true, isSim: true, status: 'open' },
+        { accountId: 'shared', isOpen: false, isSim: false, status: 'RESTRICTED' },
       ],
+      unreadable: 1,
     });
   });
 });

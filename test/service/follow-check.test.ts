@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AccountStanding } from '../../src/connectors/account-access.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { sumOfSeries } from '../../src/observability/read-metric.ts';
 import type { PlatformAccount } from '../../src/platform/order-reads.ts';
@@ -17,6 +18,7 @@ async function rig(over: Partial<FollowCheckOptions> = {}, stored = [unreadAccou
     stored,
     lists: [] as PlatformAccount[],
     followed: new Set<string>(),
+    standings: new Map<string, AccountStanding>(),
     ours: (_: string): boolean => true,
     fails: false,
   };
@@ -29,6 +31,7 @@ async function rig(over: Partial<FollowCheckOptions> = {}, stored = [unreadAccou
         },
       },
       sources: {
+        standing: (accountId) => state.standings.get(accountId),
         account: (stream, accountId) => (state.followed.has(`${stream}:${accountId}`) ? {} : undefined),
         listed: () => state.lists,
       },
@@ -86,10 +89,27 @@ describe('an account that ought to be followed', () => {
     expect(names()).toEqual(['prediction known: this process has no address of its stream']);
   });
 
-  it('is not one that a login lists as closed, that the settings leave out, or that another process has', async () => {
-    const stored = ['closed', 'left-out', 'elsewhere'].map((accountId) => unreadAccount(accountId));
-    const { clock, state, names } = await rig({ only: new Set(['closed', 'elsewhere']) }, stored);
+  it('is one that a login lists as closed', async () => {
+    const { clock, state, names } = await rig({ streams: ['account'] }, []);
     state.lists = [listed('closed', false)];
+    await clock.advance(34_000);
+    expect(names()).toEqual(['account closed: a login lists it, and following it fails']);
+  });
+
+  it('is named while no login lists it any more, although it is followed on', async () => {
+    const { clock, state, names } = await rig();
+    state.followed.add('account:known');
+    state.standings.set('known', { isOpen: false, unlistedSinceMs: 0 });
+    await clock.advance(34_000);
+    expect(names()).toEqual([expect.stringContaining('account known: no login lists it any more: it is followed on')]);
+    state.standings.set('known', { isOpen: true });
+    await clock.advance(3_000);
+    expect(names()).toEqual([]);
+  });
+
+  it('is not one that the settings leave out, or that another process has', async () => {
+    const stored = ['left-out', 'elsewhere'].map((accountId) => unreadAccount(accountId));
+    const { clock, state, names } = await rig({ only: new Set(['elsewhere']) }, stored);
     state.ours = (accountId) => accountId !== 'elsewhere';
     await clock.advance(120_000);
     expect(names()).toEqual([]);

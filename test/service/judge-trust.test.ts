@@ -59,12 +59,13 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
   accounts_unfollowed: [
     {
       facts: { unfollowed: [{ stream: 'account', accountId: 'ACC-9', sinceMs: nowMs - 40_000, why: 'no login lists it' }] },
-      detail: /^1 account stream followed by no process, though one ought to; account ACC-9: no login lists it$/,
+      detail:
+        /^1 account stream followed by no process or listed by no login, though they ought to be; account ACC-9: no login lists it$/,
       sinceMs: 40_000,
     },
     {
       facts: { fleet: { ...well.fleet, others: 2, unfollowed: 3 } },
-      detail: /^3 account streams followed by no process, though one ought to$/,
+      detail: /^3 account streams followed by no process or listed by no login, though they ought to be$/,
       sinceMs: null,
     },
   ],

@@ -54,11 +54,11 @@ type AskKafka = { askKafka(): Promise<void> };
 interface Follower {
   reviewed: boolean;
   resting: AbortController;
-  readonly newest: readonly PlatformAccount[] | undefined;
+  readonly newest: { readonly accounts: readonly PlatformAccount[] } | undefined;
   readonly deps: { readonly clock: Clock };
   rest(forMs: number, signal: AbortSignal): Promise<void>;
   load(): Promise<void>;
-  apply(accounts: readonly PlatformAccount[], signal: AbortSignal): Promise<void>;
+  apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void>;
 }
 
 type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
@@ -84,7 +84,7 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
           if (!this.reviewed || this.newest === undefined) return;
           this.reviewed = false;
           await this.load();
-          await this.apply(this.newest, signal);
+          await this.apply(this.newest.accounts, false, signal);
         }
       },
     ),

@@ -162,6 +162,7 @@ export class SimulatedService {
         ...{ clock, log, metrics: metrics.source, registry: database.accounts(this.lease) },
         sources: {
           account: (stream, accountId) => this.connectors.account(stream, accountId),
+          standing: (accountId) => this.connectors.standing(accountId),
           listed: () => this.connectors.listed ?? [],
         },
         isOurs: (accountId) => this.held.follows(accountId),
@@ -316,6 +317,7 @@ export class SimulatedService {
       },
       tokensFor: () => tokens,
       account: (...of: Parameters<Connectors['account']>) => connectors.account(...of),
+      standing: (accountId: string) => connectors.standing(accountId),
     };
     const entry = new PlatformOrderEntry(
       { accounts, lines: platform.entry.lines(host), clock, metrics: this.metrics.platform },

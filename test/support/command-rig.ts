@@ -2,7 +2,7 @@ import { type CommandOptions, commandDefaults } from '../../src/commands/command
 import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { OrderEntry, Quotes } from '../../src/commands/order-entry.ts';
 import { ShardDesks } from '../../src/commands/shard-desks.ts';
-import type { AccountAccess, AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
+import type { AccountAccess, AccountLook, AccountStanding, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import type { Command, CommandRequest, Evidence } from '../../src/domain/command.ts';
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
@@ -110,6 +110,8 @@ export function failedLook(message: string): AccountLook {
 export class RigProbes implements FollowedAccounts {
   readonly asked: Asked[] = [];
   now: RigStanding = { known: true, live: true, isSim: true, certain: true, notEnrolled: false };
+  /** As the platform lists every account. */
+  standingNow: AccountStanding | undefined = { isOpen: true, status: 'OPEN' };
   answer: Answer = () => this.complete();
   private readonly clock: VirtualClock;
 
@@ -123,6 +125,10 @@ export class RigProbes implements FollowedAccounts {
 
   get hasListed(): boolean {
     return this.now.mayAppear !== true;
+  }
+
+  standing(): AccountStanding | undefined {
+    return this.standingNow;
   }
 
   account(_stream: string, accountId: string): AccountAccess | undefined {

@@ -1,6 +1,14 @@
 import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from '../../src/connectors/socket.ts';
 import type { Stream } from '../../src/domain/order.ts';
-import type { AccountsResult, GetResult, ListRequest, ListResult, OrderReads, Page } from '../../src/platform/order-reads.ts';
+import type {
+  AccountsResult,
+  GetResult,
+  ListRequest,
+  ListResult,
+  OrderReads,
+  Page,
+  PlatformAccount,
+} from '../../src/platform/order-reads.ts';
 import type { PlatformError } from '../../src/platform/platform-error.ts';
 import type { AccessToken, TokenResult, TokenSource } from '../../src/platform/token-source.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
@@ -19,7 +27,9 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   /** Every list and get, as it was asked. */
   readonly lists: ListRequest[] = [];
   readonly gets: string[] = [];
-  accounts: { accountId: string; isOpen: boolean; isSim: boolean }[] = [];
+  accounts: PlatformAccount[] = [];
+  /** Items of the list of accounts without an id. */
+  unreadableAccounts = 0;
   accountsError: PlatformError | undefined;
   /** Rows of an account's lists, by `<stream>:<accountId>`; the list filters nothing but what the test's `shows` leaves out. */
   readonly rows = new Map<string, Row[]>();
@@ -102,7 +112,8 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   async listAccounts(): Promise<AccountsResult> {
     await this.clock.sleep(1);
     if (this.accountsError !== undefined) return { complete: false, error: this.accountsError };
-    return { complete: true, accounts: [...this.accounts] };
+    const unreadable = this.unreadableAccounts;
+    return { complete: true, accounts: [...this.accounts], ...(unreadable > 0 && { unreadable }) };
   }
 
   private token(): AccessToken {

@@ -253,7 +253,11 @@ async function checkFollowing(pool: Pool): Promise<Finding[]> {
   if (!row.follows) found.push(warn('accounts', 'no running process follows any account', unfollowedFix));
   if (row.streams > 0)
     found.push(
-      fail('accounts', `${plural(row.streams, 'account stream')} followed by no process, though one ought to`, unfollowedFix),
+      fail(
+        'accounts',
+        `${plural(row.streams, 'account stream')} followed by no process or listed by no login, though they ought to be`,
+        unfollowedFix,
+      ),
     );
   if (row.logins > 0)
     found.push(

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
-import { accountsPath, userAccounts } from '../../platform/wire/user.ts';
+import { accountsMaxBytes, accountsPath, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
@@ -97,7 +97,9 @@ async function checkLogin(
       finding: warn(part, detail, `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`),
     };
   }
-  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', `${deps.platformUrl}${accountsPath}`);
+  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', `${deps.platformUrl}${accountsPath}`, {
+    maxBytes: accountsMaxBytes,
+  });
   if (outcome.kind === 'failed')
     return { finding: fail(part, outcome.message, 'Check PLATFORM_URL, and that this machine may reach it.') };
   if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token', again) };

@@ -4,8 +4,9 @@ import { exchangeToken } from '../../platform/exchange-token.ts';
 import type { Http, HttpOutcome } from '../../platform/http.ts';
 import { tokenPath } from '../../platform/wire/oauth.ts';
 import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
-import { accountsPath, userAccounts } from '../../platform/wire/user.ts';
+import { accountsMaxBytes, accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
@@ -62,8 +63,8 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 
 /** Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether their orders may be read. */
 async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
-  const outcome = await getSignedIn(at, 'list_accounts', `${at.platformUrl}${accountsPath}`);
   const url = `${at.platformUrl}${accountsPath}`;
+  const outcome = await getSignedIn(at, 'list_accounts', url, { maxBytes: accountsMaxBytes });
   if (outcome.kind === 'failed')
     return [fail('accounts', `${url}: ${outcome.message}`, 'Check PLATFORM_URL, and that this machine may reach it.')];
   if (outcome.status !== 200) {
@@ -79,9 +80,10 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
         'Check that PLATFORM_URL is the base of the platform.',
       ),
     ];
-  const seen = listed.data.accounts.map((account) => account.trading_account_id);
+  const unique = new Set(listed.data.accounts.map((account) => account.trading_account_id));
+  const seen = [...unique];
   const followed = config.platformAccounts ?? seen;
-  const absent = followed.filter((id) => !seen.includes(id));
+  const absent = followed.filter((id) => !unique.has(id));
   if (absent.length > 0)
     return [
       fail(
@@ -90,18 +92,36 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
         `Correct PLATFORM_ACCOUNTS, or give the client these accounts in the client center. It sees ${seen.length === 0 ? 'none' : some(seen)}.`,
       ),
     ];
-  const [first] = followed;
+  const wanted = new Set(followed);
+  const open = listed.data.accounts.find((each) => wanted.has(each.trading_account_id) && permitsPlacing(each.status));
+  // Reads of one that is closed may be refused, which says nothing about the others.
+  const first = open?.trading_account_id ?? followed[0];
   if (first === undefined)
     return [fail('accounts', 'the client sees no account', 'Link an account to the app in the client center.')];
-  return [ok('accounts', `${followed.length} of ${seen.length} are followed`), ...(await checkOrders(config, at, first))];
+  const found = [standingFinding(wanted, seen.length, listed.data)];
+  return [...found, ...(await checkOrders(config, at, first))];
 }
 
 /** A line for people has room for so many. */
 const shownAtMost = 10;
 
-function some(ids: readonly string[]): string {
-  const more = ids.length - shownAtMost;
-  return `${ids.slice(0, shownAtMost).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+function some(names: readonly string[]): string {
+  const more = names.length - shownAtMost;
+  return `${names.slice(0, shownAtMost).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Every account of the list is followed; those that are not OPEN, and items that name no account, are named. */
+function standingFinding(followed: ReadonlySet<string>, seen: number, { accounts, unreadable }: UserAccounts): Finding {
+  const said = `${followed.size} of ${seen} are followed`;
+  const closed = accounts.filter(({ trading_account_id: id, status }) => followed.has(id) && !permitsPlacing(status));
+  const words = closed.map(({ trading_account_id: id, status }) => `${id} is ${status === '' ? 'without a status' : status}`);
+  const faults = [
+    ...(closed.length > 0 ? [`on ${closed.length} of them nothing can be placed, only cancelled: ${some(words)}`] : []),
+    ...(unreadable > 0 ? [`${plural(unreadable, 'item')} of the list without an id can't be followed`] : []),
+  ];
+  if (faults.length === 0) return ok('accounts', said);
+  const fix = 'Ask the platform to open them; PLATFORM_ACCOUNTS names those to follow, where some are not needed.';
+  return warn('accounts', [said, ...faults].join('; '), fix);
 }
 
 /** Reads one row of each order list of one account. 403 from the prediction list is not a fault: that account is not in the beta. */

@@ -1,4 +1,4 @@
-import type { Http, HttpOutcome } from '../../platform/http.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../platform/http.ts';
 import { Secret } from '../../runtime/secret.ts';
 
 /** The result of one check. */
@@ -28,12 +28,14 @@ export function getSignedIn(
   { http, accessToken }: Pick<SignedIn, 'http' | 'accessToken'>,
   operation: string,
   url: string,
+  more: Pick<HttpRequest, 'maxBytes'> = {},
 ): Promise<HttpOutcome> {
   return http.request({
     operation,
     method: 'GET',
     url,
     headers: { authorization: new Secret(`Bearer ${accessToken.reveal()}`) },
+    ...more,
   });
 }
 

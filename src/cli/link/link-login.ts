@@ -176,7 +176,7 @@ export function openBrowser(address: string): void {
 
 const limitMs = 10_000;
 
-/** The open accounts that a new token sees, for people to read; undefined when the platform did not answer in time. */
+/** The accounts that a new token sees, for people to read; undefined when the platform did not answer in time. */
 export async function listAccountsWith(
   deps: { readonly http: Http; readonly clock: Clock; readonly random: Random; readonly platformUrl: string },
   token: Token,
@@ -187,5 +187,5 @@ export async function listAccountsWith(
   const timer = deps.clock.after(limitMs, () => stop.abort());
   const list = await listAccounts({ ...deps, tokens, metrics: createMetrics().platform }, deps.platformUrl, stop.signal);
   timer.cancel();
-  return list.complete ? list.accounts.filter(({ isOpen }) => isOpen).map(({ accountId }) => accountId) : undefined;
+  return list.complete ? list.accounts.map(({ accountId }) => accountId) : undefined;
 }

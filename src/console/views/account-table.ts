@@ -43,7 +43,7 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
       <button class="quiet account-name" aria-expanded=${chosen === accountId} onClick=${() => open(chosen === accountId ? undefined : accountId)}>${accountId}</button>
       <div class="soft">${stream}${isSim ? ', simulated' : ''}</div>
     </td>
-    <td><span class=${`badge ${tone}`} title=${hint}>${words}</span> ${since !== undefined && html`<div class="soft">since ${timeText(since, nowMs)}</div>`}</td>
+    <td><span class=${`badge ${tone}`} title=${hint}>${words}</span> ${since !== undefined && html`<div class="soft">since ${timeText(since, nowMs)}</div>`}${standingNote(row)}</td>
     <td>${timeText(lastEvent, nowMs)}</td>
     <td>${timeText(lastResync, nowMs)}</td>
     <td>${lastAudit === undefined ? '–' : html`${timeText(lastAudit.at, nowMs)}<div class="soft">${auditText(lastAudit)}</div>`}</td>
@@ -58,4 +58,13 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
       </div></td>`
     }
   </tr>`;
+}
+
+/** The platform's own word where it forbids placing; nothing where it permits it, or is not known. */
+function standingNote({ platformStatus, placeable, unlistedSince }: AccountRow): VNode | undefined {
+  if (placeable !== false) return undefined;
+  const hint = 'Orders are not placed on it; cancels are sent, and its orders are followed as far as the platform lets us';
+  const words =
+    unlistedSince === undefined ? `platform: ${platformStatus ?? 'no status'}` : 'not listed by the platform any more';
+  return html`<div><span class="badge warn outside" title=${hint}>${words}</span></div>`;
 }

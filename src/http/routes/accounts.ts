@@ -40,7 +40,7 @@ export const listAccounts: Route = {
 };
 
 function stateBody({ state, sinceMs, silentLosses, lastAudit, ...rest }: FollowedAccount, nowMs: number): object {
-  const { lastEventMs, lastResyncMs, lastError, tokenExpiresMs } = rest;
+  const { lastEventMs, lastResyncMs, lastError, tokenExpiresMs, standing } = rest;
   const at = (name: string, ms: number | undefined) => (ms === undefined ? {} : { [name]: formatInstant(ms) });
   const found = lastAudit && { orders: lastAudit.orders, changes: lastAudit.changes, silentLosses: lastAudit.silentLosses };
   return {
@@ -51,6 +51,9 @@ function stateBody({ state, sinceMs, silentLosses, lastAudit, ...rest }: Followe
     ...(lastAudit !== undefined && { lastAudit: { at: formatInstant(lastAudit.atMs), ...found } }),
     silentLosses,
     ...(lastError !== undefined && { lastError }),
+    ...(standing?.status !== undefined && { platformStatus: standing.status }),
+    ...(standing !== undefined && { placeable: standing.isOpen }),
+    ...at('unlistedSince', standing?.unlistedSinceMs),
     ...at('tokenExpires', tokenExpiresMs),
     ...(tokenExpiresMs !== undefined && { tokenSecondsLeft: Math.max(0, Math.floor((tokenExpiresMs - nowMs) / 1000)) }),
   };

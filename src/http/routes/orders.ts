@@ -49,13 +49,21 @@ const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQ
 const byLimits = ['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'];
 const placeProblems = {
   ...limited,
-  409: ['PLACING_HALTED', 'UNRESOLVED_PRIOR_COMMAND', 'SUPERSEDED_NOT_ABSENT', 'CALLER_REF_REUSED', ...byLimits],
+  409: [
+    'PLACING_HALTED',
+    'ACCOUNT_NOT_OPEN',
+    'UNRESOLVED_PRIOR_COMMAND',
+    'SUPERSEDED_NOT_ABSENT',
+    'CALLER_REF_REUSED',
+    ...byLimits,
+  ],
 };
 const replaceProblems = {
   ...limited,
   409: [
     'PLACING_HALTED',
     'SUPERSEDED_NOT_ABSENT',
+    'ACCOUNT_NOT_OPEN',
     'ORDER_CLOSED',
     'ORDER_ACTION_PENDING',
     'QUANTITY_BELOW_FILLED',

@@ -97,6 +97,23 @@ describe('the doctor on the platform', () => {
     });
   });
 
+  it('says on which of the followed accounts nothing can be placed, and reads the orders of another', async () => {
+    const accounts = [
+      { trading_account_id: 'ACC-0', status: 'RESTRICTED' },
+      account,
+      { trading_account_id: 'ACC-2' },
+      { status: 'OPEN' },
+    ];
+    const { byPart } = await examine({ '/v2/users/me/accounts': status(200, { accounts }) });
+    expect(byPart['accounts']).toEqual({
+      verdict: 'warn',
+      detail:
+        "3 of 3 are followed; on 2 of them nothing can be placed, only cancelled: ACC-0 is RESTRICTED, ACC-2 is without a status; 1 item of the list without an id can't be followed",
+      fix: expect.stringContaining('PLATFORM_ACCOUNTS'),
+    });
+    expect(server.received.some(({ path }) => path.startsWith('/v1/orders?accountId=ACC-1'))).toBe(true);
+  });
+
   it('fails when PLATFORM_ACCOUNTS names one that the client does not see', async () => {
     const { byPart } = await examine({}, { PLATFORM_ACCOUNTS: 'ACC-1,ACC-7' });
     expect(byPart['accounts']).toMatchObject({

@@ -9,6 +9,7 @@ interface Told {
 /** The sentence of each code as a route answers it, for the documents. A code that is in the table of routes and not here fails a test. */
 const told: Readonly<Record<string, string | Told>> = {
   ACCOUNT_NOT_FOUND: 'there is no such account',
+  ACCOUNT_NOT_OPEN: 'the platform lists the account as RESTRICTED: only cancels are sent until it is listed as OPEN',
   ACCOUNT_NOT_TRADED: 'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)',
   ALREADY_DEALT_WITH: 'the row was discarded, or its order was read again',
   ALREADY_SETTLED: 'the command is applied already',
