@@ -48,8 +48,8 @@ export class BatchPipeline {
   private tally: Tally;
   private readonly generation: number;
   private stopped = false;
-  /** The code of the first failure since the last commit. */
-  private failing: string | undefined;
+  /** Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets it. */
+  trouble: string | undefined;
   private readonly deps: PipelineDeps;
   private readonly options: IngestOptions;
 
@@ -115,11 +115,6 @@ export class BatchPipeline {
         await this.pause();
       }
     }
-  }
-
-  /** Why nothing commits, in words; undefined when the last batch did, or none was tried. */
-  get trouble(): string | undefined {
-    return this.failing === undefined ? undefined : sqlstateSentence(this.failing);
   }
 
   /** The entries that were taken and not settled, oldest first. */
@@ -225,7 +220,7 @@ export class BatchPipeline {
     settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
     for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
     backoff.reset();
-    this.failing = undefined;
+    this.trouble = undefined;
     this.deps.onProgress();
   }
 
@@ -387,12 +382,9 @@ export class BatchPipeline {
   /** One line when the store begins to fail; the rest is counted by the metrics. */
   private report(result: ApplyResult): void {
     // The store has said so, and has made the partition, or has said that it could not.
-    if (this.failing !== undefined || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
-    this.failing = 'code' in result ? result.code : result.kind;
-    this.deps.log.warn(
-      { result, why: sqlstateSentence(this.failing) },
-      'a batch failed; its observations are kept and tried again',
-    );
+    if (this.trouble !== undefined || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
+    this.trouble = sqlstateSentence('code' in result ? result.code : result.kind);
+    this.deps.log.warn({ result, why: this.trouble }, 'a batch failed; its observations are kept and tried again');
   }
 
   private async pause(): Promise<void> {
