@@ -82,7 +82,14 @@ export class DatabaseSession extends pg.Client {
   override connect(): Promise<this>;
   override connect(callback: (error: Error | null, client?: this) => void): void;
   override connect(callback?: (error: Error | null, client?: this) => void): Promise<this> | undefined {
-    const opened = this.open().then(() => this);
+    // A pool listens only to a session that is open: without a listener, one that breaks under its
+    // first statements would end the process. They reject as well.
+    const ignore = () => undefined;
+    this.on('error', ignore);
+    const opened = this.open().then(() => {
+      this.off('error', ignore);
+      return this;
+    });
     if (callback === undefined) return opened;
     opened.then(
       () => callback(null, this),
