@@ -12,6 +12,7 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import type { Tracing } from '../../src/observability/tracing.ts';
 import type { WriteOptions } from '../../src/platform/write-platform.ts';
 import type { WriteResult } from '../../src/platform/write-result.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import type { BoundOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
@@ -61,9 +62,9 @@ export class RigEntry implements OrderEntry {
   readonly sent: Sent[] = [];
   /** Told in the instant of the write. */
   onWrite: (sent: Sent) => void = () => {};
-  private readonly clock: VirtualClock;
+  private readonly clock: Clock;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: Clock) {
     this.clock = clock;
   }
 
@@ -113,9 +114,9 @@ export class RigProbes implements FollowedAccounts {
   /** As the platform lists every account. */
   standingNow: AccountStanding | undefined = { isOpen: true, status: 'OPEN' };
   answer: Answer = () => this.complete();
-  private readonly clock: VirtualClock;
+  private readonly clock: Clock;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: Clock) {
     this.clock = clock;
   }
 
@@ -157,9 +158,9 @@ export class RigProbes implements FollowedAccounts {
 export class RigQuotes implements Quotes {
   readonly asked: Quoted[] = [];
   now: Quote | undefined;
-  private readonly clock: VirtualClock;
+  private readonly clock: Clock;
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: Clock) {
     this.clock = clock;
   }
 
