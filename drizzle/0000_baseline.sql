@@ -902,19 +902,20 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Sets the bounds of one scope, with its line of the audit trail, unless they have changed since the change was decided. `p` is a LimitsChange
--- (store/command-journal.ts). False: they have changed, and nothing was written.
-CREATE FUNCTION public.change_limits(p json) RETURNS boolean
+-- (store/command-journal.ts). Returns the id of that line. Null: they have changed, and nothing was written.
+CREATE FUNCTION public.change_limits(p json) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v public.limits;
   v_before jsonb := p -> 'before';
   v_bounds jsonb := p -> 'bounds';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_line bigint;
 BEGIN
   SELECT * INTO v FROM public.limits
   WHERE coalesce(principal, '') = coalesce(p ->> 'principal', '') AND coalesce(account_id, '') = coalesce(p ->> 'accountId', '') FOR UPDATE;
   IF coalesce(v.bounds, '{}') <> v_before THEN
-    RETURN false;
+    RETURN NULL;
   END IF;
   PERFORM public.close_sending();
   IF v_bounds = '{}' THEN
@@ -927,13 +928,14 @@ BEGIN
     VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
     ON CONFLICT (coalesce(principal, ''), coalesce(account_id, '')) DO NOTHING;
     IF NOT FOUND THEN
-      RETURN false;
+      RETURN NULL;
     END IF;
   END IF;
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
   VALUES (v_at, p ->> 'by', 'change_limits', p ->> 'accountId', p ->> 'requestId', p ->> 'reason',
-    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)));
-  RETURN true;
+    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)))
+  RETURNING id INTO v_line;
+  RETURN v_line;
 END
 $$;
 
@@ -1338,14 +1340,17 @@ CREATE TABLE public.cancel_timers (
   timer_id uuid NOT NULL,
   fires_at timestamptz NOT NULL,
   ended_at timestamptz,
+  changes integer DEFAULT 1 NOT NULL,
   CONSTRAINT cancel_timers_pk PRIMARY KEY (shard, principal, account_id),
   CONSTRAINT cancel_timers_account CHECK (account_id <> '')
 );
 
--- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds; null: fenced.
-CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS bigint
+-- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds, and one of the timers that it changed, with the
+-- number of its changes; null: fenced.
+CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+  v_changed json;
   v_after double precision := (p ->> 'afterMs')::double precision;
   v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
 BEGIN
@@ -1353,14 +1358,23 @@ BEGIN
     RETURN NULL;
   END IF;
   IF v_after = 0 THEN
-    UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
-    WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+    WITH ended AS (
+      UPDATE public.cancel_timers t SET ended_at = clock_timestamp(), changes = t.changes + 1 FROM json_array_elements(p -> 'timers') e
+      WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM ended t LIMIT 1;
   ELSE
-    INSERT INTO public.cancel_timers (shard, principal, account_id, timer_id, fires_at)
-    SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
-    ON CONFLICT (shard, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+    WITH armed AS (
+      INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
+      SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+      ON CONFLICT (shard, principal, account_id)
+      DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM armed t LIMIT 1;
   END IF;
-  RETURN public.time_to_ms(v_fires);
+  RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
 END
 $$;
 
@@ -1418,7 +1432,8 @@ $$;
 
 CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
 
--- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced.
+-- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced. Where the halt itself is there and was cleared, that row:
+-- a process puts back what it has seen here and misses, and may be the last one to hear of a resume.
 CREATE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
 RETURNS SETOF public.halts
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1431,34 +1446,38 @@ BEGIN
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
-    ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+    ON CONFLICT DO NOTHING;
     RETURN QUERY SELECT * FROM public.halts h
-      WHERE h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL;
+      WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
+      ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
   END LOOP;
 END
 $$;
 
--- Clears the active halts of the scope. Returns their number; null: fenced; -1: none was cleared, since one of them was raised by an operator for every account, and the
+-- Clears the active halts of the scope. Returns their ids; null: fenced; "kept": none was cleared, since one of them was raised by an operator for every account, and the
 -- token that asks names only some accounts (`p_of_some`).
 CREATE FUNCTION public.clear_halts(
   p_shard integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
-) RETURNS integer
+) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_rows integer;
+  v_cleared json;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
-    RETURN -1;
+    RETURN '"kept"';
   END IF;
   -- A halt that was raised after the check above stays.
-  UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
-  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
-  GET DIAGNOSTICS v_rows = ROW_COUNT;
-  RETURN v_rows;
+  WITH cleared AS (
+    UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
+    WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator')
+    RETURNING halt_id
+  )
+  SELECT coalesce(json_agg(halt_id), '[]') INTO v_cleared FROM cleared;
+  RETURN v_cleared;
 END
 $$;
 
@@ -1499,6 +1518,17 @@ CREATE TABLE public.principal_tokens (
 );
 
 CREATE UNIQUE INDEX principal_tokens_hash ON public.principal_tokens (token_sha256);
+
+-- Ends a token again, where the database has lost the end that a process has read: never later than it ends now. Runs as its owner, since the service may neither make nor
+-- change tokens otherwise.
+CREATE FUNCTION public.end_token_again(p_principal text, p_number integer, p_ends_ms double precision) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM public.close_sending();
+  UPDATE public.principal_tokens SET expires_at = public.ms_to_time(p_ends_ms)
+  WHERE principal = p_principal AND number = p_number AND (expires_at IS NULL OR expires_at > public.ms_to_time(p_ends_ms));
+END
+$$;
 
 CREATE TABLE public.audit_log (
   id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -1557,6 +1587,35 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     'the database was restored: commands made since the copy are not in the journal', p_by)
 $$;
 
+-- True: the database lacks a step of a command, a mark of an attempt, or a stop that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Rows of commands, halts,
+-- cancel-alls, tokens and the audit trail are never deleted, versions and counts never fall, and the end of a token is only ever moved forward in time.
+CREATE FUNCTION public.lacks_deeds(p_seen json) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p_seen #>> '{command,commandId}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.commands c
+      WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer)
+    OR p_seen ->> 'sentAttemptId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')
+    OR p_seen ->> 'haltId' IS NOT NULL AND NOT EXISTS (SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'haltId')
+    OR p_seen ->> 'clearedHaltId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'clearedHaltId' AND h.cleared_at IS NOT NULL)
+    OR p_seen #>> '{limitsChange,auditId}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.audit_log a
+      WHERE a.id = (p_seen #>> '{limitsChange,auditId}')::bigint AND a.action = 'change_limits'
+        AND a.at = public.ms_to_time((p_seen #>> '{limitsChange,atMs}')::double precision))
+    OR p_seen ->> 'cancelAllId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = (p_seen ->> 'cancelAllId')::uuid)
+    OR p_seen #>> '{cancelTimer,changes}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.cancel_timers t
+      WHERE t.shard = (p_seen #>> '{cancelTimer,shard}')::integer AND t.principal = p_seen #>> '{cancelTimer,principal}'
+        AND t.account_id = p_seen #>> '{cancelTimer,accountId}' AND t.changes >= (p_seen #>> '{cancelTimer,changes}')::integer)
+    OR p_seen #>> '{endedToken,number}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.principal_tokens t
+      WHERE t.principal = p_seen #>> '{endedToken,principal}' AND t.number = (p_seen #>> '{endedToken,number}')::integer
+        -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
+        AND t.expires_at <= public.ms_to_time((p_seen #>> '{endedToken,endsAtMs}')::double precision) + interval '1 hour')
+$$;
+
 -- True: the database lacks commits that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Epochs, batch numbers and versions never fall, and commands
 -- are never deleted, so each of them is a proof. A higher generation than the process knew means that the loss was noticed before.
 CREATE FUNCTION public.lacks_commits(p_lane integer, p_seen json) RETURNS boolean
@@ -1566,11 +1625,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
       AND (l.generation > (p_seen ->> 'generation')::integer OR (
         l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND (p_seen -> 'command' IS NULL OR EXISTS (
-          SELECT FROM public.commands c
-          WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
-        AND (p_seen ->> 'sentAttemptId' IS NULL OR EXISTS (
-          SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
+        AND NOT public.lacks_deeds(p_seen))))
 $$;
 
 -- How many of these updates, which Kafka has, come from no commit of this database: with a generation above the lanes', a revision above the order's own, or another text
@@ -1593,15 +1648,13 @@ $$;
 CREATE FUNCTION public.count_lacking_batches(p_batches json) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT count(*)
-  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint, epoch bigint, command json, "sentAttemptId" text)
+  FROM json_array_elements(p_batches) AS each(seen)
+  CROSS JOIN LATERAL json_to_record(each.seen) AS b(lane integer, generation integer, batch bigint, epoch bigint)
   CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
   LEFT JOIN public.lanes n ON n.lane = b.lane
   WHERE b.generation > now.generation OR b.generation = now.generation AND (
     coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR b.command IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.commands c WHERE c.command_id = (b.command ->> 'commandId')::uuid AND c.version >= (b.command ->> 'version')::integer)
-    OR b."sentAttemptId" IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.attempts a WHERE a.attempt_id = b."sentAttemptId" AND a.state <> 'prepared'))
+    OR public.lacks_deeds(each.seen))
 $$;
 
 -- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second
@@ -1855,7 +1908,7 @@ GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at) ON public.cancel_timers TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at, changes) ON public.cancel_timers TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
 GRANT SELECT, DELETE ON public.halt_events TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE ON public.event_floor TO tidemark_app;
@@ -1872,7 +1925,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_commits, public.notice_loss TO tidemark_app;
+  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_deeds, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,

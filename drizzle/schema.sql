@@ -109,11 +109,12 @@ table cancel_timers
   timer_id uuid not null
   fires_at timestamp with time zone not null
   ended_at timestamp with time zone
+  changes integer not null default 1
   constraint cancel_timers_account CHECK ((account_id <> ''::text))
   constraint cancel_timers_pk PRIMARY KEY (shard, principal, account_id)
 grant insert, select to tidemark_app
 grant select to tidemark_reader
-grant update (timer_id, fires_at, ended_at) to tidemark_app
+grant update (timer_id, fires_at, ended_at, changes) to tidemark_app
 
 table command_events
   id bigint not null generated always as identity
@@ -715,7 +716,7 @@ RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{
 grant execute to tidemark_app, tidemark_reader
 
 CREATE OR REPLACE FUNCTION public.change_limits(p json)
- RETURNS boolean
+ RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
@@ -724,11 +725,12 @@ DECLARE
   v_before jsonb := p -> 'before';
   v_bounds jsonb := p -> 'bounds';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_line bigint;
 BEGIN
   SELECT * INTO v FROM public.limits
   WHERE coalesce(principal, '') = coalesce(p ->> 'principal', '') AND coalesce(account_id, '') = coalesce(p ->> 'accountId', '') FOR UPDATE;
   IF coalesce(v.bounds, '{}') <> v_before THEN
-    RETURN false;
+    RETURN NULL;
   END IF;
   PERFORM public.close_sending();
   IF v_bounds = '{}' THEN
@@ -741,36 +743,40 @@ BEGIN
     VALUES (p ->> 'principal', p ->> 'accountId', v_bounds, p ->> 'by', p ->> 'reason', v_at)
     ON CONFLICT (coalesce(principal, ''), coalesce(account_id, '')) DO NOTHING;
     IF NOT FOUND THEN
-      RETURN false;
+      RETURN NULL;
     END IF;
   END IF;
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
   VALUES (v_at, p ->> 'by', 'change_limits', p ->> 'accountId', p ->> 'requestId', p ->> 'reason',
-    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)));
-  RETURN true;
+    json_strip_nulls(json_build_object('of', p ->> 'principal', 'approvedBy', p ->> 'approvedBy', 'before', v_before, 'after', v_bounds)))
+  RETURNING id INTO v_line;
+  RETURN v_line;
 END
 $function$
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.clear_halts(p_shard integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean)
- RETURNS integer
+ RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
-  v_rows integer;
+  v_cleared json;
 BEGIN
   IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
     RETURN NULL;
   END IF;
   IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
-    RETURN -1;
+    RETURN '"kept"';
   END IF;
   -- A halt that was raised after the check above stays.
-  UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
-  WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator');
-  GET DIAGNOSTICS v_rows = ROW_COUNT;
-  RETURN v_rows;
+  WITH cleared AS (
+    UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
+    WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator')
+    RETURNING halt_id
+  )
+  SELECT coalesce(json_agg(halt_id), '[]') INTO v_cleared FROM cleared;
+  RETURN v_cleared;
 END
 $function$
 grant execute to tidemark_app
@@ -901,15 +907,13 @@ CREATE OR REPLACE FUNCTION public.count_lacking_batches(p_batches json)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   SELECT count(*)
-  FROM json_to_recordset(p_batches) AS b(lane integer, generation integer, batch bigint, epoch bigint, command json, "sentAttemptId" text)
+  FROM json_array_elements(p_batches) AS each(seen)
+  CROSS JOIN LATERAL json_to_record(each.seen) AS b(lane integer, generation integer, batch bigint, epoch bigint)
   CROSS JOIN (SELECT coalesce(max(l.generation), 1) AS generation FROM public.lanes l) AS now
   LEFT JOIN public.lanes n ON n.lane = b.lane
   WHERE b.generation > now.generation OR b.generation = now.generation AND (
     coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR b.command IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.commands c WHERE c.command_id = (b.command ->> 'commandId')::uuid AND c.version >= (b.command ->> 'version')::integer)
-    OR b."sentAttemptId" IS NOT NULL AND NOT EXISTS (
-      SELECT FROM public.attempts a WHERE a.attempt_id = b."sentAttemptId" AND a.state <> 'prepared'))
+    OR public.lacks_deeds(each.seen))
 $function$
 
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])
@@ -1006,6 +1010,20 @@ BEGIN
   END IF;
   UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE shard = p_shard AND timer_id = p_timer_id AND ended_at IS NULL;
   RETURN true;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.end_token_again(p_principal text, p_number integer, p_ends_ms double precision)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM public.close_sending();
+  UPDATE public.principal_tokens SET expires_at = public.ms_to_time(p_ends_ms)
+  WHERE principal = p_principal AND number = p_number AND (expires_at IS NULL OR expires_at > public.ms_to_time(p_ends_ms));
 END
 $function$
 grant execute to tidemark_app
@@ -1335,11 +1353,39 @@ AS $function$
     WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
       AND (l.generation > (p_seen ->> 'generation')::integer OR (
         l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND (p_seen -> 'command' IS NULL OR EXISTS (
-          SELECT FROM public.commands c
-          WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer))
-        AND (p_seen ->> 'sentAttemptId' IS NULL OR EXISTS (
-          SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')))))
+        AND NOT public.lacks_deeds(p_seen))))
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.lacks_deeds(p_seen json)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT p_seen #>> '{command,commandId}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.commands c
+      WHERE c.command_id = (p_seen #>> '{command,commandId}')::uuid AND c.version >= (p_seen #>> '{command,version}')::integer)
+    OR p_seen ->> 'sentAttemptId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.attempts a WHERE a.attempt_id = p_seen ->> 'sentAttemptId' AND a.state <> 'prepared')
+    OR p_seen ->> 'haltId' IS NOT NULL AND NOT EXISTS (SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'haltId')
+    OR p_seen ->> 'clearedHaltId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.halts h WHERE h.halt_id = p_seen ->> 'clearedHaltId' AND h.cleared_at IS NOT NULL)
+    OR p_seen #>> '{limitsChange,auditId}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.audit_log a
+      WHERE a.id = (p_seen #>> '{limitsChange,auditId}')::bigint AND a.action = 'change_limits'
+        AND a.at = public.ms_to_time((p_seen #>> '{limitsChange,atMs}')::double precision))
+    OR p_seen ->> 'cancelAllId' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.cancel_alls a WHERE a.cancel_all_id = (p_seen ->> 'cancelAllId')::uuid)
+    OR p_seen #>> '{cancelTimer,changes}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.cancel_timers t
+      WHERE t.shard = (p_seen #>> '{cancelTimer,shard}')::integer AND t.principal = p_seen #>> '{cancelTimer,principal}'
+        AND t.account_id = p_seen #>> '{cancelTimer,accountId}' AND t.changes >= (p_seen #>> '{cancelTimer,changes}')::integer)
+    OR p_seen #>> '{endedToken,number}' IS NOT NULL AND NOT EXISTS (
+      SELECT FROM public.principal_tokens t
+      WHERE t.principal = p_seen #>> '{endedToken,principal}' AND t.number = (p_seen #>> '{endedToken,number}')::integer
+        -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
+        AND t.expires_at <= public.ms_to_time((p_seen #>> '{endedToken,endsAtMs}')::double precision) + interval '1 hour')
 $function$
 grant execute to tidemark_app
 
@@ -1656,9 +1702,10 @@ BEGIN
   LOOP
     INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
     VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
-    ON CONFLICT (coalesce(account_id, ''), cause) WHERE cleared_at IS NULL DO NOTHING;
+    ON CONFLICT DO NOTHING;
     RETURN QUERY SELECT * FROM public.halts h
-      WHERE h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL;
+      WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
+      ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
     EXIT WHEN FOUND;
   END LOOP;
 END
@@ -1753,11 +1800,12 @@ $function$
 grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json)
- RETURNS bigint
+ RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
+  v_changed json;
   v_after double precision := (p ->> 'afterMs')::double precision;
   v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
 BEGIN
@@ -1765,14 +1813,23 @@ BEGIN
     RETURN NULL;
   END IF;
   IF v_after = 0 THEN
-    UPDATE public.cancel_timers t SET ended_at = clock_timestamp() FROM json_array_elements(p -> 'timers') e
-    WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL;
+    WITH ended AS (
+      UPDATE public.cancel_timers t SET ended_at = clock_timestamp(), changes = t.changes + 1 FROM json_array_elements(p -> 'timers') e
+      WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM ended t LIMIT 1;
   ELSE
-    INSERT INTO public.cancel_timers (shard, principal, account_id, timer_id, fires_at)
-    SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
-    ON CONFLICT (shard, principal, account_id) DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL;
+    WITH armed AS (
+      INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
+      SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+      ON CONFLICT (shard, principal, account_id)
+      DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM armed t LIMIT 1;
   END IF;
-  RETURN public.time_to_ms(v_fires);
+  RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
 END
 $function$
 grant execute to tidemark_app

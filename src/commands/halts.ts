@@ -80,7 +80,7 @@ export class Halts {
   /** Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
   async load(): Promise<void> {
     const before = this.durable();
-    const halts = await this.deps.journal.activeHalts();
+    const halts = await this.deps.journal.activeHalts(idsOf(before));
     this.loads += 1;
     this.merge(halts, before);
   }
@@ -88,20 +88,22 @@ export class Halts {
   /**
    * Reads the journal for halts of other processes, which cover all accounts or were asked of the wrong holder. Halts that were raised here and that the
    * journal lacks are on their way there. For a scope with a write of ours meanwhile the answer may be out of date, and says nothing; nor does one that a later
-   * read has overtaken. Rejects when the journal can't be read.
+   * read has overtaken. A halt that the journal had, and has no row of any more, was lost with the database's newest commits: it holds, and `keepDurable` puts it
+   * back. Rejects when the journal can't be read.
    */
   async refresh(): Promise<void> {
     const { loads } = this;
     const written = new Set(this.turns.keys());
     this.reads.add(written);
     const before = this.durable();
-    const answer = await this.deps.journal.activeHalts().finally(() => this.reads.delete(written));
+    const answer = await this.deps.journal.activeHalts(idsOf(before)).finally(() => this.reads.delete(written));
     if (this.loads !== loads) return;
     const isOld = ({ scope }: Halt) => written.has(nameOf(scope));
     const halts = answer.filter((halt) => !isOld(halt));
     const known = new Set(this.active.map(({ halt }) => halt.haltId));
-    for (const { haltId, scope, cause, by } of halts)
-      if (!known.has(haltId)) this.deps.log.error({ ...named(scope), cause, by }, 'placing is halted by another process');
+    for (const { haltId, scope, cause, by, clearedAtMs } of halts)
+      if (clearedAtMs === undefined && !known.has(haltId))
+        this.deps.log.error({ ...named(scope), cause, by }, 'placing is halted by another process');
     this.merge(halts, new Set([...before].filter(({ halt }) => !isOld(halt))));
   }
 
@@ -130,7 +132,9 @@ export class Halts {
     word: Pick<OperatorWord, 'by' | 'reason'>,
     term: Term | undefined,
   ): Promise<Halt | undefined> {
-    return this.write(this.hold(scope, cause, word), term);
+    const halt = await this.write(this.hold(scope, cause, word), term);
+    // It was in the journal already, without our knowing, and somebody has resumed since: this call is newer than that.
+    return halt?.clearedAtMs === undefined ? halt : this.write(this.hold(scope, cause, word), term);
   }
 
   private async write(held: Held, term: Term | undefined): Promise<Halt | undefined> {
@@ -141,8 +145,9 @@ export class Halts {
       if (durable === 'fenced') return undefined;
       held.halt = durable;
       held.durable = true;
-      // The journal already had a halt of that scope and cause: it may be here as well, if a `clear` of it failed.
-      this.keep(this.active.filter((each) => each === held || each.halt.haltId !== durable.haltId));
+      // The journal already had a halt of that scope and cause: it may be here as well, if a `clear` of it failed. One that was cleared is here no more.
+      const stays = durable.clearedAtMs === undefined;
+      this.keep(this.active.filter((each) => (each === held ? stays : each.halt.haltId !== durable.haltId)));
       return durable;
     });
   }
@@ -205,11 +210,24 @@ export class Halts {
     return new Set(this.active.filter(({ durable }) => durable));
   }
 
-  /** `before`: the halts that were durable when the journal was asked. It may not have known the rest. */
+  /**
+   * `before`: the halts that were durable when the journal was asked. It may not have known the rest. The journal keeps a row of each halt for good: of these, it
+   * tells which were cleared, and has lost those that it does not tell of.
+   */
   private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
-    const active = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
-    this.keep([...active, ...this.active.filter((held) => !before.has(held) && !active.includes(held))]);
+    const told = new Set(halts.map(({ haltId }) => haltId));
+    const standing = halts.filter(({ clearedAtMs }) => clearedAtMs === undefined);
+    const active = standing.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+    const others = this.active.filter((held) => !active.includes(held) && !(before.has(held) && told.has(held.halt.haltId)));
+    for (const held of others) if (before.has(held)) this.putBack(held);
+    this.keep([...active, ...others]);
+  }
+
+  private putBack(held: Held): void {
+    const { haltId, scope, cause, by } = held.halt;
+    held.durable = false;
+    this.deps.log.error({ ...named(scope), haltId, cause, by }, 'the database has lost this halt; it holds, and is put back');
   }
 
   private keep(active: readonly Held[]): void {
@@ -218,6 +236,10 @@ export class Halts {
     for (const kind of ['account', 'service'] as const)
       placingHalted.set({ scope: kind }, active.filter(({ halt }) => halt.scope.kind === kind).length);
   }
+}
+
+function idsOf(halts: ReadonlySet<Held>): string[] {
+  return [...halts].map(({ halt }) => halt.haltId);
 }
 
 function nameOf(scope: Halt['scope']): string {

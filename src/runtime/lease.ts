@@ -1,7 +1,29 @@
 import type { Clock } from './clock.ts';
 
+/**
+ * The last commit of each kind by which something was forbidden, or allowed again. Each of its rows stays for good, or has a number that only rises, so each is a
+ * proof. One may be lost alone: a halt is neither a step of a command nor of a batch.
+ */
+interface WitnessedStops {
+  /** The halt that the journal took, and the one that it cleared. */
+  readonly haltId?: string;
+  readonly clearedHaltId?: string;
+  /** The line of the audit trail that was written with new limits. */
+  readonly limitsChange?: { readonly auditId: string; readonly atMs: number };
+  readonly cancelAllId?: string;
+  /** A timer of cancel-after that was armed, renewed or ended; its row counts that. */
+  readonly cancelTimer?: {
+    readonly shard: number;
+    readonly principal: string;
+    readonly accountId: string;
+    readonly changes: number;
+  };
+  /** A token that was given an end, or an earlier one. */
+  readonly endedToken?: { readonly principal: string; readonly number: number; readonly endsAtMs: number };
+}
+
 /** The newest commits that one process has seen its database acknowledge. Its JSON goes to `lacks_commits` (drizzle/0000_baseline.sql). */
-export interface Witnessed {
+export interface Witnessed extends WitnessedStops {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
   readonly epoch: bigint;
@@ -71,6 +93,12 @@ export class CommitWitness {
   /** An attempt was marked as being sent. */
   sawSending(attemptId: string): void {
     if (this.known !== undefined) this.know({ ...this.known, sentAttemptId: attemptId });
+    this.onCommand();
+  }
+
+  /** Something was forbidden, or allowed again. */
+  sawStop(stop: WitnessedStops): void {
+    if (this.known !== undefined) this.know({ ...this.known, ...stop });
     this.onCommand();
   }
 

@@ -60,7 +60,9 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     applicationName: 'tidemark-command-reads',
     maxConnections: commandReadConnections,
   });
-  const shared = { ...deps, pool };
+  const witness = deps.lease?.witness;
+  const acknowledging = { ...deps, ...(witness && { witness }) };
+  const shared = { ...acknowledging, pool };
   const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
   const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
   const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
@@ -75,7 +77,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     shards: new PostgresShardStore({ ...deps, pool }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
-    journal: createPostgresJournal({ ...deps, pool: commandPool }),
+    journal: createPostgresJournal({ ...acknowledging, pool: commandPool }),
     outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
     reads: new PostgresOrderReads({ ...deps, pool: readPool }),
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),

@@ -331,13 +331,15 @@ export interface CommandJournal {
   armedCancelTimers(shard: number): Promise<CancelTimer[]>;
   /** The timer has fired. Changes nothing where it was renewed since. False: fenced. */
   endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
-  activeHalts(): Promise<Halt[]>;
+  /** The active halts, oldest first; and of those that the caller knows, the ones that were cleared. A row of a halt is never deleted. */
+  activeHalts(knownIds?: readonly string[]): Promise<Halt[]>;
   /** The holder of the lane says that it holds all of these halts. False: the lane is not its any more. */
   holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean>;
   /** The processes with a lane, renewed less than `expireMs` ago, that have not said that they hold this halt. None where it is not in force. */
   withoutHalt(haltId: string, expireMs: number): Promise<string[]>;
   /**
-   * Adds the halt unless an active one has the same scope and cause; then that one is returned. Without a fence the holder of the shard is not checked: this is
+   * Adds the halt unless an active one has the same scope and cause; then that one is returned. One that is there already is returned as it is, also where it
+   * was cleared: whoever puts a halt back does not know that. Without a fence the holder of the shard is not checked: this is
    * for a process that saw the cause while it led, and could not write the halt down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;

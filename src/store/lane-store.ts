@@ -94,7 +94,7 @@ interface LossEvidence {
 }
 
 /** A batch of which Kafka has a mark, or a witness: that one also names what else its process had seen. */
-export interface PublishedBatch extends Pick<Witnessed, 'generation' | 'batch' | 'command' | 'sentAttemptId'> {
+export interface PublishedBatch extends Omit<Witnessed, 'epoch'> {
   readonly lane: number;
   readonly epoch?: bigint;
 }

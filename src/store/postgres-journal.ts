@@ -111,7 +111,11 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     readOrder: read(readSettlingOrder),
     openOrders: read(readOpenOrders),
     unseenPlaces: read(readUnseenPlaces),
-    openCancelAll: noting(openCancelAll, isFenced),
+    openCancelAll: async (...asked) => {
+      const result = await noting(openCancelAll, isFenced)(...asked);
+      if (result.kind === 'opened') witness?.sawStop({ cancelAllId: result.cancelAll.cancelAllId });
+      return result;
+    },
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),
     endCancelAll: noting(endCancelAll, (held) => !held),

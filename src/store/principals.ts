@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
+import type { CommitWitness } from '../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { principalTokens } from './schema/principals.ts';
 
@@ -28,21 +29,31 @@ export interface PrincipalToken {
 export interface PrincipalStore {
   /** All tokens that have not ended, at most 10,000. Has a deadline; rejects when the database can't be reached. */
   active(): Promise<readonly PrincipalToken[]>;
+  /** The token was given an end, or an earlier one, while this process looked. Left out: nobody remembers it. */
+  sawEnd?(token: PrincipalToken, endsAtMs: number): void;
+  /** Ends the token then at the latest, as it was before the database lost that. Rejects when it can't be reached. Left out: it can't be written. */
+  endAgain?(token: PrincipalToken, endsAtMs: number): Promise<void>;
 }
 
-const mostActive = 10_000;
+export const mostActive = 10_000;
 
 /** A token of the database. */
 export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
 
+interface PrincipalStoreDeps extends RetryDeps {
+  readonly pool: Pool;
+  /** Remembers the end of a token, so that its loss is noticed. */
+  readonly witness?: CommitWitness;
+}
+
 /** The port `PrincipalStore` in Postgres, and the operations of people on tokens. Tokens themselves are never here. */
 export class PostgresPrincipalStore implements PrincipalStore {
-  private readonly deps: RetryDeps & { readonly pool: Pool };
+  private readonly deps: PrincipalStoreDeps;
   private readonly db: NodePgDatabase;
 
-  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+  constructor(deps: PrincipalStoreDeps) {
     this.deps = deps;
     this.db = drizzle(deps.pool);
   }
@@ -59,6 +70,14 @@ export class PostgresPrincipalStore implements PrincipalStore {
         .limit(mostActive);
       return rows.map(toToken);
     });
+  }
+
+  sawEnd({ name, number }: PrincipalToken, endsAtMs: number): void {
+    if (number !== undefined) this.deps.witness?.sawStop({ endedToken: { principal: name, number, endsAtMs } });
+  }
+
+  async endAgain({ name, number }: PrincipalToken, endsAtMs: number): Promise<void> {
+    if (number !== undefined) await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
   }
 
   /** All that the principal ever had, oldest first: none of them is ever deleted. */

@@ -2,12 +2,13 @@ import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../domain/limits.ts';
+import type { CommitWitness, Witnessed } from '../runtime/lease.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Fence, Halt, LimitsChange } from './command-journal.ts';
 import type { RetryDeps } from './retry-transaction.ts';
 import { cancelTimers, limits } from './schema/stops.ts';
 import { storableJson, storableText, writeOnce } from './write-once.ts';
 
-type Deps = RetryDeps & { readonly pool: Pool };
+type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };
 
 interface HaltRow {
   halt_id: string;
@@ -25,10 +26,11 @@ interface HaltRow {
 const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
   cleared_by, cleared_reason`;
 
-/** The active halts, oldest first. */
-export async function readActiveHalts(pool: Pool): Promise<Halt[]> {
+/** The active halts, oldest first, and those of `knownIds` that were cleared. */
+export async function readActiveHalts(pool: Pool, knownIds: readonly string[] = []): Promise<Halt[]> {
   const { rows } = await pool.query<HaltRow>(
-    `select ${columns} from public.halts where cleared_at is null order by since, halt_id`,
+    `select ${columns} from public.halts where cleared_at is null or halt_id = any($1) order by since, halt_id`,
+    [knownIds],
   );
   return rows.map(toHalt);
 }
@@ -63,7 +65,9 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
       halt.sinceMs,
     ],
   });
-  return row === undefined ? 'fenced' : toHalt(row);
+  if (row === undefined) return 'fenced';
+  deps.witness?.sawStop({ haltId: row.halt_id });
+  return toHalt(row);
 }
 
 /** Clears the active halts of exactly this scope: resuming the service leaves the halts of accounts. */
@@ -73,7 +77,7 @@ export async function clearHalts(
   word: ClearingWord,
   { shard, epoch }: Fence,
 ): Promise<number | 'kept' | 'fenced'> {
-  const [row] = await writeOnce<{ cleared: number | null }>(deps, {
+  const [row] = await writeOnce<{ cleared: readonly string[] | 'kept' | null }>(deps, {
     text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
     values: [
       ...[shard, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
@@ -81,7 +85,10 @@ export async function clearHalts(
     ],
   });
   const cleared = row?.cleared ?? 'fenced';
-  return cleared === -1 ? 'kept' : cleared;
+  if (typeof cleared === 'string') return cleared;
+  const [clearedHaltId] = cleared;
+  if (clearedHaltId !== undefined) deps.witness?.sawStop({ clearedHaltId });
+  return cleared.length;
 }
 
 function accountOf(scope: Halt['scope']): string | null {
@@ -108,11 +115,13 @@ export async function setCancelTimers(
   change: CancelTimersChange,
   { shard, epoch }: Fence,
 ): Promise<number | undefined> {
-  const [row] = await writeOnce<{ fires: string | null }>(deps, {
-    text: 'select public.set_cancel_timers($1, $2, $3)::text as fires',
+  const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Witnessed['cancelTimer'] | null } | null }>(deps, {
+    text: 'select public.set_cancel_timers($1, $2, $3) as armed',
     values: [shard, epoch.toString(), storableJson(change)],
   });
-  return row === undefined || row.fires === null ? undefined : Number(row.fires);
+  const changed = row?.armed?.changed;
+  if (changed != null) deps.witness?.sawStop({ cancelTimer: changed });
+  return row?.armed?.firesAtMs;
 }
 
 /** The timers of the shard that have neither been disarmed nor fired. */
@@ -153,10 +162,12 @@ export async function readLimits(pool: Pool): Promise<LimitRow[]> {
   }));
 }
 
-export async function changeLimits(deps: RetryDeps & { readonly pool: Pool }, change: LimitsChange): Promise<boolean> {
-  const [row] = await writeOnce<{ changed: boolean }>(deps, {
-    text: 'select public.change_limits($1) as changed',
+export async function changeLimits(deps: Deps, change: LimitsChange): Promise<boolean> {
+  const [row] = await writeOnce<{ auditId: string | null }>(deps, {
+    text: 'select public.change_limits($1)::text as "auditId"',
     values: [storableJson(change)],
   });
-  return row?.changed === true;
+  if (row == null || row.auditId === null) return false;
+  deps.witness?.sawStop({ limitsChange: { auditId: row.auditId, atMs: change.atMs } });
+  return true;
 }

@@ -29,6 +29,8 @@ export interface CommandWishes {
   readonly sweeping?: boolean;
   /** The database comes back without its last commits. No commands: what their oracles ask for is in a journal, which has lost nothing. */
   readonly losing?: boolean;
+  /** As `losing`, and people halt and resume meanwhile. */
+  readonly forgetting?: boolean;
   /** The database comes back without the commits of one process that is gone, while the others write on. No commands, as above. */
   readonly hiding?: boolean;
   /** Shards change hands all the time: several processes end, each wish for a shard is an enemy's, and Kafka is slow. */
@@ -40,7 +42,7 @@ const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 /** Undefined: a run without commands. */
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
-  if (wishes.losing === true || wishes.hiding === true) return undefined;
+  if (wishes.losing === true || wishes.forgetting === true || wishes.hiding === true) return undefined;
   if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && wishes.sweeping !== true) return undefined;
   const everything = happens(random, 0.05);
   const chosen = (probability: number) => everything || happens(random, probability);

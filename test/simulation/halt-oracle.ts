@@ -27,6 +27,8 @@ export class HaltOracle {
   private readonly unconfirmed = new Map<string, ReadonlySet<string>>();
   /** Monotonic: when the journal took each halt. */
   private readonly takenAtMs = new Map<string, number>();
+  /** Halts that an operator was answered, and nobody has resumed: with the process that answered. */
+  private readonly kept = new Map<string, { readonly halt: Halt; readonly from: string }>();
   /** By scope: when a person let it place again. */
   private readonly resumedAtMs = new Map<string, number>();
   private readonly journal: MemoryJournal;
@@ -47,6 +49,8 @@ export class HaltOracle {
       const key = JSON.stringify(scope);
       // An older resume whose answer was lost may arrive behind a newer one (seed 14641).
       this.resumedAtMs.set(key, Math.max(atMs, this.resumedAtMs.get(key) ?? Number.NEGATIVE_INFINITY));
+      // Whatever the journal knew of them: where it has lost one, the process that resumes forgets it all the same.
+      for (const [haltId, { halt }] of this.kept) if (JSON.stringify(halt.scope) === key) this.kept.delete(haltId);
       // Each of these may be written once more, by a statement whose answer was lost (seed 4172).
       for (const halt of journal.halts)
         if (JSON.stringify(halt.scope) === key && halt.sinceMs <= atMs)
@@ -59,8 +63,24 @@ export class HaltOracle {
     for (const { haltId, ...halt } of halts) {
       if (JSON.stringify(halt.scope) !== JSON.stringify(scope)) continue;
       this.knows(from, haltId);
+      const stands = this.journal.halts.some((each) => each.haltId === haltId && each.clearedAtMs === undefined);
+      if (stands) this.kept.set(haltId, { halt: { haltId, ...halt }, from });
       if (halt.cause === 'operator' && this.world.lanesAreLive()) this.unconfirmed.set(haltId, new Set(unconfirmed));
     }
+  }
+
+  /**
+   * Halts that were answered, that nobody has resumed, and that some process does not hold, whatever the database lost: as long as the process lives that answered.
+   * A process that takes nothing any more is not asked.
+   */
+  forgotten(processes: readonly { readonly name: string; readonly halts: readonly Halt[] }[]): string[] {
+    const living = new Set(processes.map(({ name }) => name));
+    return [...this.kept].flatMap(([haltId, { halt, from }]) => {
+      // One that has the same scope and cause stands in its place.
+      const isSame = ({ scope, cause }: Halt) => cause === halt.cause && JSON.stringify(scope) === JSON.stringify(halt.scope);
+      const without = processes.filter(({ halts }) => !halts.some(isSame));
+      return living.has(from) ? without.map(({ name }) => `${name} has forgotten the acknowledged halt ${haltId}`) : [];
+    });
   }
 
   /** A process has read these in the journal. */

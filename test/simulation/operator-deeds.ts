@@ -36,6 +36,14 @@ export class OperatorDeeds {
     }
   }
 
+  /** Halts, and now and then resumes. */
+  stop({ host, commands }: Reached, account: string): void {
+    const scope = happens(this.random, 0.7) ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
+    const about = JSON.stringify(scope);
+    if (happens(this.random, 0.7)) this.run(host, 'halts', about, () => this.halt(host, commands, scope));
+    else this.run(host, 'resumes', about, () => commands.operator.resume(scope, this.word()));
+  }
+
   sweep({ host, commands }: Reached, account: string): void {
     this.run(host, 'cancels all', account, () => this.cancelAll(commands, account));
   }

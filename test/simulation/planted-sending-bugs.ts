@@ -1,6 +1,8 @@
+import { Halts } from '../../src/commands/halts.ts';
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
 import type { WriteResult } from '../../src/platform/write-result.ts';
+import type { Halt } from '../../src/store/command-journal.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
@@ -39,6 +41,17 @@ function sendingWithoutHalts() {
 }
 
 const markingWithoutHalts = replaced(MemoryJournal, 'sendingObjection' as keyof MemoryJournal, () => undefined);
+
+interface Held {
+  readonly halt: Halt;
+}
+
+/** The private parts of `Halts`. */
+interface Forgetful {
+  readonly active: readonly Held[];
+  keep(active: readonly object[]): void;
+  merge(halts: readonly Halt[], before: ReadonlySet<Held>): void;
+}
 
 function sendAttempt(of: SendAttempts) {
   return (of as unknown as { write(sending: Sending, attemptId: string): Promise<unknown> }).write;
@@ -103,6 +116,20 @@ export const sends: readonly PlantedBug[] = [
         for (const back of ways) back();
       };
     },
+  },
+  {
+    name: 'a halt that the database has lost is forgotten at the next look',
+    seeds: 'forgetting',
+    shows: /has forgotten the acknowledged halt/,
+    plant: replaced(
+      Halts as unknown as { readonly prototype: Forgetful },
+      'merge',
+      function (this: Forgetful, halts: readonly Halt[], before: ReadonlySet<Held>) {
+        const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
+        const active = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+        this.keep([...active, ...this.active.filter((held) => !before.has(held) && !active.includes(held))]);
+      },
+    ),
   },
   {
     name: 'the halts are not asked again in the turn of the write',

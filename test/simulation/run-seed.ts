@@ -118,9 +118,14 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.hiding === true) {
     world.database.spreadsEpochs = true;
     clock.after(plan.faultyMs * (0.2 + hidden.next() * 0.3), () => world.loseUnseenCommits());
-  } else if (wishes?.losing === true || (commandPlan === undefined && happens(losing, 0.5))) {
+  } else if (wishes?.losing === true || wishes?.forgetting === true || (commandPlan === undefined && happens(losing, 0.5))) {
     world.database.spreadsEpochs = true;
-    clock.after(plan.faultyMs * (0.1 + losing.next() * 0.7), () => world.loseCommits(losing.next() * mostLostMs));
+    const atMs = plan.faultyMs * (0.1 + losing.next() * 0.7);
+    clock.after(atMs, () => world.loseCommits(losing.next() * mostLostMs));
+    // Now and then, and just before the loss: what was answered by then is lost.
+    const stops = wishes?.forgetting === true ? 3 : 0;
+    for (const share of [0.2, 0.5].slice(0, stops)) clock.after(atMs * share, () => world.stopSomething());
+    for (let i = 1; i <= stops; i += 1) clock.after(atMs + (mostLostMs * i) / 10, () => world.stopSomething());
   }
   await clock.advance(plan.faultyMs);
   faulty = false;
@@ -170,7 +175,7 @@ async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
       if (service?.exitCode !== undefined) world.leave(slot);
       world.startIn(slot);
     }
-    const left = [...disagreements(world), ...checkCounts(world), ...unsettled(world)];
+    const left = [...disagreements(world), ...checkCounts(world), ...unsettled(world), ...world.forgottenHalts()];
     if (platform.lostOrders().length > 0 && left.length === 0) {
       platform.restoreCertainty();
       continue;

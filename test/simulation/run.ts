@@ -16,6 +16,7 @@ const { values } = parseArgs({
     patient: { type: 'boolean' },
     sweeping: { type: 'boolean' },
     losing: { type: 'boolean' },
+    forgetting: { type: 'boolean' },
     moving: { type: 'boolean' },
     hiding: { type: 'boolean' },
     /** Part of the name of a planted bug. */
@@ -45,6 +46,7 @@ function wishes(): CommandWishes {
     ...(values.patient === true && { patient: true }),
     ...(values.sweeping === true && { sweeping: true }),
     ...(values.losing === true && { losing: true }),
+    ...(values.forgetting === true && { forgetting: true }),
     ...(values.moving === true && { moving: true }),
     ...(values.hiding === true && { hiding: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),

@@ -28,6 +28,7 @@ import { MemoryDatabase } from './memory-database.ts';
 import { MemoryPlatform } from './memory-platform.ts';
 import type { MemorySocket } from './memory-socket.ts';
 import { HostTokens } from './memory-tokens.ts';
+import { OperatorDeeds } from './operator-deeds.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { SafetyWatch, type Seat } from './safety-watch.ts';
@@ -80,6 +81,8 @@ export class SimulatedWorld {
   readonly slots: (SimulatedService | undefined)[];
   /** Breaches found in processes that are gone. */
   readonly pastBreaches: string[] = [];
+  private readonly stops: OperatorDeeds;
+  private readonly stopping: Random;
   commits = 0;
   /** What misleads the members of the fleet now. */
   enemy: EnemyPlan = noEnemy;
@@ -146,6 +149,8 @@ export class SimulatedWorld {
     });
     this.journal.lanes = (expireMs) => database.liveLanes(expireMs);
     this.callers = new Callers(this, this.source(7));
+    this.stopping = this.source(16);
+    this.stops = new OperatorDeeds(this, this.stopping, (what) => this.pastBreaches.push(what));
     this.outcomes = new OutcomeWatch(this.journal);
     this.operator = new FleetOperator({ database, trace, random: this.source(13), services: () => this.services });
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);
@@ -201,14 +206,31 @@ export class SimulatedWorld {
   loseCommits(behindMs: number): void {
     const { clock, database, journal, trace, watch } = this;
     const copy = database.copy();
-    // Of the journal only these are lost: no commands are sent in a run that loses commits.
+    // Of the journal only epochs and halts are lost: no commands are sent in a run that loses commits.
     const epochs = new Map(journal.epochs);
+    const halts = [...journal.halts];
     clock.after(behindMs, () => {
       trace.add('database', 'loses', `what followed batch ${copy.lanes.get(0)?.batch}`);
       database.restore(copy);
       replace(journal.epochs, epochs);
+      journal.halts.splice(0, journal.halts.length, ...halts);
       watch.lost(database.log);
     });
+  }
+
+  /** Somebody halts or resumes at one of the processes, where no commands are sent. */
+  stopSomething(): void {
+    const running = this.services.filter(({ host, exitCode }) => !host.crashed && exitCode === undefined);
+    if (running.length === 0) return;
+    this.stops.stop(oneOf(this.stopping, running), oneOf(this.stopping, this.platform.accounts).id);
+  }
+
+  /** Halts that were answered and do not hold any more. */
+  forgottenHalts(): string[] {
+    const running = this.services.filter(({ host, exitCode, stopping }) => !host.crashed && exitCode === undefined && !stopping);
+    return this.haltOracle.forgotten(
+      running.map(({ host, commands }) => ({ name: host.name, halts: commands.operator.halts() })),
+    );
   }
 
   /**

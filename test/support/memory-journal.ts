@@ -323,8 +323,8 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  activeHalts(): Promise<Halt[]> {
-    return this.hook('activeHalts', () => this.halts.filter(isActive));
+  activeHalts(knownIds: readonly string[] = []): Promise<Halt[]> {
+    return this.hook('activeHalts', () => this.halts.filter((halt) => isActive(halt) || knownIds.includes(halt.haltId)));
   }
 
   holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
@@ -350,7 +350,8 @@ export class MemoryJournal implements CommandJournal {
     return this.hook('raiseHalt', () => {
       if (fence !== undefined && !this.holds(fence)) return 'fenced';
       const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
-      if (same !== undefined) return same;
+      const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
+      if (same !== undefined || own !== undefined) return same ?? own ?? halt;
       mustBeNewHalt(halt, this.halts);
       this.halts.push(halt);
       this.onHalted(halt, fence);

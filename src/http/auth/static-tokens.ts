@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isReservedName } from '../../domain/reserved-name.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
+import { mostActive, type PrincipalStore, type PrincipalToken } from '../../store/principals.ts';
 import { type Principal, principalOf } from './principal.ts';
 
 interface StaticTokensDeps {
@@ -29,10 +29,15 @@ interface Known {
  *
  * States: idle → refreshing at intervals (`start`) → stopped. A read that fails keeps the tokens of the read before: without the database nothing could be read
  * or journaled for them anyway. Expiry is judged by this machine's clock, so it takes effect whether the database answers or not.
+ * Invariant: a token that has ended stays so, and an end never gets later: where the database comes back without one, the token is refused, and is ended again.
  */
 export class StaticTokens {
   private readonly configured: readonly Known[];
   private stored: readonly Known[] = [];
+  /** The tokens of the last read. */
+  private lastRead: readonly PrincipalToken[] = [];
+  /** By hash: the earliest end of a token of the database. */
+  private readonly ends = new Map<string, number>();
   private timer: Timer | undefined;
   private stopped = false;
   private failing = false;
@@ -70,13 +75,45 @@ export class StaticTokens {
   private async refresh(store: PrincipalStore): Promise<void> {
     try {
       // Whoever wrote it into the table: its deeds would look like those of the service.
-      this.stored = (await store.active()).filter(({ name }) => !isReservedName(name)).map(knownOf);
+      const read = (await store.active()).filter(({ name }) => !isReservedName(name));
+      this.noteEnds(store, read);
+      this.stored = read.map((token) =>
+        knownOf({ ...token, expiresAtMs: this.ends.get(token.sha256) ?? Number.POSITIVE_INFINITY }),
+      );
       this.failing = false;
     } catch (error) {
       if (!this.failing)
         this.deps.log.warn({ err: error }, 'the tokens of the database could not be read; those known stay in force');
       this.failing = true;
     }
+  }
+
+  /** A token that the database had and has no more is one that has ended, unless there are more than it tells of. */
+  private noteEnds(store: PrincipalStore, read: readonly PrincipalToken[]): void {
+    const there = new Set(read.map(({ sha256 }) => sha256));
+    const gone = read.length < mostActive ? this.lastRead.filter(({ sha256 }) => !there.has(sha256)) : [];
+    const nowMs = this.deps.clock.nowMs();
+    for (const token of gone) this.noteEnd(store, token, Math.min(nowMs, token.expiresAtMs ?? nowMs));
+    for (const token of read) {
+      const { name, number, sha256, expiresAtMs = Number.POSITIVE_INFINITY } = token;
+      const endsAtMs = this.ends.get(sha256) ?? Number.POSITIVE_INFINITY;
+      if (expiresAtMs < endsAtMs) this.noteEnd(store, token, expiresAtMs);
+      if (expiresAtMs <= endsAtMs) continue;
+      this.deps.log.error(
+        { principal: name, number, endsAtMs },
+        'the database has lost the end of this token; it is ended again',
+      );
+      store.endAgain?.(token, endsAtMs).catch((err: unknown) => this.deps.log.warn({ err }, 'a token could not be ended again'));
+    }
+    this.lastRead = read;
+  }
+
+  private noteEnd(store: PrincipalStore, token: PrincipalToken, endsAtMs: number): void {
+    const before = this.ends.get(token.sha256) ?? Number.POSITIVE_INFINITY;
+    if (endsAtMs >= before) return;
+    this.ends.set(token.sha256, endsAtMs);
+    // An end that it had from the beginning is no news.
+    if (this.lastRead.some(({ sha256 }) => sha256 === token.sha256)) store.sawEnd?.(token, endsAtMs);
   }
 }
 

@@ -111,6 +111,8 @@ export const cancelTimers = pgTable(
     firesAt: timestamp('fires_at', { withTimezone: true }).notNull(),
     /** Disarmed, or fired with its cancel-all written down. */
     endedAt: timestamp('ended_at', { withTimezone: true }),
+    /** How often it was armed, renewed or disarmed: shows a change that was lost. */
+    changes: integer().default(1).notNull(),
   },
   (t) => [
     primaryKey({ name: 'cancel_timers_pk', columns: [t.shard, t.principal, t.accountId] }),
