@@ -1,5 +1,6 @@
 """A whole consumer of Tidemark's topics: starts from nothing by the state topic, then takes each accepted change exactly once, over restarts, kills and
-repeats. What it keeps is one SQLite file; put your own effects into the transaction of `take`, and they happen once as well.
+repeats. What it keeps is one SQLite file; put your own effects into the transaction of `take`, and they happen once as well. Records that wait are taken together,
+at most 10,000 in one transaction: a commit waits for the disk, whatever it holds.
 
     pip install confluent-kafka && KAFKA_BROKERS=127.0.0.1:9092 python3 consumer.py
 
@@ -21,6 +22,7 @@ GROUP = os.environ.get("GROUP_ID", "my-service")
 UPDATES = PREFIX + "tidemark.order-updates.v1"
 STATE = PREFIX + "tidemark.order-state.v1"
 PATIENCE_S = 30
+MOST = 10_000
 
 database = sqlite3.connect(os.environ.get("STATE_FILE", "orders.sqlite"), isolation_level=None)
 database.execute("pragma journal_mode = wal")
@@ -50,27 +52,51 @@ def keep_position(partition: int, after: int) -> None:
     database.execute("insert or replace into positions values (?, ?)", (partition, after))
 
 
+# What is said once the transaction that holds it is committed, and the messages that the group may then forget, by partition.
+said: list[str] = []
+lost: list[str] = []
+taken: dict[int, Message] = {}
+records = 0
+
+
+def begin() -> None:
+    global records
+    if not database.in_transaction:
+        database.execute("begin immediate")
+    records += 1
+
+
+def commit(consumer: Consumer | None = None) -> None:
+    """Nothing is said or stored before this. A process that is killed earlier begins again behind the transaction before, and finds nothing of this one."""
+    global records
+    if database.in_transaction:
+        database.execute("commit")
+    records = 0
+    for lines, file in ((lost, sys.stderr), (said, sys.stdout)):
+        if lines:
+            print("\n".join(lines), file=file, flush=True)
+            lines.clear()
+    # For those who watch the group; after a restart we go on from our own positions.
+    for message in taken.values() if consumer is not None else ():
+        consumer.store_offsets(message)
+    taken.clear()
+
+
 def take(update: dict, message: Message, source: str) -> None:
     """The one rule: what is not above the (generation, revision) that is kept is a repeat."""
     key = f"{update['stream']}:{update['orderId']}"
     version = (update["generation"], update["revision"])
     order = update["order"]
-    database.execute("begin immediate")
-    try:
-        last = database.execute("select generation, revision from orders where key = ?", (key,)).fetchone()
-        is_new = last is None or version > last
-        if is_new:
-            row = (key, *version, order["status"], order["cumQty"], message.value().decode())
-            database.execute("insert or replace into orders values (?, ?, ?, ?, ?, ?)", row)
-        if source == "state":
-            database.execute("insert or ignore into shown values (?)", (key,))
-        else:
-            keep_position(message.partition(), message.offset() + 1)
-        database.execute("commit")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("rollback")
-        raise
+    begin()
+    last = database.execute("select generation, revision from orders where key = ?", (key,)).fetchone()
+    is_new = last is None or version > last
+    if is_new:
+        row = (key, *version, order["status"], order["cumQty"], message.value().decode())
+        database.execute("insert or replace into orders values (?, ?, ?, ?, ?, ?)", row)
+    if source == "state":
+        database.execute("insert or ignore into shown values (?)", (key,))
+    else:
+        keep_position(message.partition(), message.offset() + 1)
     if not is_new or source == "state":
         return
     if last is None:
@@ -78,9 +104,9 @@ def take(update: dict, message: Message, source: str) -> None:
     else:
         expected = last[1] + 1 if last[0] == version[0] else version[1]
     if version[1] > expected:
-        print(f"{key}: lost {expected} to {version[1] - 1}", file=sys.stderr, flush=True)
+        lost.append(f"{key}: lost {expected} to {version[1] - 1}")
     # Decimals are text: Decimal(order["cumQty"]), never float.
-    print(key, f"{version[0]}.{version[1]}", order["status"], order["cumQty"], flush=True)
+    said.append(f"{key} {version[0]}.{version[1]} {order['status']} {order['cumQty']}")
 
 
 def client(group: str, isolation: str) -> Consumer:
@@ -127,8 +153,9 @@ def read_state() -> None:
     reading.assign([TopicPartition(STATE, partition, OFFSET_BEGINNING) for partition in offsets])
     reached = {partition: begin for partition, (begin, _) in offsets.items()}
     while any(reached[partition] < end for partition, (_, end) in offsets.items()):
-        message = reading.poll(1)
+        message = reading.poll(0 if database.in_transaction else 1)
         if message is None:
+            commit()
             continue
         if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
             # Tells where it stands also behind the markers of transactions, which no message shows.
@@ -140,6 +167,9 @@ def read_state() -> None:
         update = update_of(message)
         if update is not None:
             take(update, message, "state")
+        if records >= MOST:
+            commit()
+    commit()
     reading.close()
     looking.close()
 
@@ -178,7 +208,12 @@ def main() -> None:
     consumer = client(GROUP, "read_uncommitted")
     assigned: list[int] = []
 
+    # Both are called within `poll`, between two records of one transaction.
+    def on_revoke(_: Consumer, __: list[TopicPartition]) -> None:
+        commit(consumer)
+
     def on_assign(_: Consumer, partitions: list[TopicPartition]) -> None:
+        commit(consumer)
         assigned[:] = [each.partition for each in partitions]
         # Kafka forgets the group's offsets with the topic: where it has none, and we have a position, the topic was made anew.
         wanted = [TopicPartition(UPDATES, partition) for partition in assigned]
@@ -190,7 +225,7 @@ def main() -> None:
         if positions:
             consumer.commit(offsets=positions)
 
-    consumer.subscribe([UPDATES], on_assign=on_assign)
+    consumer.subscribe([UPDATES], on_assign=on_assign, on_revoke=on_revoke)
     running = True
 
     def stop(*_: object) -> None:
@@ -200,10 +235,12 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, stop)
     while running:
-        message = consumer.poll(0.5)
+        message = consumer.poll(0 if database.in_transaction else 0.5)
         if message is None:
+            commit(consumer)
             continue
         if message.error() and message.error().code() == KafkaError._AUTO_OFFSET_RESET:
+            commit(consumer)
             # Our position is not on the topic any more: it began again behind it while we ran, or was made anew.
             go_on(settle(consumer, assigned, [message.partition()]))
             continue
@@ -213,9 +250,12 @@ def main() -> None:
         if update is not None:
             take(update, message, "updates")
         else:
+            begin()
             keep_position(message.partition(), message.offset() + 1)
-        # For those who watch the group; after a restart we go on from our own positions.
-        consumer.store_offsets(message)
+        taken[message.partition()] = message
+        if records >= MOST:
+            commit(consumer)
+    commit(consumer)
     consumer.close()
 
 
