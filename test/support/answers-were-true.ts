@@ -93,11 +93,11 @@ function same(a: Halt['scope'], b: Halt['scope']): boolean {
   return a.kind === 'service' ? b.kind === 'service' : b.kind === 'account' && a.accountId === b.accountId;
 }
 
-/** Behind a halt that was answered, written or not, nothing but cancels until somebody asks to resume. */
+/** Behind a halt that was acknowledged nothing but cancels, until somebody asks to resume; one that asks at the same time may come after it. */
 function expectStops({ stops, entry }: CommandsUnderFaults): void {
-  for (const { deed, scope, kind, answeredMs } of stops) {
+  for (const { deed, scope, kind, askedMs, answeredMs } of stops) {
     if (deed !== 'halt' || kind !== 'done') continue;
-    const resumed = stops.filter((each) => each.deed === 'resume' && same(each.scope, scope) && each.answeredMs > answeredMs);
+    const resumed = stops.filter((each) => each.deed === 'resume' && same(each.scope, scope) && each.answeredMs > askedMs);
     const untilMs = Math.min(...resumed.map(({ askedMs }) => askedMs));
     const behind = entry.ledger.filter(
       (each) => each.kind !== 'cancel' && covers(scope, each.accountId) && each.atMs > answeredMs && each.atMs < untilMs,
@@ -131,14 +131,4 @@ async function expectDeeds(world: CommandsUnderFaults, commands: readonly Comman
     const rows = await world.rig.rows('select from cancel_alls where idempotency_key = $1', [said[0]?.key]);
     expect(rows, 'a cancel-all that was done is written down').toHaveLength(1);
   }
-  const done = world.stops.filter(({ kind }) => kind === 'done').length + world.settled.length;
-  await eventually(
-    async () => {
-      const [audit] = await world.rig.rows<{ n: number }>(
-        "select count(*)::int as n from audit_log where action in ('halt', 'resume', 'settle')",
-      );
-      expect(audit?.n, 'each act that was done is in the audit trail').toBeGreaterThanOrEqual(done);
-    },
-    { deadlineMs: 20_000 },
-  );
 }
