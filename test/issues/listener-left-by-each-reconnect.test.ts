@@ -12,7 +12,8 @@ import { silentLog } from '../support/silent-log.ts';
 it('leaves no listener on its signal when the brokers cannot be reached', async () => {
   const over = new AbortController();
   const kafka = { ...kafkaDefaults, brokers: [`127.0.0.1:${await freePort()}`] };
-  const follower = { position: new FollowPosition(), give: async () => undefined, onProgress: () => undefined };
+  const nothing = () => undefined;
+  const follower = { position: new FollowPosition(), give: async () => undefined, onProgress: nothing, onJump: nothing };
   const options = { kafka, topic: 't', from: 'end', readCommitted: false } as const;
   const following = followTopic({ clock: systemClock, random: systemRandom, log: silentLog }, options, follower, over.signal, 0);
   await expect(following).rejects.toThrow();

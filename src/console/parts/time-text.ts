@@ -1,16 +1,9 @@
 import type { VNode } from 'preact';
+import { zoneText } from '../state/zone-text.ts';
 import { html } from './html.ts';
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
-
-const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'longOffset' });
-
-/** The offset of the reader's zone at this moment, `UTC+02:00`: it is another in summer. */
-export function zoneText(atMs: number): string {
-  const name = zone.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
-  return name.replace('GMT', 'UTC');
-}
 
 /** A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of another day has its day. */
 export function timeText(instant: string | undefined, nowMs: number): VNode | string {

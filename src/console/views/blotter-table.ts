@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals-core';
+import type { VNode } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { isTyping } from '../parts/is-typing.ts';
