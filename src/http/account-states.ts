@@ -1,4 +1,3 @@
-import type { AccountStanding } from '../connectors/account-access.ts';
 import type { Stream } from '../domain/order.ts';
 
 /** An account that this process follows, on one stream. Times are wall time, milliseconds since the epoch. */
@@ -19,7 +18,7 @@ export interface FollowedAccount {
   readonly silentLosses: number;
   readonly lastError?: string;
   /** Left out: no list of the platform has shown it yet. */
-  readonly standing?: AccountStanding;
+  readonly standing?: { readonly isOpen: boolean; readonly status?: string; readonly unlistedSinceMs?: number };
   /** Of the credential that follows it. Left out while there is no usable token. */
   readonly tokenExpiresMs?: number;
 }

@@ -10,7 +10,7 @@ interface ConnectionPlacesDeps {
   readonly metrics: Pick<Metrics['process'], 'connections' | 'connectionsEnded'>;
 }
 
-export interface ConnectionPlacesOptions {
+interface ConnectionPlacesOptions {
   readonly port: 'rest' | 'admin';
   /** Sockets at once. */
   readonly max: number;

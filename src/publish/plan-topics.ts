@@ -113,7 +113,7 @@ async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<
 }
 
 /** The differences of the topics by their meaning, one sentence each (`judge-topics.ts`). All empty: as planned. */
-export interface TopicFindings {
+interface TopicFindings {
   readonly unready: readonly string[];
   readonly doubts: readonly string[];
   readonly notes: readonly string[];

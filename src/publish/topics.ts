@@ -33,7 +33,7 @@ export function topicNames(prefix = ''): TopicNames {
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** How long records of the topics that are not compacted stay, unless `TIDEMARK_TOPIC_RETENTION_DAYS` says otherwise. */
-export const plannedRetentionDays = 7;
+const plannedRetentionDays = 7;
 /** Kafka's default, set explicitly: a record that a smaller limit refuses stops the lane. */
 const maxMessageBytes = '1048588';
 

@@ -5,7 +5,7 @@ import { sqlstateOf } from './retry-transaction.ts';
  * Why what looks like a session is none. `moved`: a pooler gives each transaction, or each statement, the server process that is free. `stub_locks`: a second session
  * is given the lock that the first one holds.
  */
-export type SessionFault = 'moved' | 'stub_locks';
+type SessionFault = 'moved' | 'stub_locks';
 
 /** In plain words: what is seen, and the one thing to do. */
 export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: string; readonly fix: string }>> = {

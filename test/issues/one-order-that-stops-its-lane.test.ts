@@ -188,7 +188,10 @@ it('a lane that commits nothing makes its process degraded, by the age of the ol
   await rig.clock.advance(9_000);
   expect(await readiness()).toMatchObject({ effect: 'degraded', ok: true, detail: '3 observations on the way' });
   await rig.clock.advance(6_000);
-  expect(await readiness()).toMatchObject({ ok: false, detail: expect.stringMatching(/^the oldest of 3 observations has waited 15 s to be stored: /) });
+  expect(await readiness()).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(/^the oldest of 3 observations has waited 15 s to be stored: /),
+  });
   rig.database.faults = { ...rig.database.faults, retry: 0 };
   await rig.clock.advance(5_000);
   expect(await readiness()).toMatchObject({ ok: true, detail: '0 observations on the way' });

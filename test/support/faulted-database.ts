@@ -23,7 +23,7 @@ const tables = [
   ...['audit_log', 'cancel_alls', 'orders'],
 ] as const;
 
-export type Fault =
+type Fault =
   | { readonly way: (typeof onTheWay)[number]; readonly at: string; readonly bytes: number }
   | { readonly work: (typeof atWork)[number]; readonly table: (typeof tables)[number] };
 

@@ -124,7 +124,7 @@ export function withoutFilters(): Partial<BlotterView> {
 }
 
 /** A filter that hides rows: its name for people, how many rows it alone hides, and the view without it. */
-export interface Hiding {
+interface Hiding {
   readonly filter: string;
   /** Undefined: not all of them have been read. */
   readonly hidden: number | undefined;

@@ -1,11 +1,12 @@
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
-import { lengthText, zoneText } from '../parts/time-text.ts';
+import { lengthText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
+import { zoneText } from '../state/zone-text.ts';
 
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
 export function TrustBar({ state }: { readonly state: ConsoleState }) {
