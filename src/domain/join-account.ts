@@ -35,7 +35,7 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
   // The correcting read has decided about its instant, until REST itself shows another content there.
   const isDecided = sinceRead < 0 || (sinceRead === 0 && observation.cause === 'stream');
-  const dispute = isDecided ? undefined : disputeOf(held, view);
+  const dispute = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
   if (observation.correction === true && dispute !== undefined) return correct(head, held, view, correction);
   if (sinceRead <= 0) return withoutEffect(held, view, dispute);
 
@@ -108,20 +108,24 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
  * and a correction that disputes nothing is an ordinary view.
  *
  * - `taken_back`: it is newer, and takes back fills or the end of the order.
- * - `same_instant`: it is of the same instant, and tells something else. Where it comes after one of a lower rank, that is the way of an order, and no dispute.
+ * - `same_instant`: it is of the same instant, and tells something else. After one of a lower rank,
+ *   or with less filled, that is the way of an order and no dispute; but the join takes nothing more
+ *   of the instant of a correction (`atCorrection`), so there it is one.
  */
-function disputeOf(held: AccountJoin, view: OrderView): 'taken_back' | 'same_instant' | undefined {
+function disputeOf(held: AccountJoin, view: OrderView, atCorrection: boolean): 'taken_back' | 'same_instant' | undefined {
   const { winner } = held;
   const age = compareInstants(view.updatedAt, winner.updatedAt);
   const rise = compareDecimals(view.cumQty, winner.cumQty);
-  if (age > 0 && rise < 0) return 'taken_back';
-  if (age < 0 || (age === 0 && rise < 0)) return undefined;
+  if (age < 0) return undefined;
+  if (rise < 0) return age > 0 ? 'taken_back' : 'same_instant';
   const end = shownEnd(held);
   const endedAt = end && held.endedAt[end];
-  if (endedAt !== undefined && view.status !== end && view.status !== 'unknown' && compareInstants(view.updatedAt, endedAt) > 0)
-    return 'taken_back';
-  if (age > 0 || rise > 0 || statusRank(view.status) > statusRank(winner.status)) return undefined;
-  return contradictsContent(view, winner) ? 'same_instant' : undefined;
+  const isOther = view.status !== end && view.status !== 'unknown';
+  const sinceEnd = endedAt !== undefined && isOther ? compareInstants(view.updatedAt, endedAt) : -1;
+  if (sinceEnd > 0) return 'taken_back';
+  const goesOn = rise > 0 || statusRank(view.status) > statusRank(winner.status);
+  if (age > 0 || (goesOn && !atCorrection)) return undefined;
+  return sinceEnd === 0 || contradictsContent(view, winner) ? 'same_instant' : undefined;
 }
 
 function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {

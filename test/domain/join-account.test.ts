@@ -288,9 +288,9 @@ describe('an account order', () => {
       expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty('doubt', 'same_instant');
     });
 
-    it('joins a correction that is not newer, or takes nothing back, like any view', () => {
+    it('joins a correction that is older, or takes nothing back, like any view', () => {
       const { head } = all(filled(5));
-      expect(correcting(head, partial(5, '4')).outcome).toBe('stale');
+      expect(correcting(head, partial(4, '4')).outcome).toBe('stale');
       expect(correcting(head, filled(6))).not.toHaveProperty('correction');
     });
 

@@ -19,6 +19,12 @@ async function live() {
 
 const at = (over: Row): Row => ({ ...accountRow, updatedAt: '2026-11-21T14:40:00Z', ...over });
 
+function fills(cumQty: string, over: Row = {}): Row {
+  const leaves = 100 - Number(cumQty);
+  const ordStatus = leaves === 0 ? 'FILLED' : 'PARTIALLY_FILLED';
+  return at({ ordStatus, cumQty, leavesQty: String(leaves), avgPrice: '191.5', ...over });
+}
+
 // A platform whose clock has whole seconds: the greater content won for ever, and the right price was stale without a doubt.
 it.each<[string, Row, Row]>([
   ['a price', at({ price: '0.60' }), at({ price: '0.55' })],
@@ -27,6 +33,10 @@ it.each<[string, Row, Row]>([
   ['a cancel that was refused', at({ ordStatus: 'PENDING_CANCEL' }), at({})],
   ['a suspension that was lifted', at({ ordStatus: 'SUSPENDED' }), at({})],
   ['an end that was taken back', at({ ordStatus: 'EXPIRED', leavesQty: '0' }), at({})],
+  ['a fill that was taken back', fills('40'), fills('10')],
+  ['a first fill that was taken back', fills('40'), at({})],
+  ['an order that was filled, less of it now', fills('100'), fills('40')],
+  ['an end with less filled', fills('40'), fills('10', { ordStatus: 'CANCELED', leavesQty: '0' })],
 ])('%s that changed twice within one instant is what REST shows twice, whichever came first', async (_what, a, b) => {
   for (const truth of [a, b])
     for (const arrival of [
@@ -44,6 +54,33 @@ it.each<[string, Row, Row]>([
       expect(order()).toEqual(alone.order());
       await connectors.end();
     }
+});
+
+// The join takes nothing more of an instant that a correction has decided about: the fill was not seen until another instant came.
+it.each([
+  ['fills', fills('40'), '40'],
+  ['ends', fills('10', { ordStatus: 'CANCELED', leavesQty: '0' }), '10'],
+] as const)(
+  'an order that %s after its correction, still within the instant of that, is followed',
+  async (_how, last, cumQty) => {
+    const { brings, shows, clock, order } = await live();
+    shows(fills('10'));
+    brings(fills('30'));
+    await clock.advance(130_000);
+    expect(order()).toMatchObject({ cumQty: '10', status: 'partially_filled' });
+    shows(last);
+    await clock.advance(130_000);
+    expect(order()).toMatchObject({ cumQty, status: String(last['ordStatus']).toLowerCase() });
+  },
+);
+
+it('fills of one instant that come in the wrong order are read once, and nothing is taken back', async () => {
+  const { brings, shows, clock, platform, order } = await live();
+  shows(fills('40'));
+  brings(fills('40'), fills('10'), at({}));
+  await clock.advance(60_000);
+  expect(order()?.cumQty).toBe('40');
+  expect(platform.gets).toEqual(['ord-1']);
 });
 
 it('what the platform only writes otherwise is read once at most, and never corrected', async () => {
