@@ -114,7 +114,7 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
       .status()
       .find((source) => source.stream === stream)
       ?.accounts.find((account) => account.accountId === accountId)?.state;
-  return { description, sink, count, live, wrong, states, stateOf, faults };
+  return { description, sink, count, live, wrong, states, stateOf, faults, connectors };
 }
 
 type Sign = readonly [metric: string, label: string];
@@ -172,25 +172,25 @@ describe('the connectors against the sandbox', () => {
     expect(sink.conflicts).toEqual([]);
   });
 
-  it('follow an account that is opened, leave it when it is closed, and follow it again', async () => {
+  it('follow an account that is opened, and follow it on while it is closed', async () => {
     const rig = await following({ market: { rate: 0, openOrders: 20, knownOrders: 40, seed: 13 } }, { everyMs: 100 });
     await rig.live();
     const owner = rig.description.users[0]?.username ?? '';
     const id = 'SIM-7001';
     const verb = async (path: string, body: object) => expect((await control(rig.description, path, body)).status).toBe(200);
-    const isFollowed = (state: string | undefined) =>
-      eventually(() => expect([rig.stateOf('account', id), rig.stateOf('prediction', id)]).toEqual([state, state]));
+    const isLive = () =>
+      eventually(() => expect([rig.stateOf('account', id), rig.stateOf('prediction', id)]).toEqual(['live', 'live']));
     await verb('/accounts', { id, username: owner, predictions: true });
-    await isFollowed('live');
+    await isLive();
     await verb('/orders', { stream: 'prediction', accountId: id });
     await verb('/accounts/SIM-7001', { status: 'CLOSED' });
-    await isFollowed(undefined);
-    // Not seen while the account is closed, and found when it is open again.
+    await eventually(() => expect(rig.connectors.standing(id)?.isOpen).toBe(false));
+    // Seen while the account is closed: nothing can be placed there, and what is open can be cancelled.
     await verb('/orders', { stream: 'account', accountId: id });
-    await verb('/accounts/SIM-7001', { status: 'OPEN' });
-    await isFollowed('live');
-    const held = [...rig.sink.heads.values()].filter(({ order }) => order.accountId === id);
-    expect(held.map(({ order }) => order.stream).sort()).toEqual(['account', 'prediction']);
+    const streams = () =>
+      [...rig.sink.heads.values()].filter(({ order }) => order.accountId === id).map(({ order }) => order.stream);
+    await eventually(() => expect(streams().sort()).toEqual(['account', 'prediction']));
+    await isLive();
   });
 
   it('see an account leave the beta of prediction orders while it is followed, and come back', async () => {
