@@ -18,6 +18,14 @@ export interface Unfollowed {
   readonly why: string;
 }
 
+type AccountStream = Pick<Unfollowed, 'stream' | 'accountId'>;
+
+/** With the monotonic time from which the grace counts: a wall clock that is set back would hide it for an hour. */
+interface Missing {
+  readonly what: Unfollowed;
+  readonly fromMs: number;
+}
+
 interface FollowCheckDeps {
   readonly registry: Pick<AccountRegistry, 'load'>;
   readonly sources: {
@@ -59,15 +67,18 @@ const notListed = 'no login lists it any more: it is followed on as far as the p
  * Without this, "every account is live" is said of those that are followed, and nothing is said of the others: a login without its key, one that was removed,
  * a list that came back empty, a stream that is not set up.
  *
- * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 × `everyMs` is followed or in `unfollowed`.
+ * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 × `everyMs` is followed or in `unfollowed`. A shard that changes hands
+ * begins this time again: its new process has to read the list before it can miss anything.
  */
 export class FollowCheck implements Service {
   readonly name = 'follow-check';
-  private known: readonly { readonly stream: Stream; readonly accountId: string }[] = [];
+  private known: readonly AccountStream[] = [];
+  /** Those that a list has shown since the database was read: their records may have been written only then. */
+  private readonly shownSince = new Map<string, AccountStream>();
   private loadAtMs = Number.NEGATIVE_INFINITY;
   private failing = false;
-  /** By stream and account: since when it has been missing. */
-  private missing = new Map<string, Unfollowed>();
+  /** By stream and account. */
+  private missing = new Map<string, Missing>();
   private shown: readonly Unfollowed[] = [];
   private readonly over = new AbortController();
   private running: Promise<void> = Promise.resolve();
@@ -116,6 +127,7 @@ export class FollowCheck implements Service {
     this.loadAtMs = nowMs + this.options.loadEveryMs;
     try {
       this.known = await registry.load();
+      this.shownSince.clear();
       this.failing = false;
     } catch (err) {
       if (!this.failing) log.warn({ err }, 'the accounts that ought to be followed could not be read; trying again');
@@ -125,25 +137,35 @@ export class FollowCheck implements Service {
   }
 
   private compare(): void {
-    const { sources, clock, metrics } = this.deps;
-    const nowMs = clock.nowMs();
-    const missing = new Map<string, Unfollowed>();
+    const { sources, clock } = this.deps;
+    for (const { accountId } of sources.listed())
+      for (const stream of this.options.streams) this.shownSince.set(keyOf({ stream, accountId }), { stream, accountId });
+    const missing = new Map<string, Missing>();
     for (const { stream, accountId, why } of this.expected()) {
-      const key = `${stream}:${accountId}`;
+      const key = keyOf({ stream, accountId });
       if (missing.has(key)) continue;
       const isFollowed = sources.account(stream, accountId) !== undefined;
       if (isFollowed && sources.standing(accountId)?.unlistedSinceMs === undefined) continue;
-      const sinceMs = this.missing.get(key)?.sinceMs ?? nowMs;
-      missing.set(key, { stream, accountId, why: isFollowed ? notListed : why, sinceMs });
+      const before = this.missing.get(key);
+      const sinceMs = before?.what.sinceMs ?? clock.nowMs();
+      const what = { stream, accountId, why: isFollowed ? notListed : why, sinceMs };
+      missing.set(key, { what, fromMs: before?.fromMs ?? clock.monotonicMs() });
     }
     this.missing = missing;
-    const before = new Set(this.shown.map(({ stream, accountId }) => `${stream}:${accountId}`));
-    this.shown = [...missing.values()]
-      .filter(({ sinceMs }) => nowMs - sinceMs >= this.options.graceMs)
-      .toSorted((a, b) => a.sinceMs - b.sinceMs);
+    this.show();
+  }
+
+  private show(): void {
+    const { clock, metrics } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const before = new Set(this.shown.map(keyOf));
+    this.shown = [...this.missing.values()]
+      .filter(({ fromMs }) => nowMs - fromMs >= this.options.graceMs)
+      .toSorted((a, b) => a.fromMs - b.fromMs)
+      .map(({ what }) => what);
     for (const stream of ['account', 'prediction'] as const)
       metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
-    this.tell(this.shown.filter(({ stream, accountId }) => !before.has(`${stream}:${accountId}`)));
+    this.tell(this.shown.filter((each) => !before.has(keyOf(each))));
   }
 
   private tell(added: readonly Unfollowed[]): void {
@@ -165,12 +187,16 @@ export class FollowCheck implements Service {
       if (!streams.includes(stream)) return 'this process has no address of its stream';
       return listed.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
     };
-    for (const { stream, accountId } of this.known)
-      if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
+    for (const each of [this.known, this.shownSince.values()])
+      for (const { stream, accountId } of each) if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
     for (const accountId of [...listed, ...(only ?? [])]) {
       if (!wanted(accountId)) continue;
       for (const stream of listed.has(accountId) ? streams : (['account'] as const))
         yield { stream, accountId, why: whyOf(stream, accountId) };
     }
   }
+}
+
+function keyOf({ stream, accountId }: AccountStream): string {
+  return `${stream}:${accountId}`;
 }

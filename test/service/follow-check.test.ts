@@ -107,6 +107,35 @@ describe('an account that ought to be followed', () => {
     expect(names()).toEqual([]);
   });
 
+  it('is one that a list has shown since the database was read, and that none shows any more', async () => {
+    const { clock, state, names } = await rig({ streams: ['account'] }, []);
+    await clock.advance(5_000);
+    state.lists = [listed('opened')];
+    state.followed.add('account:opened');
+    await clock.advance(10_000);
+    state.lists = [];
+    state.standings.set('opened', { isOpen: false, unlistedSinceMs: 0 });
+    await clock.advance(34_000);
+    expect(names()).toEqual([expect.stringContaining('account opened: no login lists it any more')]);
+  });
+
+  it('is not one that a person has taken out of the database, once that was read again', async () => {
+    const { clock, state, names } = await rig({ streams: ['account'] }, []);
+    state.lists = [listed('gone')];
+    await clock.advance(34_000);
+    state.lists = [];
+    await clock.advance(followCheckDefaults.loadEveryMs);
+    expect(names()).toEqual([]);
+  });
+
+  it('is named after half a minute of a clock that nobody can set back', async () => {
+    const { clock, names } = await rig();
+    await clock.advance(10_000);
+    clock.stepWall(-3_600_000);
+    await clock.advance(24_000);
+    expect(names()).toEqual([`account known: ${noLogin}`]);
+  });
+
   it('is not one that the settings leave out, or that another process has', async () => {
     const stored = ['left-out', 'elsewhere'].map((accountId) => unreadAccount(accountId));
     const { clock, state, names } = await rig({ only: new Set(['elsewhere']) }, stored);
