@@ -63,10 +63,18 @@ export class Callers {
   }
 
   private anew(): void {
-    const { random } = this;
     const request = this.drawRequest();
     const process = request && this.drawProcess(request.accountId);
-    if (request === undefined || process === undefined) return;
+    if (request !== undefined && process !== undefined) this.submitNew(process, request);
+  }
+
+  /** Of this account, at this process. */
+  placeAt(process: Reached, accountId: string): void {
+    this.submitNew(process, drawPlace(this.random, 'account', accountId));
+  }
+
+  private submitNew(process: Reached, request: CommandRequest): void {
+    const { random } = this;
     const supersedes = request.kind === 'place' ? this.drawAbsent(request.accountId) : undefined;
     const waitMs = oneOf(random, waits);
     const submission: Submission = {

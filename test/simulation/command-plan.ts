@@ -33,6 +33,8 @@ export interface CommandWishes {
   readonly forgetting?: boolean;
   /** The database comes back without the commits of one process that is gone, while the others write on. No commands, as above. */
   readonly hiding?: boolean;
+  /** Two or three processes that all hold shards: many places at one of them, and halts at another one. */
+  readonly leaking?: boolean;
   /** Shards change hands all the time: several processes end, each wish for a shard is an enemy's, and Kafka is slow. */
   readonly moving?: boolean;
 }
@@ -43,6 +45,7 @@ const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
   if (wishes.losing === true || wishes.forgetting === true || wishes.hiding === true) return undefined;
+  if (wishes.leaking === true) return steady(random, faultyMs);
   if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && wishes.sweeping !== true) return undefined;
   const everything = happens(random, 0.05);
   const chosen = (probability: number) => everything || happens(random, probability);
@@ -61,5 +64,20 @@ export function drawCommandPlan(random: Random, faultyMs: number, wishes: Comman
     patienceMs: patient ? 800_000 : 0,
     blind: happens(random, 0.3),
     cancelAllShare: sweeping ? 0.5 : 0,
+  };
+}
+
+/** Beside the places of the rounds: no write is spoiled, so that no halt but those of people stops them. */
+function steady(random: Random, faultyMs: number): CommandPlan {
+  return {
+    everyMs: faultyMs / 15,
+    writes: noWriteFaults,
+    answerMs: oneOf(random, [5, 100]),
+    refuseShare: 0,
+    capacity: 1_000,
+    crash: undefined,
+    patienceMs: 0,
+    blind: false,
+    cancelAllShare: 0,
   };
 }

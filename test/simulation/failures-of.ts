@@ -15,10 +15,9 @@ export function range(from: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => from + i);
 }
 
-function told({ seed, failures }: RunResult, { patient, losing, crash }: CommandWishes): string {
+function told({ seed, failures }: RunResult, { crash, ...kinds }: CommandWishes): string {
   const more = [
-    ...(patient === true ? ['--patient'] : []),
-    ...(losing === true ? ['--losing'] : []),
+    ...Object.entries(kinds).flatMap(([kind, wished]) => (wished === true ? [`--${kind}`] : [])),
     ...(crash === undefined ? [] : [`--crash ${crash.point}:${crash.time}`]),
   ];
   return [`npm run simulate -- --seed ${seed} --trace`, ...more].join(' ').concat(`\n  ${failures.slice(0, 5).join('\n  ')}`);

@@ -1,5 +1,6 @@
 import type { Random } from '../../src/runtime/random.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
+import type { CommandWishes } from './command-plan.ts';
 import { type DatabaseFaults, noDatabaseFaults } from './database-rows.ts';
 import { type EnemyPlan, noEnemy } from './enemy.ts';
 import { type BrokerFaults, noBrokerFaults } from './memory-broker.ts';
@@ -102,8 +103,15 @@ function drawStreamFaults(random: Random, chosen: Chosen): StreamFaults {
   };
 }
 
+/** The plan of a seed as somebody wishes to have it. */
+export function asWished(plan: FaultPlan, wishes: CommandWishes): FaultPlan {
+  if (wishes.moving === true) return moving(plan);
+  if (wishes.hiding === true) return hiding(plan);
+  return wishes.leaking === true ? leaking(plan) : plan;
+}
+
 /** The same run with a fleet whose shards change hands all the time. */
-export function moving(plan: FaultPlan): FaultPlan {
+function moving(plan: FaultPlan): FaultPlan {
   return {
     ...plan,
     instances: Math.max(3, plan.instances),
@@ -120,7 +128,7 @@ export function moving(plan: FaultPlan): FaultPlan {
 }
 
 /** The same run with a fleet on which nothing is wrong, and many changes. */
-export function hiding(plan: FaultPlan): FaultPlan {
+function hiding(plan: FaultPlan): FaultPlan {
   return {
     ...plan,
     instances: Math.max(3, plan.instances),
@@ -133,6 +141,27 @@ export function hiding(plan: FaultPlan): FaultPlan {
     enemy: noEnemy,
     operatorEveryMs: undefined,
     platform: { ...plan.platform, accounts: 5, openOrders: 15 },
+  };
+}
+
+/** The same run with accounts that can always be traded: what is wrong is what keeps a process, or the answer to it, from a halt. */
+function leaking(plan: FaultPlan): FaultPlan {
+  return {
+    ...plan,
+    instances: plan.instances > 2 ? 3 : 2,
+    shards: 16,
+    faultyMs: 20_000,
+    changeEveryMs: 500,
+    incidentEveryMs: 5_000,
+    incidents: plan.incidents.filter((each) => each === 'crash' || each === 'freeze' || each === 'stop'),
+    pageSize: 500,
+    stream: noStreamFaults,
+    reads: noReadFaults,
+    broker: noBrokerFaults,
+    enemy: noEnemy,
+    operatorEveryMs: undefined,
+    congested: 0,
+    platform: { ...plan.platform, accounts: 5, openOrders: 2, knownOrders: 0 },
   };
 }
 

@@ -37,11 +37,18 @@ export class OperatorDeeds {
   }
 
   /** Halts, and now and then resumes. */
-  stop({ host, commands }: Reached, account: string): void {
+  stop(process: Reached, account: string): void {
     const scope = happens(this.random, 0.7) ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
-    const about = JSON.stringify(scope);
-    if (happens(this.random, 0.7)) this.run(host, 'halts', about, () => this.halt(host, commands, scope));
-    else this.run(host, 'resumes', about, () => commands.operator.resume(scope, this.word()));
+    if (happens(this.random, 0.7)) this.haltAt(process, scope);
+    else this.resumeAt(process, scope);
+  }
+
+  haltAt({ host, commands }: Reached, scope: Halt['scope']): void {
+    this.run(host, 'halts', JSON.stringify(scope), () => this.halt(host, commands, scope));
+  }
+
+  resumeAt({ host, commands }: Reached, scope: Halt['scope']): void {
+    this.run(host, 'resumes', JSON.stringify(scope), () => commands.operator.resume(scope, this.word()));
   }
 
   sweep({ host, commands }: Reached, account: string): void {

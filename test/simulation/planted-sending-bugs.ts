@@ -1,6 +1,8 @@
+import { HaltAgreement } from '../../src/commands/halt-agreement.ts';
 import { Halts } from '../../src/commands/halts.ts';
 import type { OrderEntry } from '../../src/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
+import { WritePermit } from '../../src/commands/write-permit.ts';
 import type { WriteResult } from '../../src/platform/write-result.ts';
 import type { Halt } from '../../src/store/command-journal.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
@@ -41,6 +43,24 @@ function sendingWithoutHalts() {
 }
 
 const markingWithoutHalts = replaced(MemoryJournal, 'sendingObjection' as keyof MemoryJournal, () => undefined);
+
+/** The second look of a permit as it was: nothing but the objections is asked again. */
+function askingWithoutTime() {
+  const { askAgain } = WritePermit.prototype;
+  return replaced(WritePermit, 'askAgain', function (this: WritePermit) {
+    return askAgain.call(Object.assign(this, { options: { writeWithinMs: Number.POSITIVE_INFINITY } }));
+  });
+}
+
+/** Several mistakes as one. */
+function together(...plants: readonly (() => () => void)[]): () => () => void {
+  return () => {
+    const ways = plants.map((plant) => plant());
+    return () => {
+      for (const back of ways) back();
+    };
+  };
+}
 
 interface Held {
   readonly halt: Halt;
@@ -110,12 +130,17 @@ export const sends: readonly PlantedBug[] = [
   {
     name: 'what is journaled already is sent although its account was halted',
     shows: /behind the acknowledged halt/,
-    plant: () => {
-      const ways = [sendingWithoutHalts(), markingWithoutHalts].map((plant) => plant());
-      return () => {
-        for (const back of ways) back();
-      };
-    },
+    plant: together(sendingWithoutHalts(), markingWithoutHalts),
+  },
+  {
+    name: 'a halt is answered before all processes hold it, and the mark of a write does not look at the halts',
+    seeds: 'leaking',
+    shows: /behind the acknowledged halt/,
+    plant: together(
+      markingWithoutHalts,
+      askingWithoutTime(),
+      replaced(HaltAgreement, 'awaitHeld', async () => []),
+    ),
   },
   {
     name: 'a halt that the database has lost is forgotten at the next look',

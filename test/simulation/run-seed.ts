@@ -9,6 +9,7 @@ import { sharedFaults } from './check-unfollowed.ts';
 import type { CommandWishes } from './command-plan.ts';
 import { noDatabaseFaults } from './database-rows.ts';
 import { noEnemy } from './enemy.ts';
+import { HaltRounds } from './halt-rounds.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
 import type { PlantedBug } from './planted-bug.ts';
@@ -110,6 +111,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
     if (faulty) clock.after(moves.next() * everyMs * 2, () => wish(everyMs));
   };
   if (plan.operatorEveryMs !== undefined) wish(plan.operatorEveryMs);
+  if (wishes?.leaking === true) new HaltRounds(world, world.source(17)).begin(() => faulty);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -19,6 +19,7 @@ const { values } = parseArgs({
     forgetting: { type: 'boolean' },
     moving: { type: 'boolean' },
     hiding: { type: 'boolean' },
+    leaking: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -49,6 +50,7 @@ function wishes(): CommandWishes {
     ...(values.forgetting === true && { forgetting: true }),
     ...(values.moving === true && { moving: true }),
     ...(values.hiding === true && { hiding: true }),
+    ...(values.leaking === true && { leaking: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }

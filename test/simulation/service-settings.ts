@@ -78,3 +78,10 @@ function drawCommandOptions(random: Random): CommandOptions {
     sweepEveryMs: oneOf(random, [3_000, 15_000]),
   };
 }
+
+/** The same with room for many places at a steady pace: only people halt. */
+export function unhurried(settings: ServiceSettings): ServiceSettings {
+  const { breaker, maxWatched, maxWaitingPerAccount } = commandDefaults;
+  const wide = { rate: { perSecond: 200, burst: 400 }, haltAt: { account: 1_000, service: 1_000 } };
+  return { ...settings, commands: { ...settings.commands, ...wide, breaker, maxWatched, maxWaitingPerAccount } };
+}

@@ -16,7 +16,7 @@ import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
 import { type LogEntry, type NewestRows, replace } from './database-rows.ts';
 import { type EnemyPlan, misled, noEnemy } from './enemy.ts';
-import { drawFaultPlan, type FaultPlan, hiding, moving } from './fault-plan.ts';
+import { asWished, drawFaultPlan, type FaultPlan } from './fault-plan.ts';
 import { FleetOperator } from './fleet-operator.ts';
 import { HaltOracle } from './halt-oracle.ts';
 import { Host } from './host.ts';
@@ -32,7 +32,7 @@ import { OperatorDeeds } from './operator-deeds.ts';
 import { OutcomeWatch } from './outcome-watch.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { SafetyWatch, type Seat } from './safety-watch.ts';
-import { drawSettings, type ServiceSettings } from './service-settings.ts';
+import { drawSettings, type ServiceSettings, unhurried } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
 import { Trace } from './trace.ts';
 import { WitnessWatch } from './witness-watch.ts';
@@ -98,10 +98,11 @@ export class SimulatedWorld {
     this.options = options;
     this.trace = new Trace(this.clock, print);
     this.random = this.source(0);
-    const plan = drawFaultPlan(this.source(1));
-    this.plan = options.wishes?.moving === true ? moving(plan) : options.wishes?.hiding === true ? hiding(plan) : plan;
-    this.settings = drawSettings(this.source(2));
-    this.commandPlan = drawCommandPlan(this.source(6), this.plan.faultyMs, options.wishes ?? {});
+    const { wishes = {} } = options;
+    this.plan = asWished(drawFaultPlan(this.source(1)), wishes);
+    const settings = drawSettings(this.source(2));
+    this.settings = wishes.leaking === true ? unhurried(settings) : settings;
+    this.commandPlan = drawCommandPlan(this.source(6), this.plan.faultyMs, wishes);
     this.points = new CrashPoints(this.commandPlan?.crash);
     this.points.crash = (host) => this.crashAt(host);
     this.databaseHost = new Host('database', this.clock);
@@ -268,7 +269,7 @@ export class SimulatedWorld {
       publisher: this.broker.publisher(host),
       statePublisher: (lane: () => number) => this.broker.statePublisher(host, { lane }),
       publishersOf: (lane: number) => this.publishersOf(host, lane),
-      weight: slot === 0 ? 1 : oneOf(random, [1, 1, 1, 2, 0]),
+      weight: slot === 0 || this.options.wishes?.leaking === true ? 1 : oneOf(random, [1, 1, 1, 2, 0]),
       platform: this.platform,
       journal: journalClient({ ...ofJournal, random: this.source(2000 + this.started) }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),

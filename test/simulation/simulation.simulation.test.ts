@@ -31,6 +31,14 @@ describe('the service, whatever goes wrong around it,', () => {
   );
 
   it(
+    'writes nothing behind a halt that another process has answered, however steadily it places',
+    async () => {
+      expect(await failuresOf(range(1, 6), { leaking: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
     'does the same again from the same seed, down to the last byte',
     async () => {
       for (const seed of range(1, 20)) {
