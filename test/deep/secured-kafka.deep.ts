@@ -28,7 +28,7 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
   onTestFinished(() => kafka.stop());
   const { description } = await runningSandbox({ market: { rate: 100, openOrders: 50, knownOrders: 80 } });
   const world = await World.create({ brokers: [kafka.open], platform: platformSettings(description) });
-  const { updates, state, continuity, outcomes } = world.topics;
+  const { updates, state, continuity, outcomes, witness } = world.topics;
   const topic = (name: string, ...may: Right['may']): Right => ({ on: 'TOPIC', name, may });
 
   // Topics of its own: those of the world are there already.
@@ -45,9 +45,8 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     /order-updates\.v1 is missing[\s\S]*A topic that this user of Kafka may not describe is missing, too\./,
   );
   await grant(kafka.open, 'service', [
-    ...[updates, state, continuity, outcomes].map((name) => topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS')),
-    topic(updates, 'READ'),
-    topic(continuity, 'READ'),
+    ...[updates, state, continuity, outcomes, witness].map((name) => topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS')),
+    ...[updates, state, witness, continuity].map((name) => topic(name, 'READ')),
     { on: 'TRANSACTIONAL_ID', name: `${state}.lane-0`, may: ['WRITE', 'DESCRIBE'] },
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },
   ]);
