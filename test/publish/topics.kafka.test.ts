@@ -21,6 +21,7 @@ describe('the topics', () => {
         [names.state, 12],
         [names.continuity, 1],
         [names.outcomes, 3],
+        [names.witness, 1],
       ]);
       await applyTopics(admin, before, systemClock);
       expect(await planTopics(admin, specs)).toEqual({ creations: [], alterations: [], faults: [] });
@@ -71,7 +72,7 @@ describe('the topics', () => {
     const names = await freshTopics(brokers, (wanted) => topicSpecs(wanted).map((spec) => ({ ...spec, partitions: 2 })));
     await withAdmin(kafkaDeps, options, async (admin) => {
       const plan = await planTopics(admin, topicSpecs(names));
-      expect(plan.faults).toHaveLength(4);
+      expect(plan.faults).toHaveLength(5);
       await applyTopics(admin, plan, systemClock);
       const { topics } = await admin.fetchTopicMetadata({ topics: [names.updates] });
       expect(topics[0]?.partitions).toHaveLength(2);
