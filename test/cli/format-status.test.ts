@@ -139,7 +139,8 @@ it('shows every trouble in at most 100 columns, and nothing that a terminal obey
         docs/runbooks/CommandUnknown.md
       halted, for 5 min: placing is halted by 1 halt (operator)
         docs/runbooks/PlacingHalted.md
-      silent losses, for 100 s: the stream lost 22 changes in the last hour, found by audits
+      silent losses, for 100 s: the stream lost 22 changes in the last hour; audits found them, and the
+          state has them
         docs/runbooks/SilentLosses.md
       quarantined, for 50 s: 2 rows in quarantine for a person to look at
         docs/runbooks/Quarantined.md
