@@ -28,7 +28,7 @@ it.each([
   expect(await desk.declined(replace('0.45')), 'never by itself').toBe('ORDER_ACTION_PENDING');
   const next = await desk.send(replace('0.45'), { supersedes: commandId });
   await desk.until(() => desk.command(next.commandId).state === 'applied');
-  expect(desk.command(commandId).state, 'a person may still settle it').toBe('conflict');
+  await desk.until(() => desk.command(commandId).state === 'conflict');
   expect(await desk.declined(replace('0.44'))).toBe('ORDER_ACTION_PENDING');
   await desk.send(replace('0.44'), { supersedes: commandId });
 });
