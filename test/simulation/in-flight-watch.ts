@@ -31,14 +31,14 @@ export class InFlightWatch {
     this.clock = clock;
   }
 
-  /** Returns what to call when the process reads it. */
+  /** `text`: the event, also where garbage goes in its place. Returns what to call when the process reads the one or the other. */
   sent(socket: MemorySocket, name: string, text: string): () => void {
     const account = this.account(name);
     if (!account.known.has(text)) account.underWay.push({ socket, text, sentMs: this.clock.monotonicMs() });
     return () => this.settle(account, text);
   }
 
-  /** A connection lost the event, changed it or has it later than the others: it may be known by another way, or not at all. */
+  /** A connection lost the event, or has it later than the others: it may be known by another way, or not at all. */
   excuse(name: string, text: string): void {
     this.settle(this.account(name), text);
   }

@@ -39,9 +39,9 @@ export class MemoryStream implements SocketPeer {
   /** Told when the process reads that a subscription is acknowledged, and when the process knows that its connection has ended. */
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
   onLeft: (socket: MemorySocket) => void = () => {};
-  /** Told of each event that is sent on a socket; returns what to call when the process reads it. */
+  /** Told of each event that is sent on a socket, whole or as garbage; returns what to call when the process reads it. */
   onSent: (socket: MemorySocket, name: string, text: string) => (() => void) | undefined = () => undefined;
-  /** Told when a socket loses an event, changes it, or has it later than others. */
+  /** Told when a socket loses an event, or has it later than others. */
   onSpoiled: (socket: MemorySocket, name: string, text: string) => void = () => {};
   private readonly sockets = new Set<MemorySocket>();
   private readonly everOpened: MemorySocket[] = [];
@@ -152,8 +152,9 @@ export class MemoryStream implements SocketPeer {
     this.onLeft(socket);
   }
 
-  private send(socket: MemorySocket, name: string, text: string): void {
-    if (socket.open) socket.push(text, this.onSent(socket, name, text));
+  /** `event`: what it would be if it were whole. */
+  private send(socket: MemorySocket, name: string, text: string, event = text): void {
+    if (socket.open) socket.push(text, this.onSent(socket, name, event));
   }
 
   private deliver(socket: MemorySocket, name: string, text: string): void {
@@ -173,8 +174,8 @@ export class MemoryStream implements SocketPeer {
     }
     if (happens(random, faults.halfOpen)) this.hush(socket);
     if (happens(random, faults.garbage)) {
-      spoil();
-      this.send(socket, name, spoiled(text, random));
+      // Held as the event that it was: whoever reads that on another connection misses nothing by this one (seed 1123).
+      this.send(socket, name, spoiled(text, random), text);
       return;
     }
     if (happens(random, faults.delay)) {
