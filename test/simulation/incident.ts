@@ -41,7 +41,9 @@ function toProcess(incident: Incident, world: SimulatedWorld, slot: number): voi
       });
       return;
     case 'step_service_clock':
-      if (service !== undefined) service.host.wallOffsetMs += happens(random, 0.5) ? hourMs : -hourMs;
+      if (service === undefined) return;
+      service.host.wallOffsetMs += happens(random, 0.5) ? hourMs : -hourMs;
+      world.clocksApartMs += hourMs;
       return;
     case 'renew_tokens':
       service?.tokens.renewAhead();

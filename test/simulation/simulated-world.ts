@@ -85,6 +85,8 @@ export class SimulatedWorld {
   private readonly stopping: Random;
   commits = 0;
   /** What misleads the members of the fleet now. */
+  /** How far the wall clocks of processes may differ, at most. */
+  clocksApartMs = 0;
   enemy: EnemyPlan = noEnemy;
   databaseClockWasSet = false;
   /** By shard and epoch: the process that uses it. */
