@@ -132,6 +132,10 @@ describe('the recipe for Flink SQL', () => {
     const { brokers, topics } = await publishedTopics();
     await using database = await freshDatabase();
     await onServer(database.url, (client) => client.query(table));
+    // Flink's sessions are not ours: they need the schema where the table is.
+    await onServer(database.url, (client) =>
+      client.query(`do $$ begin execute format('alter database %I set search_path = public', current_database()); end $$`),
+    );
     await writeForeign(brokers, topics.updates, [{ key: rows[0]?.key ?? '', value: 'no JSON' }]);
     const { hostname, port, pathname, username, password } = new URL(database.url);
     const own = {
