@@ -88,7 +88,12 @@ export function isToldBy(join: InstrumentJoin, view: OrderView): boolean {
 
 function isSame<T>(a: Told<T> | undefined, b: Told<T> | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
-  return a.value === b.value && a.cumQty === b.cumQty && a.updatedAt === b.updatedAt;
+  return a.cumQty === b.cumQty && a.updatedAt === b.updatedAt && compareValues(a.value, b.value) === 0;
+}
+
+/** By content: legs that were read back from the database are other objects with the same content. */
+function compareValues(a: unknown, b: unknown): number {
+  return a === b ? 0 : compareText(JSON.stringify(a), JSON.stringify(b));
 }
 
 function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[] {
@@ -105,7 +110,7 @@ function later<T>(a: Told<T> | undefined, b: Told<T> | undefined): Told<T> | und
   const order =
     compareDecimals(a.cumQty, b.cumQty) ||
     compareInstants(a.updatedAt, b.updatedAt) ||
-    (a.value === b.value ? 0 : compareText(JSON.stringify(a.value), JSON.stringify(b.value)));
+    compareValues(a.value, b.value);
   return order < 0 ? b : a;
 }
 
