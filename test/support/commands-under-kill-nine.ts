@@ -44,9 +44,14 @@ const reads: readonly FaultOrder[] = [
   { stream: { silent_loss: 0.05, duplicate: 0.05, reorder: 0.05 } },
   { requests: { lag: 0.5, status_500: 0.1, torn: 0.05 }, lagMs: 2000, stream: { drop: 0.01, cut: 0.005 } },
 ];
-/** Work of a process before it is killed, counted from the first command that is acknowledged. */
+/** Work of a process before it is killed, counted from the command that lets the next kill come. */
 const longestWorkMs = 3_500;
 const shortestWorkMs = 700;
+/**
+ * So many kills at most until the load has what it wants: a kill for each first command that was
+ * acknowledged left two processes no time to do more than start, and the run took a quarter of an hour.
+ */
+const mostKills = 20;
 
 /** Quick leases and probes; brakes on placing far away, since what is shown is what happens when nothing brakes. */
 export const quickCommandSettings = {
@@ -98,7 +103,15 @@ export async function commandsUnderKillNine({
   const sending = new AbortController();
   const kills = new Kills();
   const killing = killByTurns(
-    { random, slots, startIn, load, kills, at: (turn) => control(description, '/faults', reads[turn % reads.length]) },
+    {
+      random,
+      slots,
+      startIn,
+      load,
+      kills,
+      each: Math.ceil(commands / mostKills),
+      at: (turn) => control(description, '/faults', reads[turn % reads.length]),
+    },
     sending.signal,
   );
   const killed = killing.catch((error: unknown) => {
@@ -159,20 +172,23 @@ interface Killing {
   readonly slots: readonly RunningService[];
   readonly load: CommandLoad;
   readonly kills: Kills;
+  /** Commands to be acknowledged between two kills. */
+  readonly each: number;
   readonly startIn: (slot: number) => Promise<void>;
   readonly at: (turn: number) => Promise<unknown>;
 }
 
 /**
- * Each time, one is killed a while after a command was acknowledged. First there is one process alone: killed and started again. From the fourth kill on there are
+ * Each time, one is killed a while after some commands were acknowledged. First there is one process
+ * alone: killed and started again. From the fourth kill on there are
  * two: the other one finishes its lane and takes its shards, or it comes back in time and goes on with them.
  */
-async function killByTurns({ random, slots, startIn, load, kills, at }: Killing, signal: AbortSignal): Promise<void> {
+async function killByTurns({ random, slots, startIn, load, kills, each, at }: Killing, signal: AbortSignal): Promise<void> {
   for (let turn = 0; !signal.aborted; turn += 1) {
     await at(turn);
     if (turn === 3) await startIn(1);
-    const before = load.acknowledged.size;
-    while (!signal.aborted && load.acknowledged.size === before) {
+    const wanted = load.acknowledged.size + each;
+    while (!signal.aborted && load.acknowledged.size < wanted) {
       for (const { process } of slots) if (!process.running) throw new Error(`it ended by itself:\n${process.tail()}`);
       await systemClock.sleep(20);
     }
