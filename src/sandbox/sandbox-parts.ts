@@ -10,6 +10,7 @@ import type { EntryDeps } from './entry/write.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
 import type { HangingSockets, Veils } from './faults/veils.ts';
+import type { Wire } from './faults/wire-words.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 
@@ -29,5 +30,6 @@ export interface SandboxParts {
   readonly faults: FaultPlan;
   readonly hanging: HangingSockets;
   readonly veils: Veils;
+  readonly wire: Wire;
   readonly entry: EntryDeps;
 }

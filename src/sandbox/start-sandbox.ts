@@ -19,6 +19,7 @@ import { type ChangeListener, Exchange } from './exchange/exchange.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
 import { HangingSockets, Veils } from './faults/veils.ts';
+import { Wire } from './faults/wire-words.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
@@ -145,6 +146,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   // Seeds of their own: faults and people's deeds leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
+  const wire = new Wire(seededRandom(seed ^ 0x0b0a5d));
   const veils = new Veils({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
   const auth = { directory, tokens, codes, refreshTokens, signIns };
   const marketRandom = seededRandom(seed);
@@ -163,10 +165,11 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
     faults,
     hanging,
     veils,
+    wire,
     entry,
   };
   const eventFaults = new EventFaults({ plan: faults, veils, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
-  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults }, { detail: options.ledger.detail });
+  const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults, wire }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
   const pacer = new Pacer(

@@ -9,6 +9,7 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { type ExchangeOrder, isClosed, type Stream } from '../exchange/exchange-order.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import { faultOrder } from '../faults/fault-shapes.ts';
+import type { Wire } from '../faults/wire-words.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
 import { rateOf } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
@@ -63,7 +64,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
 }
 
 function faultVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): void {
-  app.get('/faults', async () => parts.faults.describe());
+  app.get('/faults', async () => ({ ...parts.faults.describe(), wire: parts.wire.describe() }));
   app.post('/faults', async (request, reply) => answer(reply, controls.faults(faultOrder.parse(request.body ?? {}))));
   app.post('/heal', async () => {
     controls.heal();
@@ -110,7 +111,7 @@ function readVerbs(app: FastifyInstance, { parts, controls }: ControlAppDeps): v
   });
   app.get('/state', async (request, reply) => {
     const filter = statePart.parse(request.query);
-    return reply.type('application/x-ndjson').send(Readable.from(readState(parts.exchange, filter)));
+    return reply.type('application/x-ndjson').send(Readable.from(readState(parts, filter)));
   });
 }
 
@@ -131,7 +132,7 @@ const chunkChars = 64 * 1024;
  * it is read may show either state, so ask after the market was stopped (`POST /rate` with 0).
  */
 export function* readState(
-  exchange: Exchange,
+  { exchange, wire }: { exchange: Exchange; wire?: Wire },
   filter: { stream?: string | undefined; accountId?: string | undefined },
 ): Generator<string> {
   let chunk = '';
@@ -142,7 +143,7 @@ export function* readState(
       const orders: ExchangeOrder[] = [];
       exchange.listOf(account, stream).visit(0, present, (entry) => orders.push(entry.order) > 0);
       for (const order of orders) {
-        chunk += stateLine(order);
+        chunk += stateLine(order, wire);
         if (chunk.length < chunkChars) continue;
         yield chunk;
         chunk = '';
@@ -152,10 +153,11 @@ export function* readState(
   if (chunk !== '') yield chunk;
 }
 
-function stateLine(order: ExchangeOrder): string {
+function stateLine(order: ExchangeOrder, wire: Wire | undefined): string {
   const { stream, account, orderId } = order.terms;
   const version = stream === 'prediction' ? `,"version":"${order.version}"` : '';
-  return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"closed":${isClosed(order.state)},"order":${encodeRow(order)}}\n`;
+  const row = encodeRow(order);
+  return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"closed":${isClosed(order.state)},"order":${wire?.worded(row) ?? row}}\n`;
 }
 
 /** `GET /` of the control port. */
@@ -168,6 +170,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                    "writes":{"outcome_unknown":0.1,"status_504":0,"at_capacity":0,"unavailable":0,"status_429":0,"status_503":0,"status_500":0,"html":0,"redirect":0,
                              "status_401":0,"torn":0,"hang":0,"reset":0,"wrong_order":0},
                    "orders":{"hidden":0,"unreferenced":0},
+                   "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"renamed":{"AAPL":"AAPLX"}},
                    "lagMs":2000,"lateMs":1000,"veilMs":[500,5000],
                    "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
                             {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},
@@ -184,6 +187,8 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                   A write is a POST, PATCH or DELETE of an order that order entry understood. "applied" says whether it is done all the same: no, yes (before the
                   answer) or late; a rate draws it.
                   An order that a caller placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
+                  wire is how the platform words what it says (also GET /state): fields that may be left out come as null or empty, there are unknown ones, decimals
+                  are numbers or have 40 digits, orders of one option have its contract's symbol, padded, updatedAt ends at the second, symbols have another name.
                   lateMs, veilMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
                   Actions may name "stream" (account, prediction) and "accountId".
 GET  /faults      what is on now
@@ -195,11 +200,12 @@ POST /prices      {"symbol":"AAPL","price":"221.50"} trades there now
 POST /day         {} ends the trading day: day orders that people placed expire
 POST /orders      {"stream":"prediction","accountId":"..."} an order placed elsewhere; optional: symbol, side, orderType, timeInForce, quantity, price,
                   stopPrice, outcome, clOrdId, clientOrderRef, version (at most 2^63 - 1 - 1000000: it rises with each change), "accepted":false (waits for the venue), "live":true (the market moves it)
-POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"};
-                  refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty
+POST /orders/{id} {"action":"accept"|"refuse"|"fill"|"cancel"|"expire"|"ask_replace"|"ask_cancel"|"suspend"|"done_for_day"|"resume"|"correct"|"take_back"};
+                  refuse: reason, text; fill: quantity, price; ask_replace: quantity, price; correct: cumQty; take_back: the end of an order that is not filled
 POST /users       {"username":"dave","password":"…","mfa":null|"123456","accounts":[{"id":"SIM-2001","predictions":true}]} a person who can sign in
 POST /accounts    {"id":"SIM-2002","username":"dave","predictions":true} a new account of a user who is there
-POST /accounts/{id} {"status":"OPEN"|"CLOSED","predictions":true|false} closes it or opens it again, enrols it for prediction orders or takes that back;
+POST /accounts/{id} {"status":"OPEN"|"CLOSED"|"RESTRICTED","predictions":true|false,"listed":true|false} closes it or opens it again, enrols it for prediction orders or
+                  takes that back, leaves it out of the accounts list;
                   its orders stay as they are
 POST /clients     {"clientId":"…","clientSecret":"…" (left out: public),"redirectUris":["…"],"scopes":["…"],"users":["…"]} an app
 POST /refresh-mode {"mode":"none"|"rotate"|"grace"} what a refresh does to the refresh token

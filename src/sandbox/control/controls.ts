@@ -27,7 +27,9 @@ type NewAccount = z.output<typeof newAccount>;
 /** Body of `POST /accounts/{id}`. */
 export const accountChange = z.strictObject({
   /** As the accounts list shows it. */
-  status: z.enum(['OPEN', 'CLOSED']).optional(),
+  status: z.enum(['OPEN', 'CLOSED', 'RESTRICTED']).optional(),
+  /** Whether the accounts list has it. What is not listed can be read and written as before. */
+  listed: z.boolean().optional(),
   predictions: z.boolean().optional(),
 });
 type AccountChange = z.output<typeof accountChange>;
@@ -58,6 +60,7 @@ export class Controls {
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
     parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
     parts.faults.setOrderRates(order.orders ?? {}, order.veilMs);
+    parts.wire.set(order.wire ?? {});
     for (const rule of order.rules ?? []) parts.faults.addRule(rule);
     if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));
     return { met: (order.now ?? []).map((action) => actNow(this.deps, action) ?? 0) };
@@ -70,6 +73,7 @@ export class Controls {
   heal(): void {
     const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
     parts.faults.heal();
+    parts.wire.heal();
     parts.exchange.keepHistory(0);
     eventFaults.releaseAll();
     uncertainty.restoreAll();
@@ -125,6 +129,7 @@ export class Controls {
     parts.ledger.enter('fault', `,"what":"account","accountId":${JSON.stringify(id)},"change":${JSON.stringify(change)}`);
     account.status = change.status ?? account.status;
     account.predictions = change.predictions ?? account.predictions;
+    account.unlisted = change.listed === undefined ? account.unlisted : !change.listed;
     if (!account.predictions)
       for (const session of subscriptions.of('prediction', id)) subscriptions.remove(session, 'prediction', id);
     market.forgetPlaces();
@@ -184,7 +189,7 @@ export class Controls {
         targets: [...session.targets],
       })),
       ledgerSeq: parts.ledger.lastSeq,
-      faults: parts.faults.describe(),
+      faults: { ...parts.faults.describe(), wire: parts.wire.describe() },
     };
   }
 

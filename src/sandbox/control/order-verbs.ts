@@ -15,6 +15,7 @@ import {
   rejectOrder,
   restOrder,
   resumeOrder,
+  takeEndBack,
 } from '../exchange/venue-steps.ts';
 import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
@@ -51,6 +52,8 @@ export const orderVerb = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('resume') }),
   /** A trade is taken back: cumQty falls to this. */
   z.strictObject({ action: z.literal('correct'), cumQty: decimal }),
+  /** An end that was wrong is taken back: the order works again. */
+  z.strictObject({ action: z.literal('take_back') }),
 ]);
 
 export type OrderVerb = z.output<typeof orderVerb>;
@@ -68,6 +71,8 @@ export function applyOrderVerb(exchange: Exchange, market: Market, order: Exchan
 
 function refusalOf(order: ExchangeOrder, verb: OrderVerb): string | undefined {
   if (verb.action === 'correct') return verb.cumQty < order.cumQty ? undefined : 'a correction lowers cumQty';
+  if (verb.action === 'take_back')
+    return isClosed(order.state) && order.state !== 'filled' ? undefined : `the order is ${order.state}`;
   if (isClosed(order.state)) return `the order is ${order.state}`;
   if (verb.action === 'fill' && leavesOf(order) === 0n) return 'nothing is left to fill';
   const waiting = order.state === 'pending_new' || order.pendingAction !== 'none';
@@ -109,6 +114,7 @@ const doers: {
   suspend: ({ exchange }, order) => restOrder(exchange, order, 'suspended'),
   done_for_day: ({ exchange }, order) => restOrder(exchange, order, 'done_for_day'),
   resume: ({ exchange }, order) => resumeOrder(exchange, order),
+  take_back: ({ exchange }, order) => takeEndBack(exchange, order),
   correct: ({ exchange }, order, { cumQty }) => correctFill(exchange, order, cumQty),
 };
 

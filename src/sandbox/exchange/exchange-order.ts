@@ -11,6 +11,8 @@ export interface ExchangeAccount {
   predictions: boolean;
   /** As the accounts list shows it: `OPEN`, or another word once it is closed. */
   status: string;
+  /** It has left the accounts list. */
+  unlisted?: boolean | undefined;
 }
 
 export type Stream = 'account' | 'prediction';

@@ -135,6 +135,17 @@ export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fi
   });
 }
 
+/** An end that was wrong, as an expiry a day too early: the order works again. */
+export function takeEndBack(exchange: Exchange, order: ExchangeOrder): void {
+  exchange.change(order, 'taken_back', (it) => {
+    it.state = it.cumQty > 0n ? 'partially_filled' : 'new';
+    it.certainState = it.state;
+    it.closedAt = undefined;
+    it.rejectReason = undefined;
+    it.rejectText = undefined;
+  });
+}
+
 /** A stop limit order becomes a limit order, a stop order a market order (specification, "Equity order"). */
 export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'triggered', (it) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wireWords } from './wire-words.ts';
 
 /** Faults of one event on its way to one connection. Rates are probabilities per event and connection. */
 export const streamFaults = [
@@ -213,6 +214,7 @@ export const faultOrder = z.strictObject({
   requests: z.partialRecord(z.enum(requestFaults), probability).optional(),
   writes: z.partialRecord(z.enum(writeFaults), probability).optional(),
   orders: z.partialRecord(z.enum(orderFaults), probability).optional(),
+  wire: wireWords.optional(),
   /** How late the writes are done that a rate delays. */
   lateMs: durationRange.optional(),
   /** How long a rate hides orders or their references. */

@@ -20,6 +20,10 @@ export function meetFaults(app: FastifyInstance, parts: SandboxParts): void {
     else if (fault === 'torn') return;
     else return faultedAnswers[fault](request, reply, parts);
   });
+  app.addHook('onSend', async (_request, reply, payload) => {
+    const isJson = String(reply.getHeader('content-type')).includes('application/json');
+    return isJson && typeof payload === 'string' && payload !== '' ? parts.wire.worded(payload) : payload;
+  });
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.fault === 'torn' && typeof payload === 'string') return tear(request, reply, payload, parts);
     return payload;

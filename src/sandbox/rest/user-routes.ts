@@ -19,7 +19,12 @@ export function accountRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(accountsPath, async (request, reply) => {
     const principal = await requireScope(parts.tokens, request, reply, 'account:information', 'flat');
     if (principal === undefined) return reply;
-    return { accounts: parts.directory.accountsOf(principal).map(accountItem) };
+    return {
+      accounts: parts.directory
+        .accountsOf(principal)
+        .filter(({ unlisted }) => unlisted !== true)
+        .map(accountItem),
+    };
   });
 }
 

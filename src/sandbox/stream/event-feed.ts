@@ -1,5 +1,6 @@
 import { type ExchangeOrder, isClosed } from '../exchange/exchange-order.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
+import type { Wire } from '../faults/wire-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { encodeEvent, encodeEventData } from './client-message.ts';
 import type { EventFaults } from './event-faults.ts';
@@ -21,15 +22,17 @@ export class EventFeed {
   private readonly ledger: Ledger;
   private readonly subscriptions: Subscriptions;
   private readonly faults: EventFaults;
+  private readonly wire: Wire;
   private readonly brief: boolean;
 
   constructor(
-    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults },
+    deps: { ledger: Ledger; subscriptions: Subscriptions; faults: EventFaults; wire: Wire },
     options: { detail: 'full' | 'brief' },
   ) {
     this.ledger = deps.ledger;
     this.subscriptions = deps.subscriptions;
     this.faults = deps.faults;
+    this.wire = deps.wire;
     this.brief = options.detail === 'brief';
   }
 
@@ -60,7 +63,7 @@ export class EventFeed {
     );
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
-    const text = encodeEvent(order, data);
+    const text = this.wire.worded(encodeEvent(order, data));
     for (const session of followers) this.deliver(session, order, text, change);
   }
 
@@ -70,7 +73,7 @@ export class EventFeed {
     const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":"${orderId}"`);
     const followers = this.subscriptions.of(stream, account.id);
     if (followers.length === 0) return;
-    const text = encodeEvent(order, encodeEventData(order));
+    const text = this.wire.worded(encodeEvent(order, encodeEventData(order)));
     for (const session of followers) this.deliver(session, order, text, shown);
   }
 

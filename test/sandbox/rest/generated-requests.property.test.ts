@@ -41,7 +41,7 @@ async function withSandbox(endpoint: Endpoint, use: (sandbox: RunningSandbox) =>
 
 /** All that a request could change: orders, settings, addresses. */
 function stateOf({ parts }: RunningSandbox): string {
-  return [...readState(parts.exchange, {})].join('') + parts.users.snapshot();
+  return [...readState(parts, {})].join('') + parts.users.snapshot();
 }
 
 /** Makes what the path needs, if it isn't there. */
