@@ -1,6 +1,6 @@
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { Window } from '../connectors/window.ts';
-import type { Stream } from '../domain/order.ts';
+import { orderKey, type Stream } from '../domain/order.ts';
 import { isSelected, type Selectable } from '../domain/select-orders.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal, NewCancelAll, OpenOrder, OrderOfAccount, UnreadAccount } from '../store/command-journal.ts';
@@ -9,7 +9,7 @@ import type { Declined } from './check-submission.ts';
 import type { CancelAllScope } from './commands.ts';
 
 interface ListDeps {
-  readonly journal: Pick<CommandJournal, 'openOrders' | 'unseenPlaces'>;
+  readonly journal: Pick<CommandJournal, 'openOrders' | 'namedOrders' | 'unseenPlaces'>;
   readonly accounts: FollowedAccounts;
   readonly clock: Clock;
   /** Bounds the reads that all cancel-alls of the process make side by side. */
@@ -29,8 +29,8 @@ type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declin
 const pageSize = 500;
 
 /**
- * Lists everything that a cancel-all has to cover. The accounts are read first, since a stream may have lost an order; then the places whose order was not seen
- * yet, and the open orders. `scope.only` selects among both. With the scope of the whole service, accounts that may not be traded are listed separately.
+ * Lists everything that a cancel-all has to cover. The platform's lists of open orders are read first, since a stream may have lost an order, or we may believe one
+ * ended that lives there; then the places whose order was not seen yet, and the open orders, ours and the platform's. `scope.only` selects among both. With the scope of the whole service, accounts that may not be traded are listed separately.
  * Rejects when the journal can't be read.
  */
 export async function listCancelAll(
@@ -47,7 +47,7 @@ export async function listCancelAll(
     if (objected === undefined) accountIds.push(accountId);
     else declined.push({ accountId, code: objected.code, message: objected.message });
   }
-  const unread = await readAccounts(deps, accountIds, limits);
+  const { unread, shown } = await readAccounts(deps, accountIds, limits);
   // In this order, a place that lands between the two reads is on both lists. The other way round it would be on neither.
   const unseen = await journal.unseenPlaces(accountIds);
   const places = unseen
@@ -55,54 +55,75 @@ export async function listCancelAll(
     .map(({ accountId, stream, commandId }) => ({ accountId, stream, commandId }));
   const orders: OrderOfAccount[] = [];
   for (const accountId of accountIds) {
-    for await (const order of openOrders(journal, accountId)) {
+    const theirs = new Map((shown.get(accountId) ?? []).map((order) => [orderKey(order.stream, order.orderId), order]));
+    const take = (order: OpenOrder & Selectable) => {
       const { stream, orderId } = order;
+      theirs.delete(orderKey(stream, orderId));
       if (isSelected(order, scope.only)) orders.push({ accountId, stream, orderId });
-    }
+    };
+    for await (const order of openOrders(journal, accountId)) take(order);
+    for (const order of await journal.namedOrders(accountId, [...theirs.values()])) take(order);
+    for (const { stream, orderId } of theirs.values())
+      unread.push({
+        accountId,
+        stream,
+        code: 'NOT_READ',
+        message: `the platform shows ${orderId} as open, and it is not stored`,
+      });
   }
   return { orders, places, unread, declined };
 }
 
-/** Reads every account on every stream on which it is followed. Returns the accounts that may still have open orders that are not known. Never rejects. */
+/**
+ * Reads the open orders of every account on every stream on which it is followed, by the platform's own lists. `unread`: the accounts that may still have open
+ * orders that are not known. `shown`: by account. Never rejects.
+ */
 async function readAccounts(
   deps: ListDeps,
   accountIds: readonly string[],
   { cancelAllReadMs, over }: ListLimits,
-): Promise<UnreadAccount[]> {
+): Promise<{ unread: UnreadAccount[]; shown: Map<string, OpenOrder[]> }> {
   const untilMs = deps.clock.monotonicMs() + cancelAllReadMs;
   const unread: UnreadAccount[] = [];
+  const shown = new Map<string, OpenOrder[]>();
   const streams = ['account', 'prediction'] as const;
   const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
   const read = async ({ accountId, stream }: (typeof all)[number]) => {
     const leftMs = untilMs - deps.clock.monotonicMs();
-    const why = await readAccount(deps, stream, accountId, leftMs, over);
+    const { why, ids } = await readAccount(deps, stream, accountId, leftMs, over);
     if (why !== undefined) unread.push({ accountId, stream, ...why });
+    shown.set(accountId, [...(shown.get(accountId) ?? []), ...ids.map((orderId) => ({ stream, orderId }))]);
   };
   await Promise.all(all.map((each) => deps.listWindow.run(() => read(each))));
-  return unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
+  unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
+  return { unread, shown };
 }
 
-/** Why the account may have open orders that are not known, if so. */
+/** Which orders the platform calls open, and why the account may have open orders that are not known, if so. */
 async function readAccount(
   { accounts, clock }: ListDeps,
   stream: Stream,
   accountId: string,
   leftMs: number,
   stop: AbortSignal,
-): Promise<Pick<UnreadAccount, 'code' | 'message'> | undefined> {
+): Promise<{ readonly ids: readonly string[]; readonly why?: Pick<UnreadAccount, 'code' | 'message'> }> {
   const account = accounts.account(stream, accountId);
-  if (account === undefined)
-    return accounts.hasListed ? undefined : { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' };
+  if (account === undefined) {
+    const why = { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' } as const;
+    return { ids: [], ...(!accounts.hasListed && { why }) };
+  }
   const { live } = account;
-  const read = (signal: AbortSignal) => account.lookAtAll(undefined, signal);
+  const read = (signal: AbortSignal) => account.lookAtOpen(signal);
   const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
-  // Known as such, and the platform has said so once more just now.
-  if (!look.complete && account.notEnrolled && look.error.status === 403) return undefined;
-  if (!look.complete) return { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() };
-  if (!look.certain) return { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' };
-  return live
-    ? undefined
-    : { code: 'NOT_LIVE', message: 'its order stream is not live: what opened since the read is not known' };
+  if (!look.complete) {
+    // Known as such, and the platform has said so once more just now.
+    if (account.notEnrolled && look.error.status === 403) return { ids: [] };
+    return { ids: [], why: { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() } };
+  }
+  const ids = look.shown;
+  if (!look.certain) return { ids, why: { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' } };
+  const message = 'its order stream is not live: what opened since the read is not known';
+  return { ids, ...(!live && { why: { code: 'NOT_LIVE', message } }) };
 }
 
 async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder & Selectable> {

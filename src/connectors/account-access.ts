@@ -34,6 +34,11 @@ export interface AccountAccess {
    * a list hid for a while appears with its old time: a look that is to judge commands begins at the oldest of their sends.
    */
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
+  /**
+   * The platform's own list of open orders, whole. `shown`: the orders that it calls open, also those
+   * that we believe ended.
+   */
+  lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */
   lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** Called before a write leaves. Returns a function that takes the order shown by its answer, unless the platform's store was lost in between. */

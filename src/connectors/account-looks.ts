@@ -1,5 +1,5 @@
-import type { OrderView, Stream } from '../domain/order.ts';
-import type { OrderReads, Page, ReadBudget } from '../platform/order-reads.ts';
+import { isTerminal, type OrderView, type Stream } from '../domain/order.ts';
+import type { ListRequest, OrderReads, Page, ReadBudget } from '../platform/order-reads.ts';
 import type { PlatformError } from '../platform/platform-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../runtime/waiting.ts';
@@ -29,6 +29,14 @@ interface AccountLooksOptions {
   readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'notEnrolled'>;
 }
 
+/** What to list, and which of the rows are meant. */
+type ListLook = [
+  request: Pick<ListRequest, 'state' | 'reference'>,
+  shows: (view: OrderView) => boolean,
+  signal: AbortSignal,
+  budget: ReadBudget | undefined,
+];
+
 /**
  * Looks at one account for other rooms, through its one reader and its one way into ingest, so that the checks on the rows of audits apply to them too: foreign
  * accounts, lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither the orders that it shows nor those that it
@@ -57,11 +65,20 @@ export class AccountLooks implements AccountAccess {
     return this.options.standing().notEnrolled;
   }
 
-  async lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+  lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    const isOurs = (view: OrderView) => referenceOf(view) === reference;
+    return this.lookInList({ state: 'all', reference }, isOurs, signal, budget);
+  }
+
+  lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    return this.lookInList({ state: 'open' }, ({ status }) => !isTerminal(status), signal, budget);
+  }
+
+  private async lookInList(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
     using either = abortWith(signal, this.options.signal);
     if (either.signal.aborted) return failed(givenUp);
     if (this.deps.intake.suspended) return failed(storeIsLost);
-    return await orGivenUp(this.listed(reference, either.signal, budget), either.signal);
+    return await orGivenUp(this.listed(request, shows, either.signal, budget), either.signal);
   }
 
   async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
@@ -98,9 +115,9 @@ export class AccountLooks implements AccountAccess {
   }
 
   /**
-   * The list under a reference. A platform that does not know the filter brings the whole account: orders that do not carry the reference are taken, and not shown.
+   * The list under a filter. A platform that does not know the filter brings the whole account: orders that do not fit it are taken, and not shown.
    */
-  private async listed(reference: string, signal: AbortSignal, budget: ReadBudget | undefined): Promise<AccountLook> {
+  private async listed(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
     const startedAtMs = clock.nowMs();
@@ -116,7 +133,7 @@ export class AccountLooks implements AccountAccess {
       await roomIn(sink, signal);
     };
     try {
-      const list = await reads.listOrders({ stream, accountId, state: 'all', reference }, onPage, signal, budget);
+      const list = await reads.listOrders({ stream, accountId, ...request }, onPage, signal, budget);
       if (!list.complete) return failed(list.error);
       await sink.settled();
     } catch (error) {
@@ -126,7 +143,7 @@ export class AccountLooks implements AccountAccess {
     // A row that could not be read, was of another account, or was withheld may be the one that is looked for.
     if (views.length < items.length) return failed(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
-    const shown = views.filter((view) => referenceOf(view) === reference).map(({ orderId }) => orderId);
+    const shown = views.filter(shows).map(({ orderId }) => orderId);
     return { complete: true, startedAtMs, shown, certain };
   }
 }

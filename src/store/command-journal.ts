@@ -309,6 +309,8 @@ export interface CommandJournal {
   readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined>;
   /** Open orders of one account, both streams, by (stream, orderId), from above `after`. */
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]>;
+  /** These orders of the account, whatever their state, with what they are selected by; those that are not stored are left out. */
+  namedOrders(accountId: string, orders: readonly OpenOrder[]): Promise<(OpenOrder & Selectable)[]>;
   /** Places of these accounts that are not final and whose order was not seen. */
   unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]>;
   /**

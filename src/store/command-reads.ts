@@ -207,17 +207,34 @@ export async function readOpenOrders(
   limit: number,
 ): Promise<(OpenOrder & Selectable)[]> {
   const { rows } = await pool.query<OpenOrderRow>(
-    `select o.stream, o.order_id, o.symbol, s.side, coalesce(c.principal, p.principal) as principal,
+    `${selectableOrders}
+     where o.account_id = $1 and o.is_open and (o.stream, o.order_id) > ($2, $3) order by o.stream, o.order_id limit $4`,
+    [accountId, after?.stream ?? '', after?.orderId ?? '', limit],
+  );
+  return rows.map(selectableOf);
+}
+
+/** Those of these orders that are stored under the account. */
+export async function readNamedOrders(
+  pool: Pool,
+  accountId: string,
+  orders: readonly OpenOrder[],
+): Promise<(OpenOrder & Selectable)[]> {
+  if (orders.length === 0) return [];
+  const { rows } = await pool.query<OpenOrderRow>(
+    `${selectableOrders} where o.account_id = $1 and (o.stream, o.order_id) in (select * from unnest($2::text[], $3::text[]))`,
+    [accountId, orders.map(({ stream }) => stream), orders.map(({ orderId }) => orderId)],
+  );
+  return rows.map(selectableOf);
+}
+
+const selectableOrders = `select o.stream, o.order_id, o.symbol, s.side, coalesce(c.principal, p.principal) as principal,
        array_remove(array[coalesce(s."callerRef", p.caller_ref), s."clOrdId", s."clientOrderRef"], null) as refs
      from public.orders o
      cross join lateral json_to_record(o.state) as s(side text, "commandId" uuid, "callerRef" text, "clOrdId" text, "clientOrderRef" text)
      left join public.commands c on c.command_id = s."commandId"
-     left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id
-     where o.account_id = $1 and o.is_open and (o.stream, o.order_id) > ($2, $3) order by o.stream, o.order_id limit $4`,
-    [accountId, after?.stream ?? '', after?.orderId ?? '', limit],
-  );
-  return rows.map(({ stream, order_id, symbol, side, principal, refs }) => ({
-    ...{ stream, orderId: order_id, symbol, side, references: refs },
-    ...(principal !== null && { principal }),
-  }));
+     left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id`;
+
+function selectableOf({ stream, order_id, symbol, side, principal, refs }: OpenOrderRow): OpenOrder & Selectable {
+  return { stream, orderId: order_id, symbol, side, references: refs, ...(principal !== null && { principal }) };
 }

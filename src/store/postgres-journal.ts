@@ -9,6 +9,7 @@ import {
   readCommandsByAttempts,
   readEvidence,
   readLandings,
+  readNamedOrders,
   readOpenOrders,
   readRivalCancels,
   readSettlingOrder,
@@ -110,6 +111,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     updatesAfter: read(readSettlingUpdates),
     readOrder: read(readSettlingOrder),
     openOrders: read(readOpenOrders),
+    namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
     openCancelAll: async (...asked) => {
       const result = await noting(openCancelAll, isFenced)(...asked);

@@ -128,7 +128,7 @@ describe('a cancel-all', () => {
   it('reads the account first: an order that the stream lost is cancelled', async () => {
     const rig = await CommandRig.leading();
     rig.probes.answer = ({ kind, accountId }) => {
-      if (kind === 'account') rig.commit({ ...workingOrder, accountId, orderId: 'lost' });
+      if (kind === 'open') rig.commit({ ...workingOrder, accountId, orderId: 'lost' });
       return rig.probes.complete();
     };
     expect(await cancelAll(rig)).toMatchObject({ open: false, orders: [{ orderId: 'lost', result: { kind: 'journaled' } }] });

@@ -18,6 +18,7 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
       ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: async () => found,
       lookAt: async () => found,
+      lookAtOpen: async () => found,
       lookAtAll: async (_sinceMs, _signal, budget) => {
         for (let page = 0; page < 12; page += 1) budget?.spend();
         return found;

@@ -48,6 +48,7 @@ function rigOf(answer: (url: string) => HttpOutcome) {
       ...{ live: true, isSim: true, certain: true, notEnrolled: false },
       lookFor: (_reference, signal, budget) => read(accountId, signal, budget),
       lookAtAll: (_sinceMs, signal, budget) => read(accountId, signal, budget),
+      lookAtOpen: (signal, budget) => read(accountId, signal, budget),
       lookAt: (_orderId, signal, budget) => read(accountId, signal, budget),
       expectReply: () => () => {},
     }),

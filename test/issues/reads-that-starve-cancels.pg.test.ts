@@ -37,7 +37,7 @@ function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'
         standing: () => ({ isOpen: true }),
         account: () => ({
           ...{ live: true, isSim: true, certain: true, notEnrolled: false },
-          ...{ lookFor: failed, lookAtAll: failed, lookAt: failed, expectReply: () => () => {} },
+          ...{ lookFor: failed, lookAtAll: failed, lookAtOpen: failed, lookAt: failed, expectReply: () => () => {} },
         }),
       },
     },

@@ -77,6 +77,7 @@ async function entryTo(answer: string, over: { tokens?: TokenSource; followed?: 
       isSim: true,
       lookFor: () => Promise.reject(new Error('not asked for')),
       lookAtAll: () => Promise.reject(new Error('not asked for')),
+      lookAtOpen: () => Promise.reject(new Error('not asked for')),
       lookAt: () => Promise.reject(new Error('not asked for')),
       expectReply: () => {
         expected.push(`${stream} before ${wire.requests} requests`);

@@ -19,6 +19,7 @@ export function aroundLooks(accounts: FollowedAccounts, around: AroundLook): Fol
         ...{ live, certain, isSim, notEnrolled },
         lookFor: (...call) => around(() => account.lookFor(...call)),
         lookAtAll: (...call) => around(() => account.lookAtAll(...call)),
+        lookAtOpen: (...call) => around(() => account.lookAtOpen(...call)),
         lookAt: (...call) => around(() => account.lookAt(...call)),
         expectReply: () => account.expectReply(),
       };

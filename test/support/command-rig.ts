@@ -88,7 +88,7 @@ export class RigEntry implements OrderEntry {
 }
 
 interface Asked {
-  readonly kind: 'reference' | 'account' | 'order';
+  readonly kind: 'reference' | 'account' | 'open' | 'order';
   readonly accountId: string;
   readonly id?: string;
   readonly atMs: number;
@@ -141,6 +141,7 @@ export class RigProbes implements FollowedAccounts {
       ...{ live, isSim, certain, notEnrolled },
       lookFor: (id) => ask('reference', { id }),
       lookAtAll: (sinceMs) => ask('account', { sinceMs }),
+      lookAtOpen: () => ask('open', {}),
       lookAt: (id) => ask('order', { id }),
       expectReply: () => () => {},
     };

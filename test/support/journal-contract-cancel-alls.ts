@@ -119,6 +119,13 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
         { stream: 'account', orderId: 'c', symbol: 'AAPL', side: 'buy', principal: 'grid', references: ['grid-8'] },
         { stream: 'prediction', orderId: 'b', symbol: 'FED-CUT', side: 'sell', references: ['theirs'] },
       ]);
+      const asked = ['over', 'a', 'never'].map((orderId) => ({ stream: 'account', orderId }) as const);
+      const named = await rig.journal.namedOrders('acct-1', asked);
+      expect(named.sort((x, y) => (x.orderId < y.orderId ? -1 : 1))).toEqual([
+        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'buy', principal: 'robot', references: ['grid-7', 'client-1'] },
+        { stream: 'account', orderId: 'over', symbol: 'AAPL', side: 'buy', references: ['client-1'] },
+      ]);
+      expect(await rig.journal.namedOrders('acct-2', asked)).toEqual([]);
     });
 
     it('is not begun by a holder that was overtaken', async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, type Command, type Evidence, isFinal, type Reason } from '../../src/domain/command.ts';
 import type { LimitRow } from '../../src/domain/limits.ts';
-import type { Stream } from '../../src/domain/order.ts';
+import type { Order, Stream } from '../../src/domain/order.ts';
 import type { Selectable } from '../../src/domain/select-orders.ts';
 import { venueDecision } from '../../src/domain/settle-place.ts';
 import {
@@ -225,17 +225,28 @@ export class MemoryJournal implements CommandJournal {
 
   openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]> {
     return this.hook('openOrders', () =>
-      this.orders.openOrders(accountId, after, limit).map((order) => {
-        const { stream, orderId, side, commandId = '', clOrdId, clientOrderRef } = order;
-        const placed = this.commands.get(commandId) ?? this.placeOf(order);
-        const callerRef = order.callerRef ?? placed?.callerRef;
-        return {
-          ...{ stream, orderId, side, symbol: order.instrument.symbol },
-          ...(placed !== undefined && { principal: placed.principal }),
-          references: [callerRef, clOrdId, clientOrderRef].filter((each) => each !== undefined),
-        };
-      }),
+      this.orders.openOrders(accountId, after, limit).map((order) => this.selectableOf(order)),
     );
+  }
+
+  namedOrders(accountId: string, orders: readonly OpenOrder[]): Promise<(OpenOrder & Selectable)[]> {
+    return this.hook('namedOrders', () =>
+      orders
+        .flatMap(({ stream, orderId }) => this.orders.readOrder(stream, orderId)?.order ?? [])
+        .filter((order) => order.accountId === accountId)
+        .map((order) => this.selectableOf(order)),
+    );
+  }
+
+  private selectableOf(order: Order): OpenOrder & Selectable {
+    const { stream, orderId, side, commandId = '', clOrdId, clientOrderRef } = order;
+    const placed = this.commands.get(commandId) ?? this.placeOf(order);
+    const callerRef = order.callerRef ?? placed?.callerRef;
+    return {
+      ...{ stream, orderId, side, symbol: order.instrument.symbol },
+      ...(placed !== undefined && { principal: placed.principal }),
+      references: [callerRef, clOrdId, clientOrderRef].filter((each) => each !== undefined),
+    };
   }
 
   unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
