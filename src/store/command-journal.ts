@@ -368,8 +368,11 @@ export interface CommandJournal {
   findApproval(approvalId: string, atMs: number): Promise<Approval | undefined>;
   /** Approves the request once, with its line of the audit trail. Undefined: it does not wait, or `by` is the principal that asked for it. */
   takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
-  /** Records each act on the command side with its principal: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. */
-  audit(entries: readonly AuditEntry[]): Promise<void>;
+  /**
+   * Records each act on the command side with its principal: halts, resumes, settlements, cancel-all, refusals of authorization. Append only, all or none. `again`:
+   * the write before may have been done, so lines that are there already are left out.
+   */
+  audit(entries: readonly AuditEntry[], again?: boolean): Promise<void>;
 }
 
 export interface AuditEntry {

@@ -99,15 +99,18 @@ export async function addEvidence(deps: Deps, commandId: string, evidence: reado
   });
 }
 
-/** Lines of the audit trail, in this order, in one statement. */
-export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[]): Promise<void> {
+/** Lines of the audit trail, in this order, in one statement; `again` without those that are there. */
+export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[], again = false): Promise<void> {
   await writeOnce(deps, {
     name: 'add_audit_entries',
     text: `insert into public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
       select public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
         e ->> 'reason', e -> 'detail'
-      from json_array_elements($1::json) with ordinality as line(e, place) order by place`,
-    values: [storableJson(entries)],
+      from json_array_elements($1::json) with ordinality as line(e, place)
+      where not $2::boolean or not exists (select from public.audit_log a where a.at = public.ms_to_time((e ->> 'atMs')::double precision)
+        and a.principal = e ->> 'principal' and a.action = e ->> 'action' and a.account_id is not distinct from e ->> 'accountId'
+        and a.command_id is not distinct from e ->> 'commandId' and a.request_id is not distinct from e ->> 'requestId') order by place`,
+    values: [storableJson(entries), again],
   });
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { AuditTrail } from '../../src/commands/audit-trail.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
 import type { AuditEntry } from '../../src/store/command-journal.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -11,7 +12,7 @@ function trailOnVirtualTime() {
     new Promise<void>((resolve) => {
       writes.push({ actions: entries.map(({ action }) => action), done: resolve });
     });
-  return { clock, writes, trail: new AuditTrail({ journal: { audit }, clock, log: silentLog }) };
+  return { clock, writes, trail: new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log: silentLog }) };
 }
 
 it('writes what was recorded while it wrote in one go, in order, and is drained when all of it is written', async () => {

@@ -174,6 +174,21 @@ describe('the database, asked by its owner in plain SQL,', () => {
     ]);
   });
 
+  it('adds lines of the audit trail again without those that are there', async () => {
+    await using rig = await journalRig();
+    const halt = { atMs, principal: 'ann', action: 'halt', requestId: 'r-1' };
+    const lines = [halt, { ...halt, requestId: 'r-2' }, { ...halt, accountId: 'acct-1' }, { ...halt, atMs: atMs + 1 }];
+    await rig.journal.audit(lines.slice(0, 2));
+    await rig.journal.audit(lines, true);
+    await rig.journal.audit(lines, true);
+    expect(await rig.rows('select request_id, account_id from audit_log order by id')).toEqual([
+      { request_id: 'r-1', account_id: null },
+      { request_id: 'r-2', account_id: null },
+      { request_id: 'r-1', account_id: 'acct-1' },
+      { request_id: 'r-1', account_id: null },
+    ]);
+  });
+
   it('clears a halt once, with a name and a reason', async () => {
     await using rig = await journalRig();
     const scope = { kind: 'account', accountId: 'acct-1' } as const;
