@@ -8,7 +8,7 @@ import { TransactionalPublisher, transactionalPublisherDefaults } from '../publi
 import type { Clock } from '../runtime/clock.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { newestPayloads, writingLanes } from '../store/audit-reads.ts';
+import { newestPayloads, type Quarantined, writingLanes } from '../store/audit-reads.ts';
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import type { CliIo } from './io.ts';
@@ -23,7 +23,7 @@ Examples:
   $ tidemark audit --repair              writes the newest state again where the state topic lacks it
   $ tidemark audit --json | jq '.findings[] | select(.hop == "state") | .key'
 
-It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, 75 interrupted before that was known.`;
+It may run beside the service, and reads the topics whole. Exit codes: 0 nothing is missing (or all of it was repaired), 1 something is, or waits in quarantine, 75 interrupted before that was known.`;
 
 interface AuditFlags {
   readonly stateOnly?: true;
@@ -39,7 +39,10 @@ export function auditCommand(io: CliIo): Command {
     .option('--state-only', 'leave the topic of updates out')
     .option('--repair', 'write the newest state of the orders that the state topic lacks')
     .option('--wait <seconds>', 'how long to wait for records under way', seconds, 30)
-    .option('--json', 'print { orders, records, repaired, findings: [{ hop, key, detail }] } as JSON')
+    .option(
+      '--json',
+      'print { orders, records, quarantine: { rows, orders }, repaired, findings: [{ hop, key, detail }] } as JSON',
+    )
     .addHelpText('after', examples)
     .action((flags: AuditFlags) => runAuditCommand(io, flags));
 }
@@ -77,7 +80,8 @@ async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: Audi
   );
   const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
   if (flags.repair && deps.signal.aborted && repaired < wanted) throw stopped('it was interrupted before everything was written');
-  if (result.findings.some(({ hop }) => !(flags.repair && hop === 'state'))) io.exit(exitCodes.failed);
+  const isLeft = result.quarantine.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
+  if (isLeft) io.exit(exitCodes.failed);
 }
 
 function stopped(sentence: string): ProgramError {
@@ -157,7 +161,7 @@ const hops: Readonly<Record<Hop, string>> = {
 
 const shown = 20;
 
-function describe({ orders, records, findings }: AuditResult, repaired: number, repairing: boolean): string {
+function describe({ orders, records, findings, quarantine }: AuditResult, repaired: number, repairing: boolean): string {
   const lines: string[] = [];
   for (const [hop, meaning] of Object.entries(hops)) {
     const here = findings.filter((finding) => finding.hop === hop);
@@ -166,10 +170,16 @@ function describe({ orders, records, findings }: AuditResult, repaired: number, 
     if (here.length > shown) lines.push(`  … and ${here.length - shown} more (--json has all)`);
   }
   if (repairing) lines.push(`Wrote the newest state of ${plural(repaired, 'order')}.`);
-  lines.push(
-    `${plural(orders, 'order')} and ${plural(records, 'record')} compared: ${findings.length === 0 ? 'nothing is missing.' : `${plural(findings.length, 'finding')}.`}`,
-  );
+  if (quarantine.rows > 0) lines.push(waiting(quarantine));
+  const verdict =
+    findings.length > 0 ? plural(findings.length, 'finding') : `nothing ${quarantine.rows > 0 ? 'else ' : ''}is missing`;
+  lines.push(`${plural(orders, 'order')} and ${plural(records, 'record')} compared: ${verdict}.`);
   return `${lines.join('\n')}\n`;
+}
+
+function waiting({ rows, orders }: Quarantined): string {
+  const which = orders === 0 ? 'it is not known which orders these are' : `they name ${plural(orders, 'order')}`;
+  return `quarantine: ${plural(rows, 'row')} of the platform could not be read, so what is stored may be behind it; ${which}: \`tidemark quarantine ls\`, docs/runbooks/Quarantined.md`;
 }
 
 function findingLine({ key, detail }: AuditFinding): string {

@@ -87,6 +87,20 @@ function toAudited({ stream, order_id, revision, newest, lane, seq, generation, 
   return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
 }
 
+/** Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame that nobody could read names none. */
+export interface Quarantined {
+  readonly rows: number;
+  readonly orders: number;
+}
+
+export async function countQuarantined(pool: Pool): Promise<Quarantined> {
+  const { rows } = await pool.query<{ rows: string; orders: string }>(
+    `select count(*) as rows, count(distinct (stream, order_id)) filter (where order_id is not null) as orders
+     from public.quarantine where dealt_at is null`,
+  );
+  return { rows: Number(rows[0]?.rows), orders: Number(rows[0]?.orders) };
+}
+
 /**
  * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that of its account's shard, or, while that is free, the one that stored
  * the order first. Orders that are not stored are left out.

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { KafkaOptions } from '../../publish/kafka-options.ts';
 import type { TopicNames } from '../../publish/topics.ts';
-import { type AuditedOrder, auditOrders, readRevisions } from '../../store/audit-reads.ts';
+import { type AuditedOrder, auditOrders, countQuarantined, type Quarantined, readRevisions } from '../../store/audit-reads.ts';
 import { relayBacklog } from '../../store/update-log.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
 import type { StrayRecord, TopicFold } from './topic-fold.ts';
@@ -31,6 +31,8 @@ export interface AuditResult {
   /** Records read, of updates and of states. */
   readonly records: number;
   readonly findings: readonly AuditFinding[];
+  /** What the platform said of these is in none of the three, so they are not compared. */
+  readonly quarantine: Quarantined;
 }
 
 /**
@@ -77,6 +79,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   const known = new Set(orders.map(({ stream, orderId }) => `${stream}:${orderId}`));
   return {
     orders: orders.length,
+    quarantine: await countQuarantined(pool),
     records: state.records + (updates?.records ?? 0),
     findings: [
       ...(await stillMissing(pool, findings, [state, updates])),
