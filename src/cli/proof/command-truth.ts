@@ -10,7 +10,7 @@ export interface LedgerWrite {
   readonly orderId?: string;
   /** The new total that a replace asks for. */
   readonly quantity?: string;
-  /** What order entry made of it: `accepted`, `refused`, `not_applied`, `deferred`, `lapsed`. */
+  /** What order entry made of it: `accepted`, `rejected` (its order never lived), `refused`, `not_applied`, `deferred`, `lapsed`. */
   readonly decisions: readonly string[];
 }
 
@@ -40,6 +40,7 @@ interface LedgerLine {
   readonly body: string;
   readonly request: number;
   readonly decision: string;
+  readonly rejected?: boolean;
   readonly orderId: string;
   readonly step: string;
   readonly closed: boolean;
@@ -59,7 +60,8 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
   for await (const text of readLines(fetchUrl, `${control}/ledger?kind=request,decision,change`)) {
     const line = JSON.parse(text) as LedgerLine;
     if (line.kind === 'request' && line.method in kinds) requests.push(line);
-    if (line.kind === 'decision') decisions.set(line.request, [...(decisions.get(line.request) ?? []), line.decision]);
+    if (line.kind === 'decision')
+      decisions.set(line.request, [...(decisions.get(line.request) ?? []), line.rejected === true ? 'rejected' : line.decision]);
     if (line.kind !== 'change') continue;
     const order = orders.get(line.orderId) ?? { steps: new Set(), amendedTo: new Set(), closed: false, state: '' };
     orders.set(line.orderId, order);

@@ -45,6 +45,11 @@ describe('journal and ledger', () => {
       { ...place, state: 'unknown' },
       truthOf([{ ...write, decisions: ['not_applied'] }]),
     ],
+    [
+      'a place that the platform answered as rejected, of which no order was bound',
+      { ...place, state: 'rejected', orderId: null },
+      truthOf([{ ...write, decisions: ['rejected'] }]),
+    ],
     ['an amend that took effect', { ...replace, state: 'applied' }, truthOf([replaceWrite], { amendedTo: new Set(['20']) })],
     ['an amend that the venue refused', { ...replace, state: 'rejected' }, truthOf([replaceWrite])],
     [
