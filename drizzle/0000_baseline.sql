@@ -683,11 +683,11 @@ CREATE TABLE public.limits (
 CREATE UNIQUE INDEX limits_one_per_scope ON public.limits (coalesce(principal, ''), coalesce(account_id, ''));
 CREATE UNIQUE INDEX limits_change ON public.limits (change);
 
--- A LimitBreach of domain/limits.ts. Without a value: it can't be computed.
-CREATE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
+-- A LimitReading of domain/limits.ts. Broken without a value: it can't be computed.
+CREATE FUNCTION public.limit_reading(p_limit text, p_bound text, p_broken boolean, p_value text, p_why text DEFAULT NULL, p_needs_quote boolean DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
+  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'broken', p_broken, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
 END
 $$;
 
@@ -740,9 +740,9 @@ BEGIN
 END
 $$;
 
--- The limit that a place or a replace breaks, or null. `p` is a NewCommand. Every row that matches holds, so the tightest value of each bound counts. Limits that count
--- commands and orders are judged by one transaction of an account at a time, to its end: so two commands at once cannot both use the last free place.
-CREATE FUNCTION public.judge_limits(p json) RETURNS json
+-- What the limits say of a place or a replace, in the order in which they are judged: each a LimitReading of domain/limits.ts. `p` is a NewCommand. Every row that matches
+-- holds, so the tightest value of each bound counts. `p_all`: every limit that applies, in one look that locks nothing; otherwise it ends with the first that is broken.
+CREATE FUNCTION public.weigh_limits(p json, p_all boolean) RETURNS SETOF json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   m jsonb := p -> 'measure';
@@ -752,13 +752,15 @@ DECLARE
   v_principal text := p ->> 'principal';
   v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
   v_symbol text := m -> 'underlyings' ->> 0;
+  v_by_quote boolean := (m ->> 'valuedByQuote')::boolean;
+  v_missing text;
   v_no_quote text;
   v_count bigint;
+  v_own bigint;
   v_same uuid;
-  v_exposure record;
 BEGIN
   IF v_kind = 'cancel' THEN
-    RETURN NULL;
+    RETURN;
   END IF;
   SELECT count(*) AS rows,
     min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
@@ -772,78 +774,78 @@ BEGIN
     min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
     max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
+    min((l.bounds -> 'allowedSymbols')::text) AS any_allowed,
     min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
+    min((l.bounds -> 'forbiddenSymbols')::text) AS any_forbidden,
     -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
     min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
       SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
       WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
+    min((l.bounds -> 'instruments')::text) AS any_instruments,
     min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
   INTO b FROM public.limits l
   WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
 
   IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
-    RETURN public.limit_breach('required', concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
-      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END), NULL);
+    v_missing := concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
+      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END);
+    RETURN NEXT public.limit_reading('required', v_missing, true, NULL);
+    IF NOT p_all THEN
+      RETURN;
+    END IF;
   END IF;
   IF b.rows = 0 THEN
-    RETURN NULL;
+    RETURN;
   END IF;
   IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
     RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
   END IF;
 
-  IF b.allowed IS NOT NULL THEN
-    RETURN public.limit_breach('allowedSymbols', b.allowed,
-      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1));
-  END IF;
-  IF b.forbidden IS NOT NULL THEN
-    RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
-  END IF;
-  IF b.instruments IS NOT NULL THEN
-    RETURN public.limit_breach('instruments', b.instruments, m ->> 'instrument');
-  END IF;
-  IF (m ->> 'quantity')::numeric > b.quantity THEN
-    RETURN public.limit_breach('maxQuantity', b.quantity::text, m ->> 'quantity');
-  END IF;
-
   v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
     THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
-  IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
-    IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote'), NOT m ? 'notCompared');
-    END IF;
-    IF (m ->> 'deviationPercent')::numeric > b.collar THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
-    END IF;
+  RETURN QUERY SELECT public.limit_reading(r.name, r.bound, r.why IS NOT NULL OR coalesce(r.broken, false), CASE WHEN r.why IS NULL THEN r.value END, r.why, CASE WHEN r.why IS NOT NULL THEN r.needs_quote END)
+  FROM (VALUES
+    (1, 'allowedSymbols', coalesce(b.allowed, b.any_allowed), b.allowed IS NOT NULL, CASE WHEN b.allowed IS NULL THEN m ->> 'underlyings' ELSE
+      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1) END, NULL, NULL),
+    (2, 'forbiddenSymbols', coalesce(b.forbidden, b.any_forbidden), b.forbidden IS NOT NULL, m ->> 'symbols', NULL, NULL),
+    (3, 'instruments', coalesce(b.instruments, b.any_instruments), b.instruments IS NOT NULL, m ->> 'instrument', NULL, NULL),
+    (4, 'maxQuantity', CASE WHEN m ? 'quantity' THEN b.quantity::text END, (m ->> 'quantity')::numeric > b.quantity, m ->> 'quantity', NULL, NULL),
+    (5, 'collarPercent', CASE WHEN m ? 'deviationPercent' THEN b.collar::text END, (m ->> 'deviationPercent')::numeric > b.collar, m ->> 'deviationPercent',
+      CASE WHEN v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote') END, NOT m ? 'notCompared')
+  ) AS r(place, name, bound, broken, value, why, needs_quote)
+  WHERE r.bound IS NOT NULL AND (p_all OR r.why IS NOT NULL OR r.broken) ORDER BY r.place;
+  IF FOUND AND NOT p_all THEN
+    RETURN;
   END IF;
   -- Without a value nothing is compared: SQL would let a NULL pass.
-  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
+  v_no_quote := CASE WHEN v_by_quote THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
     WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
-  IF b.notional IS NOT NULL AND m ? 'notional' THEN
-    IF v_no_quote IS NOT NULL THEN
-      RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
-    END IF;
-    IF (m ->> 'notional')::numeric > b.notional THEN
-      RETURN public.limit_breach('maxNotional', b.notional::text, m ->> 'notional');
+  IF b.notional IS NOT NULL AND m ? 'notional' AND (p_all OR v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional) THEN
+    RETURN NEXT public.limit_reading('maxNotional', b.notional::text, v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional,
+      CASE WHEN v_no_quote IS NULL THEN m ->> 'notional' END, v_no_quote, CASE WHEN v_no_quote IS NOT NULL THEN v_by_quote END);
+    IF NOT p_all THEN
+      RETURN;
     END IF;
   END IF;
 
   IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
-    RETURN NULL;
+    RETURN;
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+  IF NOT p_all THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+  END IF;
 
   IF least(b.rate, b.own_rate) IS NOT NULL THEN
     SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
-    IF v_count >= b.rate THEN
-      RETURN public.limit_breach('ordersPerMinute', b.rate::text, (v_count + 1)::text);
-    END IF;
-    IF b.own_rate IS NOT NULL AND v_count >= b.own_rate THEN
-      SELECT count(*) INTO v_count FROM public.commands c
+    IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
+      SELECT count(*) INTO v_own FROM public.commands c
       WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
-      IF v_count >= b.own_rate THEN
-        RETURN public.limit_breach('ordersPerMinute', b.own_rate::text, (v_count + 1)::text);
-      END IF;
+    END IF;
+    RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
+    FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
+    WHERE r.bound IS NOT NULL AND (p_all OR r.before >= r.bound) ORDER BY r.place;
+    IF FOUND AND NOT p_all THEN
+      RETURN;
     END IF;
   END IF;
   -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
@@ -854,8 +856,11 @@ BEGIN
       AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
       AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
     ORDER BY c.created_at DESC LIMIT 1;
-    IF FOUND THEN
-      RETURN public.limit_breach('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, 'the same as command ' || v_same);
+    IF p_all OR v_same IS NOT NULL THEN
+      RETURN NEXT public.limit_reading('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, v_same IS NOT NULL, 'the same as command ' || v_same);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
     END IF;
   END IF;
   IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
@@ -863,35 +868,34 @@ BEGIN
         JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
       + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
         AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
-    IF v_count > b.open_orders THEN
-      RETURN public.limit_breach('maxOpenOrders', b.open_orders::text, v_count::text);
+    IF p_all OR v_count > b.open_orders THEN
+      RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
     END IF;
   END IF;
   -- A replace that adds nothing passes, however much is at work.
   IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
-    RETURN NULL;
+    RETURN;
   END IF;
-  FOR v_exposure IN
-    SELECT of.name, of.bound, x.unvalued, x.amount + (m ->> 'exposure')::numeric AS amount
-    FROM (VALUES ('maxSymbolExposure', b.symbol_exposure, v_symbol), ('maxAccountExposure', b.account_exposure, NULL)) AS of(name, bound, symbol)
-    CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
-    WHERE of.bound IS NOT NULL
-  LOOP
-    IF v_exposure.name = 'maxSymbolExposure' AND jsonb_array_length(m -> 'underlyings') > 1 THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, 'its legs are of several underlyings: ' || (m ->> 'underlyings'));
-    END IF;
-    IF v_no_quote IS NOT NULL THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
-    END IF;
-    IF v_exposure.unvalued IS NOT NULL THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, format('the value of %s is not known', v_exposure.unvalued));
-    END IF;
-    IF v_exposure.amount > v_exposure.bound THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, trim_scale(v_exposure.amount)::text);
-    END IF;
-  END LOOP;
-  RETURN NULL;
+  RETURN QUERY SELECT public.limit_reading(of.name, of.bound::text, w.why IS NOT NULL OR coalesce(x.amount > of.bound, false),
+    CASE WHEN w.why IS NULL THEN trim_scale(x.amount)::text END, w.why, CASE WHEN w.at = 2 THEN v_by_quote END)
+  FROM (VALUES (1, 'maxSymbolExposure', b.symbol_exposure, v_symbol), (2, 'maxAccountExposure', b.account_exposure, NULL)) AS of(place, name, bound, symbol)
+  CROSS JOIN LATERAL (SELECT e.unvalued, e.amount + (m ->> 'exposure')::numeric FROM public.exposure_of(v_account, of.symbol) AS e) AS x(unvalued, amount)
+  CROSS JOIN LATERAL (SELECT CASE WHEN of.place = 1 AND jsonb_array_length(m -> 'underlyings') > 1 THEN 1 WHEN v_no_quote IS NOT NULL THEN 2
+    WHEN x.unvalued IS NOT NULL THEN 3 END) AS c(at)
+  CROSS JOIN LATERAL (SELECT c.at, CASE c.at WHEN 1 THEN 'its legs are of several underlyings: ' || (m ->> 'underlyings') WHEN 2 THEN v_no_quote
+    WHEN 3 THEN format('the value of %s is not known', x.unvalued) END) AS w(at, why)
+  WHERE of.bound IS NOT NULL AND (p_all OR w.why IS NOT NULL OR x.amount > of.bound) ORDER BY of.place;
 END
+$$;
+
+-- The limit that a place or a replace breaks, or null. Limits that count commands and orders are judged by one transaction of an account at a time, to its end: so two
+-- commands at once cannot both use the last free place.
+CREATE FUNCTION public.judge_limits(p json) RETURNS json
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+  SELECT (w::jsonb - 'broken')::json FROM public.weigh_limits(p, false) AS w LIMIT 1
 $$;
 
 -- Whoever forbids something (a halt, new limits, the end of a token) calls this in its transaction. It waits for the marks that are under way, and the later ones wait for
@@ -969,6 +973,41 @@ BEGIN
 END
 $$;
 
+-- `p` is a NewCommand whose reference may be used once, and another command of its principal has it.
+CREATE FUNCTION public.uses_reference_again(p json) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (p ->> 'callerRefOnce')::boolean IS TRUE
+    AND EXISTS (SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
+END
+$$;
+
+-- Whether `p`, a NewCommand, may take the place of this command: it is presumed absent, or a replace that has been in conflict for long, and has no successor.
+CREATE FUNCTION public.may_supersede(p json, v_prior public.commands) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (v_prior.kind = p -> 'request' ->> 'kind' AND v_prior.account_id = p -> 'request' ->> 'accountId'
+    AND (v_prior.state = 'unknown' AND v_prior.presumed_absent OR v_prior.state = 'conflict' AND v_prior.kind = 'replace'
+      AND v_prior.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
+    AND NOT (v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id))) IS TRUE;
+END
+$$;
+
+-- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/command-journal.ts). It locks nothing.
+CREATE FUNCTION public.preview_command(p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_prior public.commands;
+BEGIN
+  -- The server itself refuses a write from here on, to the end of the transaction.
+  PERFORM set_config('transaction_read_only', 'on', true);
+  SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid;
+  RETURN json_build_object('callerRefReused', public.uses_reference_again(p),
+    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior),
+    'limits', (SELECT coalesce(json_agg(w), '[]') FROM public.weigh_limits(p, true) AS w));
+END
+$$;
+
 -- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/command-journal.ts) with place terms' symbol and side.
 -- If many come with one key at once, one inserts, and the others wait at the unique index and find it.
 CREATE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
@@ -1008,18 +1047,11 @@ BEGIN
       UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
     END IF;
 
-    IF (p ->> 'callerRefOnce')::boolean AND EXISTS (
-      SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal'
-    ) THEN
+    IF public.uses_reference_again(p) THEN
       RETURN json_build_object('kind', 'caller_ref_reused');
     END IF;
 
-    IF p ->> 'supersedes' IS NOT NULL AND (
-      v_prior.command_id IS NULL OR v_prior.kind <> p -> 'request' ->> 'kind' OR v_prior.account_id <> p -> 'request' ->> 'accountId'
-      OR NOT (v_prior.state = 'unknown' AND v_prior.presumed_absent
-        OR v_prior.state = 'conflict' AND v_prior.kind = 'replace' AND v_prior.created_at <= v_at - interval '10 minutes')
-      OR v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id)
-    ) THEN
+    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
       RETURN json_build_object('kind', 'not_superseded');
     END IF;
 
@@ -1934,5 +1966,6 @@ GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, p
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.underlying_symbol, public.limit_breach, public.exposure_of, public.judge_limits, public.change_limits, public.request_approval TO tidemark_app;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.underlying_symbol, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
+  public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol TO tidemark_reader;

@@ -1188,157 +1188,10 @@ grant execute to tidemark_app
 
 CREATE OR REPLACE FUNCTION public.judge_limits(p json)
  RETURNS json
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-DECLARE
-  m jsonb := p -> 'measure';
-  b record;
-  v_kind text := p -> 'request' ->> 'kind';
-  v_account text := p -> 'request' ->> 'accountId';
-  v_principal text := p ->> 'principal';
-  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
-  v_symbol text := m -> 'underlyings' ->> 0;
-  v_no_quote text;
-  v_count bigint;
-  v_same uuid;
-  v_exposure record;
-BEGIN
-  IF v_kind = 'cancel' THEN
-    RETURN NULL;
-  END IF;
-  SELECT count(*) AS rows,
-    min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
-    min((l.bounds ->> 'collarPercent')::numeric) AS collar, -- The row of everyone has one even where it does not say so; each other row can only lower it.
-    least(coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NULL AND l.account_id IS NULL), 10000),
-      min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NOT NULL OR l.account_id IS NOT NULL)) AS quote_age,
-    min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
-    min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
-    -- A row that names a principal counts the commands of that principal; any other row counts those of all.
-    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
-    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
-    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
-    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
-    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
-    -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
-    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
-      SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
-      WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
-    min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
-  INTO b FROM public.limits l
-  WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
-
-  IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
-    RETURN public.limit_breach('required', concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
-      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END), NULL);
-  END IF;
-  IF b.rows = 0 THEN
-    RETURN NULL;
-  END IF;
-  IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
-    RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
-  END IF;
-
-  IF b.allowed IS NOT NULL THEN
-    RETURN public.limit_breach('allowedSymbols', b.allowed,
-      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1));
-  END IF;
-  IF b.forbidden IS NOT NULL THEN
-    RETURN public.limit_breach('forbiddenSymbols', b.forbidden, m ->> 'symbols');
-  END IF;
-  IF b.instruments IS NOT NULL THEN
-    RETURN public.limit_breach('instruments', b.instruments, m ->> 'instrument');
-  END IF;
-  IF (m ->> 'quantity')::numeric > b.quantity THEN
-    RETURN public.limit_breach('maxQuantity', b.quantity::text, m ->> 'quantity');
-  END IF;
-
-  v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
-    THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
-  IF b.collar IS NOT NULL AND m ? 'deviationPercent' THEN
-    IF v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, NULL, coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote'), NOT m ? 'notCompared');
-    END IF;
-    IF (m ->> 'deviationPercent')::numeric > b.collar THEN
-      RETURN public.limit_breach('collarPercent', b.collar::text, m ->> 'deviationPercent');
-    END IF;
-  END IF;
-  -- Without a value nothing is compared: SQL would let a NULL pass.
-  v_no_quote := CASE WHEN (m ->> 'valuedByQuote')::boolean THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
-    WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
-  IF b.notional IS NOT NULL AND m ? 'notional' THEN
-    IF v_no_quote IS NOT NULL THEN
-      RETURN public.limit_breach('maxNotional', b.notional::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
-    END IF;
-    IF (m ->> 'notional')::numeric > b.notional THEN
-      RETURN public.limit_breach('maxNotional', b.notional::text, m ->> 'notional');
-    END IF;
-  END IF;
-
-  IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
-    RETURN NULL;
-  END IF;
-  PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
-
-  IF least(b.rate, b.own_rate) IS NOT NULL THEN
-    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
-    IF v_count >= b.rate THEN
-      RETURN public.limit_breach('ordersPerMinute', b.rate::text, (v_count + 1)::text);
-    END IF;
-    IF b.own_rate IS NOT NULL AND v_count >= b.own_rate THEN
-      SELECT count(*) INTO v_count FROM public.commands c
-      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
-      IF v_count >= b.own_rate THEN
-        RETURN public.limit_breach('ordersPerMinute', b.own_rate::text, (v_count + 1)::text);
-      END IF;
-    END IF;
-  END IF;
-  -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
-  IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
-    SELECT c.command_id INTO v_same FROM public.commands c
-    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
-      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
-      AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
-      AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
-    ORDER BY c.created_at DESC LIMIT 1;
-    IF FOUND THEN
-      RETURN public.limit_breach('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, 'the same as command ' || v_same);
-    END IF;
-  END IF;
-  IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
-    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
-        JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
-      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
-        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
-    IF v_count > b.open_orders THEN
-      RETURN public.limit_breach('maxOpenOrders', b.open_orders::text, v_count::text);
-    END IF;
-  END IF;
-  -- A replace that adds nothing passes, however much is at work.
-  IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
-    RETURN NULL;
-  END IF;
-  FOR v_exposure IN
-    SELECT of.name, of.bound, x.unvalued, x.amount + (m ->> 'exposure')::numeric AS amount
-    FROM (VALUES ('maxSymbolExposure', b.symbol_exposure, v_symbol), ('maxAccountExposure', b.account_exposure, NULL)) AS of(name, bound, symbol)
-    CROSS JOIN LATERAL public.exposure_of(v_account, of.symbol) AS x
-    WHERE of.bound IS NOT NULL
-  LOOP
-    IF v_exposure.name = 'maxSymbolExposure' AND jsonb_array_length(m -> 'underlyings') > 1 THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, 'its legs are of several underlyings: ' || (m ->> 'underlyings'));
-    END IF;
-    IF v_no_quote IS NOT NULL THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, v_no_quote, (m ->> 'valuedByQuote')::boolean);
-    END IF;
-    IF v_exposure.unvalued IS NOT NULL THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, NULL, format('the value of %s is not known', v_exposure.unvalued));
-    END IF;
-    IF v_exposure.amount > v_exposure.bound THEN
-      RETURN public.limit_breach(v_exposure.name, v_exposure.bound::text, trim_scale(v_exposure.amount)::text);
-    END IF;
-  END LOOP;
-  RETURN NULL;
-END
+  SELECT (w::jsonb - 'broken')::json FROM public.weigh_limits(p, false) AS w LIMIT 1
 $function$
 grant execute to tidemark_app
 
@@ -1401,13 +1254,13 @@ END
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.limit_breach(p_limit text, p_bound text, p_value text, p_why text DEFAULT NULL::text, p_needs_quote boolean DEFAULT NULL::boolean)
+CREATE OR REPLACE FUNCTION public.limit_reading(p_limit text, p_bound text, p_broken boolean, p_value text, p_why text DEFAULT NULL::text, p_needs_quote boolean DEFAULT NULL::boolean)
  RETURNS json
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
+  RETURN json_strip_nulls(json_build_object('limit', p_limit, 'bound', p_bound, 'broken', p_broken, 'value', p_value, 'why', p_why, 'needsQuote', p_needs_quote));
 END
 $function$
 grant execute to tidemark_app
@@ -1472,6 +1325,20 @@ BEGIN
   PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
     'attemptId', p_attempt_id, 'atMs', p_at_ms)));
   RETURN 'true';
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.may_supersede(p json, v_prior commands)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN (v_prior.kind = p -> 'request' ->> 'kind' AND v_prior.account_id = p -> 'request' ->> 'accountId'
+    AND (v_prior.state = 'unknown' AND v_prior.presumed_absent OR v_prior.state = 'conflict' AND v_prior.kind = 'replace'
+      AND v_prior.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
+    AND NOT (v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id))) IS TRUE;
 END
 $function$
 grant execute to tidemark_app
@@ -1622,18 +1489,11 @@ BEGIN
       UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
     END IF;
 
-    IF (p ->> 'callerRefOnce')::boolean AND EXISTS (
-      SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal'
-    ) THEN
+    IF public.uses_reference_again(p) THEN
       RETURN json_build_object('kind', 'caller_ref_reused');
     END IF;
 
-    IF p ->> 'supersedes' IS NOT NULL AND (
-      v_prior.command_id IS NULL OR v_prior.kind <> p -> 'request' ->> 'kind' OR v_prior.account_id <> p -> 'request' ->> 'accountId'
-      OR NOT (v_prior.state = 'unknown' AND v_prior.presumed_absent
-        OR v_prior.state = 'conflict' AND v_prior.kind = 'replace' AND v_prior.created_at <= v_at - interval '10 minutes')
-      OR v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id)
-    ) THEN
+    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
       RETURN json_build_object('kind', 'not_superseded');
     END IF;
 
@@ -1663,6 +1523,24 @@ BEGIN
   PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
     'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
   RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.preview_command(p json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  v_prior public.commands;
+BEGIN
+  -- The server itself refuses a write from here on, to the end of the transaction.
+  PERFORM set_config('transaction_read_only', 'on', true);
+  SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid;
+  RETURN json_build_object('callerRefReused', public.uses_reference_again(p),
+    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior),
+    'limits', (SELECT coalesce(json_agg(w), '[]') FROM public.weigh_limits(p, true) AS w));
 END
 $function$
 grant execute to tidemark_app
@@ -1979,6 +1857,171 @@ BEGIN
     SELECT min(coalesce(r.seq, 0)) AS seq FROM (VALUES ('log'), ('state')) AS c(cursor)
     LEFT JOIN public.relay_positions r ON r.lane = l.lane AND r.cursor = c.cursor) AS passed
   CROSS JOIN LATERAL (SELECT FROM public.order_updates u WHERE u.lane = l.lane AND u.seq > passed.seq ORDER BY u.seq LIMIT 1) AS above;
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.uses_reference_again(p json)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN (p ->> 'callerRefOnce')::boolean IS TRUE
+    AND EXISTS (SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
+END
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.weigh_limits(p json, p_all boolean)
+ RETURNS SETOF json
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  m jsonb := p -> 'measure';
+  b record;
+  v_kind text := p -> 'request' ->> 'kind';
+  v_account text := p -> 'request' ->> 'accountId';
+  v_principal text := p ->> 'principal';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_symbol text := m -> 'underlyings' ->> 0;
+  v_by_quote boolean := (m ->> 'valuedByQuote')::boolean;
+  v_missing text;
+  v_no_quote text;
+  v_count bigint;
+  v_own bigint;
+  v_same uuid;
+BEGIN
+  IF v_kind = 'cancel' THEN
+    RETURN;
+  END IF;
+  SELECT count(*) AS rows,
+    min((l.bounds ->> 'maxQuantity')::numeric) AS quantity, min((l.bounds ->> 'maxNotional')::numeric) AS notional,
+    min((l.bounds ->> 'collarPercent')::numeric) AS collar, -- The row of everyone has one even where it does not say so; each other row can only lower it.
+    least(coalesce(min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NULL AND l.account_id IS NULL), 10000),
+      min((l.bounds ->> 'maxQuoteAgeMs')::bigint) FILTER (WHERE l.principal IS NOT NULL OR l.account_id IS NOT NULL)) AS quote_age,
+    min((l.bounds ->> 'maxOpenOrders')::bigint) AS open_orders,
+    min((l.bounds ->> 'maxSymbolExposure')::numeric) AS symbol_exposure, min((l.bounds ->> 'maxAccountExposure')::numeric) AS account_exposure,
+    -- A row that names a principal counts the commands of that principal; any other row counts those of all.
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NULL) AS rate,
+    min((l.bounds ->> 'ordersPerMinute')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_rate,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NULL) AS same_within,
+    max((l.bounds ->> 'duplicateWindowMs')::bigint) FILTER (WHERE l.principal IS NOT NULL) AS own_same_within,
+    min((l.bounds -> 'allowedSymbols')::text) AS any_allowed,
+    min((l.bounds -> 'allowedSymbols')::text) FILTER (WHERE NOT l.bounds -> 'allowedSymbols' ?& ARRAY(SELECT jsonb_array_elements_text(m -> 'underlyings'))) AS allowed,
+    min((l.bounds -> 'forbiddenSymbols')::text) AS any_forbidden,
+    -- Letters and digits alone are compared: what is forbidden as BRK.B is forbidden as BRK/B, and as the root BRKB of a contract.
+    min((l.bounds -> 'forbiddenSymbols')::text) FILTER (WHERE EXISTS (
+      SELECT FROM jsonb_array_elements_text(l.bounds -> 'forbiddenSymbols') AS f(symbol), jsonb_array_elements_text(m -> 'symbols') AS t(symbol)
+      WHERE regexp_replace(f.symbol, '[^A-Z0-9]', '', 'g') = regexp_replace(t.symbol, '[^A-Z0-9]', '', 'g'))) AS forbidden,
+    min((l.bounds -> 'instruments')::text) AS any_instruments,
+    min((l.bounds -> 'instruments')::text) FILTER (WHERE NOT l.bounds -> 'instruments' ? (m ->> 'instrument')) AS instruments
+  INTO b FROM public.limits l
+  WHERE (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', v_account), (v_principal, ''), (v_principal, v_account));
+
+  IF (p ->> 'limitsRequired')::boolean AND num_nulls(b.quantity, b.notional, least(b.rate, b.own_rate)) > 0 THEN
+    v_missing := concat_ws(', ', CASE WHEN b.quantity IS NULL THEN 'maxQuantity' END, CASE WHEN b.notional IS NULL THEN 'maxNotional' END,
+      CASE WHEN least(b.rate, b.own_rate) IS NULL THEN 'ordersPerMinute' END);
+    RETURN NEXT public.limit_reading('required', v_missing, true, NULL);
+    IF NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+  IF b.rows = 0 THEN
+    RETURN;
+  END IF;
+  IF m IS NULL OR NOT m ?& ARRAY['symbols', 'underlyings', 'exposure'] THEN
+    RAISE EXCEPTION 'command % comes without what its limits are held against', p ->> 'commandId' USING ERRCODE = 'TM010';
+  END IF;
+
+  v_no_quote := CASE WHEN NOT m ? 'quoteAgeMs' THEN 'there is no quote' WHEN (m ->> 'quoteAgeMs')::bigint > b.quote_age
+    THEN format('the quote is %s ms old, and may be %s', m ->> 'quoteAgeMs', b.quote_age) END;
+  RETURN QUERY SELECT public.limit_reading(r.name, r.bound, r.why IS NOT NULL OR coalesce(r.broken, false), CASE WHEN r.why IS NULL THEN r.value END, r.why, CASE WHEN r.why IS NOT NULL THEN r.needs_quote END)
+  FROM (VALUES
+    (1, 'allowedSymbols', coalesce(b.allowed, b.any_allowed), b.allowed IS NOT NULL, CASE WHEN b.allowed IS NULL THEN m ->> 'underlyings' ELSE
+      (SELECT u.symbol FROM jsonb_array_elements_text(m -> 'underlyings') AS u(symbol) WHERE NOT b.allowed::jsonb ? u.symbol LIMIT 1) END, NULL, NULL),
+    (2, 'forbiddenSymbols', coalesce(b.forbidden, b.any_forbidden), b.forbidden IS NOT NULL, m ->> 'symbols', NULL, NULL),
+    (3, 'instruments', coalesce(b.instruments, b.any_instruments), b.instruments IS NOT NULL, m ->> 'instrument', NULL, NULL),
+    (4, 'maxQuantity', CASE WHEN m ? 'quantity' THEN b.quantity::text END, (m ->> 'quantity')::numeric > b.quantity, m ->> 'quantity', NULL, NULL),
+    (5, 'collarPercent', CASE WHEN m ? 'deviationPercent' THEN b.collar::text END, (m ->> 'deviationPercent')::numeric > b.collar, m ->> 'deviationPercent',
+      CASE WHEN v_no_quote IS NOT NULL OR m ->> 'deviationPercent' IS NULL THEN coalesce(m ->> 'notCompared', v_no_quote, 'there is no quote') END, NOT m ? 'notCompared')
+  ) AS r(place, name, bound, broken, value, why, needs_quote)
+  WHERE r.bound IS NOT NULL AND (p_all OR r.why IS NOT NULL OR r.broken) ORDER BY r.place;
+  IF FOUND AND NOT p_all THEN
+    RETURN;
+  END IF;
+  -- Without a value nothing is compared: SQL would let a NULL pass.
+  v_no_quote := CASE WHEN v_by_quote THEN coalesce(v_no_quote, CASE WHEN m ->> 'exposure' IS NULL THEN 'a side of the quote is missing' END)
+    WHEN m ->> 'exposure' IS NULL THEN coalesce(m ->> 'notValued', 'the order has no price') END;
+  IF b.notional IS NOT NULL AND m ? 'notional' AND (p_all OR v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional) THEN
+    RETURN NEXT public.limit_reading('maxNotional', b.notional::text, v_no_quote IS NOT NULL OR (m ->> 'notional')::numeric > b.notional,
+      CASE WHEN v_no_quote IS NULL THEN m ->> 'notional' END, v_no_quote, CASE WHEN v_no_quote IS NOT NULL THEN v_by_quote END);
+    IF NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  IF num_nonnulls(b.rate, b.own_rate, b.same_within, b.own_same_within, b.open_orders, b.symbol_exposure, b.account_exposure) = 0 THEN
+    RETURN;
+  END IF;
+  IF NOT p_all THEN
+    PERFORM pg_advisory_xact_lock(hashtext('tidemark limits'), hashtext(v_account));
+  END IF;
+
+  IF least(b.rate, b.own_rate) IS NOT NULL THEN
+    SELECT count(*) INTO v_count FROM public.commands c WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel';
+    IF b.own_rate IS NOT NULL AND (p_all OR v_count >= b.own_rate) THEN
+      SELECT count(*) INTO v_own FROM public.commands c
+      WHERE c.account_id = v_account AND c.created_at > v_at - interval '1 minute' AND c.kind <> 'cancel' AND c.principal = v_principal;
+    END IF;
+    RETURN QUERY SELECT public.limit_reading('ordersPerMinute', r.bound::text, coalesce(r.before >= r.bound, false), (r.before + 1)::text)
+    FROM (VALUES (1, b.rate, v_count), (2, b.own_rate, v_own)) AS r(place, bound, before)
+    WHERE r.bound IS NOT NULL AND (p_all OR r.before >= r.bound) ORDER BY r.place;
+    IF FOUND AND NOT p_all THEN
+      RETURN;
+    END IF;
+  END IF;
+  -- The command that it supersedes is presumed absent, and a command that placed nothing is no duplicate.
+  IF v_kind = 'place' AND greatest(b.same_within, b.own_same_within) IS NOT NULL THEN
+    SELECT c.command_id INTO v_same FROM public.commands c
+    WHERE c.account_id = v_account AND c.kind = 'place' AND c.symbol = p -> 'request' -> 'terms' ->> 'symbol' AND c.state NOT IN ('not_sent', 'refused')
+      AND c.command_id IS DISTINCT FROM (p ->> 'supersedes')::uuid AND c.request::jsonb = (p -> 'request')::jsonb
+      AND (c.created_at > v_at - b.same_within * interval '1 ms' OR c.principal = v_principal AND c.created_at > v_at - b.own_same_within * interval '1 ms')
+      AND c.created_at > v_at - greatest(b.same_within, b.own_same_within) * interval '1 ms'
+    ORDER BY c.created_at DESC LIMIT 1;
+    IF p_all OR v_same IS NOT NULL THEN
+      RETURN NEXT public.limit_reading('duplicateWindowMs', greatest(b.same_within, b.own_same_within)::text, v_same IS NOT NULL, 'the same as command ' || v_same);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+  IF v_kind = 'place' AND b.open_orders IS NOT NULL THEN
+    SELECT 1 + (SELECT count(*) FROM unnest(ARRAY['account', 'prediction']) AS k(stream)
+        JOIN public.orders o ON o.account_id = v_account AND o.stream = k.stream AND o.is_open)
+      + (SELECT count(*) FROM public.commands c WHERE c.account_id = v_account AND c.settled_at IS NULL AND c.kind = 'place'
+        AND NOT EXISTS (SELECT FROM public.order_bindings ob WHERE ob.command_id = c.command_id)) INTO v_count;
+    IF p_all OR v_count > b.open_orders THEN
+      RETURN NEXT public.limit_reading('maxOpenOrders', b.open_orders::text, v_count > b.open_orders, v_count::text);
+      IF NOT p_all THEN
+        RETURN;
+      END IF;
+    END IF;
+  END IF;
+  -- A replace that adds nothing passes, however much is at work.
+  IF num_nonnulls(b.symbol_exposure, b.account_exposure) = 0 OR (m ->> 'exposure')::numeric = 0 THEN
+    RETURN;
+  END IF;
+  RETURN QUERY SELECT public.limit_reading(of.name, of.bound::text, w.why IS NOT NULL OR coalesce(x.amount > of.bound, false),
+    CASE WHEN w.why IS NULL THEN trim_scale(x.amount)::text END, w.why, CASE WHEN w.at = 2 THEN v_by_quote END)
+  FROM (VALUES (1, 'maxSymbolExposure', b.symbol_exposure, v_symbol), (2, 'maxAccountExposure', b.account_exposure, NULL)) AS of(place, name, bound, symbol)
+  CROSS JOIN LATERAL (SELECT e.unvalued, e.amount + (m ->> 'exposure')::numeric FROM public.exposure_of(v_account, of.symbol) AS e) AS x(unvalued, amount)
+  CROSS JOIN LATERAL (SELECT CASE WHEN of.place = 1 AND jsonb_array_length(m -> 'underlyings') > 1 THEN 1 WHEN v_no_quote IS NOT NULL THEN 2
+    WHEN x.unvalued IS NOT NULL THEN 3 END) AS c(at)
+  CROSS JOIN LATERAL (SELECT c.at, CASE c.at WHEN 1 THEN 'its legs are of several underlyings: ' || (m ->> 'underlyings') WHEN 2 THEN v_no_quote
+    WHEN 3 THEN format('the value of %s is not known', x.unvalued) END) AS w(at, why)
+  WHERE of.bound IS NOT NULL AND (p_all OR w.why IS NOT NULL OR x.amount > of.bound) ORDER BY of.place;
 END
 $function$
 grant execute to tidemark_app

@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { CommandJournal } from '../store/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { Submission, SubmitResult } from './commands.ts';
+import type { PlaceAsked, Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 
@@ -47,22 +47,43 @@ export async function checkSubmission(
   isPaced: boolean,
 ): Promise<CheckResult> {
   const { request } = submission;
+  if (request.kind === 'place') {
+    const [objection] = placeObjections(deps, options, { request, supersedes: submission.supersedes });
+    return objection ?? takeToken(deps, request, {});
+  }
   const untraded = accountObjection(deps, options, request.stream, request.accountId, request.kind === 'cancel');
   if (untraded !== undefined) return untraded;
   if (request.kind !== 'cancel') {
-    const objection = placingObjection(deps, options, submission);
+    const [objection] = placingObjections(deps, options, request);
     if (objection !== undefined) return objection;
   }
-  const priors = [...deps.book.ofAccount(request.accountId)].map(({ command }) => command);
-  if (request.kind === 'place') {
-    const refusal = checkPlace(request, priors, submission.supersedes);
-    return refusal === undefined ? takeToken(deps, request, {}) : { kind: 'declined', ...refusal };
-  }
+  const priors = priorsOf(deps, request.accountId);
   const held = await deps.journal.readOrder(request.stream, request.orderId);
   // An order of another account is treated like one that was never seen: neither the answer nor its timing shows which of the two it is.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
   return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
+}
+
+/**
+ * All that declines a place before its budget and the journal are asked, in the order in which it is asked: `checkSubmission` takes the first. One at a time, so
+ * that a place pays for no further one.
+ */
+export function* placeObjections(
+  deps: Omit<CheckDeps, 'journal' | 'budgets'>,
+  options: CommandOptions,
+  { request, supersedes }: Pick<PlaceAsked, 'request'> & { readonly supersedes?: string | undefined },
+): Generator<Declined> {
+  const { stream, accountId } = request;
+  const untraded = accountObjection(deps, options, stream, accountId, false);
+  if (untraded !== undefined) yield untraded;
+  yield* placingObjections(deps, options, request);
+  const refusal = checkPlace(request, priorsOf(deps, accountId), supersedes);
+  if (refusal !== undefined) yield { kind: 'declined', ...refusal };
+}
+
+function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonly Command[] {
+  return [...book.ofAccount(accountId)].map(({ command }) => command);
 }
 
 /**
@@ -107,27 +128,26 @@ function accountObjection(
   return undefined;
 }
 
-function placingObjection(
-  { halts, accounts, book }: CheckDeps,
+function* placingObjections(
+  { halts, accounts, book }: Pick<CheckDeps, 'halts' | 'accounts' | 'book'>,
   options: CommandOptions,
-  { request }: Submission,
-): Declined | undefined {
-  const halt = halts.blocking(request.accountId);
+  { stream, accountId }: Submission['request'],
+): Generator<Declined> {
+  const halt = halts.blocking(accountId);
   if (halt !== undefined)
-    return declined(
+    yield declined(
       'PLACING_HALTED',
       `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
     );
-  const standing = accounts.standing(request.accountId);
-  if (standing?.isOpen === false) return notOpen(standing);
-  const account = accounts.account(request.stream, request.accountId);
-  if (options.needsLive && account?.notEnrolled === true) return notEnrolled;
-  if (options.needsLive && account?.live !== true)
-    return declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
+  const standing = accounts.standing(accountId);
+  if (standing?.isOpen === false) yield notOpen(standing);
+  const account = accounts.account(stream, accountId);
+  if (options.needsLive && account?.notEnrolled === true) yield notEnrolled;
+  else if (options.needsLive && account?.live !== true)
+    yield declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
   if (standing === undefined)
-    return declined('SOURCE_NOT_LIVE', 'the platform has not listed the account since the start: its status is not known', 2_000);
-  if (!book.complete) return declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
-  return undefined;
+    yield declined('SOURCE_NOT_LIVE', 'the platform has not listed the account since the start: its status is not known', 2_000);
+  if (!book.complete) yield declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
 }
 
 function notOpen({ status, unlistedSinceMs }: AccountStanding): Declined {
@@ -166,8 +186,11 @@ function takeToken(
 ): CheckResult {
   const waitMs = budgetOf(budgets, request).take(request.accountId);
   if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
-  const what = request.kind === 'cancel' ? 'cancels' : 'commands';
-  return declined('RATE_LIMITED', `the account has used up its rate of ${what}`, waitMs);
+  return rateUsedUp(request.kind === 'cancel' ? 'cancels' : 'commands', waitMs);
+}
+
+export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: number): Declined {
+  return declined('RATE_LIMITED', `the account has used up its rate of ${of}`, waitMs);
 }
 
 function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
@@ -188,6 +211,12 @@ function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpd
 export function declined(code: Declined['code'], message: string, retryAfterMs?: number): Declined {
   return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
+
+export const storeUnavailable = declined(
+  'STORE_UNAVAILABLE',
+  'the database could not be reached; nothing was sent by this request',
+  1_000,
+);
 
 /** Its login may have lost the account as well: the platform answers 403 to both, so this says nothing about any order. */
 export const notEnrolled = declined(

@@ -22,6 +22,8 @@ import type {
   CancelAllResult,
   CancelAllScope,
   NextProbe,
+  PlaceAsked,
+  PreviewResult,
   ReconcileResult,
   Submission,
   SubmitResult,
@@ -31,6 +33,7 @@ import { accountScope, type Halts } from './halts.ts';
 import type { UnseenOrders } from './look-at-order.ts';
 import { notLeader } from './operator-desk.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
+import { previewPlace } from './preview-place.ts';
 import type { ProbeBudget } from './probe-budget.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import type { Budgets } from './rate-budget.ts';
@@ -201,6 +204,11 @@ export class CommandDesk {
     if (result.kind === 'journaled' && !result.replayed)
       this.deps.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
     return result;
+  }
+
+  async preview(asked: PlaceAsked): Promise<PreviewResult> {
+    const under = this.maySend();
+    return 'code' in under ? under : previewPlace({ ...this.deps, book: this.book }, this.options, asked);
   }
 
   nextProbe(commandId: string): NextProbe | undefined {

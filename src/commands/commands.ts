@@ -1,9 +1,11 @@
 import type { SpanContext } from '@opentelemetry/api';
 import type { Command, CommandOutcome, CommandRequest } from '../domain/command.ts';
-import type { BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
 import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '../store/command-journal.ts';
+import type { QuoteRead } from './judge-submission.ts';
 
 export interface Submission {
   readonly principal: string;
@@ -25,6 +27,24 @@ export interface Submission {
   /** The span of whatever asked, where traces are on. */
   readonly span?: SpanContext | undefined;
 }
+
+/** A place that is only looked at. */
+export type PlaceAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersedes' | 'requestId'> & {
+  readonly request: Extract<CommandRequest, { kind: 'place' }>;
+};
+
+/** What a place would come to just now, or why this process can't say. Nothing was written or sent. */
+export type PreviewResult =
+  | {
+      readonly kind: 'previewed';
+      readonly measure: Measure;
+      readonly quotes: readonly QuoteRead[];
+      /** Every limit that applies, in the order in which they are judged. */
+      readonly limits: readonly LimitReading[];
+      /** All that would decline it; the first is the answer that a place would get. */
+      readonly refusals: readonly Extract<SubmitResult, { kind: 'declined' }>[];
+    }
+  | Extract<SubmitResult, { kind: 'declined' }>;
 
 /** Why nothing was journaled: 4xx and 5xx mean exactly that. */
 export const declineCodes = {
@@ -241,6 +261,8 @@ export interface NextProbe {
 export interface Commands {
   readonly operator: OperatorActs;
   submit(submission: Submission): Promise<SubmitResult>;
+  /** What `submit` would say of a place just now; nothing is written or sent. */
+  preview(asked: PlaceAsked): Promise<PreviewResult>;
   /** Resolves with the command once it is final, or as it stands after `waitMs`. Undefined: there is no such command. */
   wait(commandId: string, waitMs: number): Promise<Command | undefined>;
   /** Undefined: the platform is not asked about it, or another process does that. */

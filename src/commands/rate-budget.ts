@@ -97,9 +97,14 @@ const sweepAbove = 1_000;
 export interface Budgets {
   readonly places: RateBudget;
   readonly cancels: RateBudget;
+  /** Previews send nothing; each may read quotes at the platform. */
+  readonly previews: RateBudget;
 }
 
-export function budgetOf({ places, cancels }: Budgets, { kind }: Pick<CommandRequest, 'kind'>): RateBudget {
+export function budgetOf(
+  { places, cancels }: Pick<Budgets, 'places' | 'cancels'>,
+  { kind }: Pick<CommandRequest, 'kind'>,
+): RateBudget {
   return kind === 'cancel' ? cancels : places;
 }
 

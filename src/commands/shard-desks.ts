@@ -27,6 +27,8 @@ import type {
   CancelAllScope,
   Commands,
   NextProbe,
+  PlaceAsked,
+  PreviewResult,
   ReconcileResult,
   Submission,
   SubmitResult,
@@ -40,7 +42,7 @@ import type { OrderEntry, Quotes } from './order-entry.ts';
 import { mergeCancelAfters, mergeCancelAlls, mergeReports } from './over-shards.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
-import { type Budgets, RateBudget } from './rate-budget.ts';
+import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
 
 interface ShardDesksDeps {
   readonly journal: CommandJournal;
@@ -113,7 +115,8 @@ export class ShardDesks implements Commands, Service {
     this.halts = halts;
     const agreement = new HaltAgreement({ ...deps, halts }, options);
     this.agreement = agreement;
-    this.budgets = { places: new RateBudget(clock, options.rate), cancels: new RateBudget(clock, options.cancelRate) };
+    const budget = (of: BucketOptions) => new RateBudget(clock, of);
+    this.budgets = { places: budget(options.rate), cancels: budget(options.cancelRate), previews: budget(options.rate) };
     this.gauges = new CommandGauges({ ...deps, books });
     this.auditTrail = new AuditTrail(deps);
     const breaker = new RateBreaker(clock, options.breaker);
@@ -186,6 +189,10 @@ export class ShardDesks implements Commands, Service {
 
   submit(submission: Submission): Promise<SubmitResult> {
     return this.deskOf(submission.request.accountId).submit(submission);
+  }
+
+  preview(asked: PlaceAsked): Promise<PreviewResult> {
+    return this.deskOf(asked.request.accountId).preview(asked);
   }
 
   wait(commandId: string, waitMs: number) {

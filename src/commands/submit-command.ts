@@ -3,9 +3,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import { attemptPrefix, type Command, type CommandRequest } from '../domain/command.ts';
 import { canonicalRequest } from '../domain/command-checks.ts';
-import { describeBreach, type LimitBreach } from '../domain/limits.ts';
-import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../domain/measure-command.ts';
-import type { Order } from '../domain/order.ts';
+import type { LimitBreach } from '../domain/limits.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { TracedSpan, Tracing } from '../observability/tracing.ts';
@@ -14,12 +12,29 @@ import type { Random } from '../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult, Term } from '../store/command-journal.ts';
 import { AccountTurns } from './account-turns.ts';
 import { awaitCommand } from './await-command.ts';
-import { anotherLeads, type CheckResult, checkSubmission, type Declined, declined, orderNotFound } from './check-submission.ts';
+import {
+  anotherLeads,
+  type CheckResult,
+  checkSubmission,
+  type Declined,
+  declined,
+  orderNotFound,
+  storeUnavailable,
+} from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
+import {
+  allQuotes,
+  callerRefReused,
+  judgedOf,
+  limitedBecause,
+  measureOf,
+  notSuperseded,
+  readQuotes,
+} from './judge-submission.ts';
 import type { UnseenOrders } from './look-at-order.ts';
 import type { Quotes } from './order-entry.ts';
 import type { RateBreaker } from './rate-breaker.ts';
@@ -225,23 +240,18 @@ export class SubmitCommand {
   ): Promise<Opened> {
     const { clock, random, sender, book } = this.deps;
     const { term, giveUp, stopped, calledAtMs, pacing } = under;
-    const { principal, tokenNumber, idempotencyKey, request, callerRef, supersedes } = submission;
+    const { tokenNumber, idempotencyKey, request } = submission;
     const atMs = clock.nowMs();
     const attemptId = `${attemptPrefix}${random.uuid()}`;
     const command: NewCommand = {
+      ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order }),
       commandId: random.uuid(),
-      principal,
       ...(tokenNumber !== undefined && { tokenNumber }),
       idempotencyKey,
       requestHash: hashOf(submission),
-      request,
-      ...(callerRef !== undefined && { callerRef, callerRefOnce: this.options.callerRefOnce }),
-      ...(supersedes !== undefined && { supersedes }),
       ...(orderId !== undefined && { orderId }),
       ...(baseline !== undefined && { baseline }),
-      ...this.limitedBy(request, order),
       deadlineAtMs: atMs + this.options.deadlineMs,
-      atMs,
       attemptId,
     };
     const { commandId } = command;
@@ -297,46 +307,28 @@ export class SubmitCommand {
       this.deps.metrics.idempotency.inc({ result: 'reused' });
       return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
     }
-    if (result.kind === 'caller_ref_reused')
-      return declined(
-        'CALLER_REF_REUSED',
-        'the reference is that of another command of yours: GET /v1/commands?callerRef= finds it',
-      );
+    if (result.kind === 'caller_ref_reused') return callerRefReused;
     if (result.kind === 'limited') return this.refuse(result.breach, submission);
-    if (result.kind === 'not_superseded')
-      return declined('SUPERSEDED_NOT_ABSENT', 'the command to be superseded is not presumed absent, or was superseded already');
+    if (result.kind === 'not_superseded') return notSuperseded;
     return anotherLeads;
-  }
-
-  private limitedBy(request: CommandRequest, order: Order | undefined): Pick<NewCommand, 'measure' | 'limitsRequired'> {
-    if (request.kind === 'cancel') return {};
-    // An account that is not known to be simulated counts as real: that permits less.
-    const isSim = this.deps.accounts.account(request.stream, request.accountId)?.isSim === true;
-    const measure = measureOf(request, order);
-    return { ...(measure !== undefined && { measure }), ...(!isSim && { limitsRequired: true }) };
   }
 
   /** A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects. */
   private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
     const { request } = command;
     const first = await this.write(command, term);
-    const of = quotedBy(request);
-    if (first.kind !== 'limited' || first.breach.needsQuote !== true || of.length === 0) return first;
-    const quotes = await Promise.all(of.map((each) => this.deps.quotes.lastQuote(request.accountId, each)));
-    const found = quotes.filter((quote) => quote !== undefined);
-    const measure = found.length === of.length ? measureOf(request, undefined, found) : undefined;
+    if (first.kind !== 'limited' || first.breach.needsQuote !== true) return first;
+    const quotes = allQuotes(await readQuotes(this.deps.quotes, request));
+    const measure = quotes && measureOf(request, undefined, quotes);
     return measure === undefined ? first : this.write({ ...command, measure }, term);
   }
 
   private refuse(breach: LimitBreach, { request, principal, requestId }: Submission): Declined {
     const { log, metrics } = this.deps;
     const { accountId } = request;
-    const message = describeBreach(breach, accountId);
     metrics.limited.inc({ limit: breach.limit });
     log.warn({ principal, accountId, requestId, ...breach }, 'a command breaks a limit');
-    const code =
-      breach.limit === 'required' ? 'LIMITS_REQUIRED' : breach.value === undefined ? 'LIMIT_NOT_EVALUATED' : 'LIMIT_EXCEEDED';
-    return { ...declined(code, message), breach };
+    return limitedBecause(breach, accountId);
   }
 
   /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
@@ -361,11 +353,6 @@ export class SubmitCommand {
 
 type Passed = Extract<CheckResult, { kind: 'passed' }>;
 
-function measureOf(request: CommandRequest, order: Order | undefined, quotes?: readonly Quote[]): Measure | undefined {
-  if (request.kind === 'place') return measurePlace(request, quotes);
-  return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
-}
-
 /** What every span of a command says; the log names the same. */
 function aboutRequest({ kind, stream, accountId }: CommandRequest): Attributes {
   return { 'tidemark.command.kind': kind, 'tidemark.stream': stream, 'tidemark.account.id': accountId };
@@ -379,12 +366,6 @@ function endWith(span: TracedSpan, result: SubmitResult): void {
   }
   span.end();
 }
-
-const storeUnavailable = declined(
-  'STORE_UNAVAILABLE',
-  'the database could not be reached; nothing was sent by this request',
-  1_000,
-);
 
 function hashOf({ request, callerRef, supersedes }: Submission): string {
   const text = canonicalRequest({

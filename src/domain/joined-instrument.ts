@@ -108,9 +108,7 @@ function withEffects(legs: readonly Leg[], told: readonly Leg[]): readonly Leg[]
 function later<T>(a: Told<T> | undefined, b: Told<T> | undefined): Told<T> | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const order =
-    compareDecimals(a.cumQty, b.cumQty) ||
-    compareInstants(a.updatedAt, b.updatedAt) ||
-    compareValues(a.value, b.value);
+    compareDecimals(a.cumQty, b.cumQty) || compareInstants(a.updatedAt, b.updatedAt) || compareValues(a.value, b.value);
   return order < 0 ? b : a;
 }
 

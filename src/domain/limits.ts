@@ -87,6 +87,11 @@ export interface LimitBreach {
   readonly needsQuote?: true;
 }
 
+/** What one limit says of a command. One that is not broken and has no value found nothing to compare. */
+export interface LimitReading extends LimitBreach {
+  readonly broken: boolean;
+}
+
 /** The bounds that a real account must have before anything is placed on it. */
 export const requiredLimits = ['maxQuantity', 'maxNotional', 'ordersPerMinute'] as const satisfies readonly LimitName[];
 

@@ -18,6 +18,9 @@ export interface Quote {
   readonly price?: Decimal;
   /** What it is offered at; absent where the platform shows only a last price. */
   readonly ask?: Decimal;
+  /** The last price and the bid, where the platform shows them: for people, no limit looks at them. */
+  readonly last?: Decimal;
+  readonly bid?: Decimal;
   /** Its age since it was made, or since it was read where the platform does not give that time. */
   readonly ageMs: number;
 }

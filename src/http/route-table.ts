@@ -17,6 +17,7 @@ import {
   placePredictionOrder,
   replacePredictionOrder,
 } from './routes/orders.ts';
+import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
 import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
 import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
 import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
@@ -27,6 +28,8 @@ import { streamUpdates } from './routes/stream-updates.ts';
 export const routeTable: readonly Route[] = [
   placeOrder,
   placePredictionOrder,
+  previewOrder,
+  previewPredictionOrder,
   replacePredictionOrder,
   cancelOrder,
   cancelPredictionOrder,

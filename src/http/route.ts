@@ -99,7 +99,9 @@ export interface Route {
   readonly answers: Readonly<Record<number, Answer>>;
   /** Codes of problems in addition to those of every route, by status. */
   readonly problems?: Readonly<Record<number, readonly string[]>>;
-  /** GET only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out: 1. */
+  /** Not GET, and a read all the same: it passes the gate of reads, so that it holds up no command. */
+  readonly changesNothing?: true;
+  /** Reads only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out: 1. */
   readonly rows?: number;
   /** Sends the answer, or takes the socket over. */
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
@@ -117,4 +119,9 @@ export function route<Shape extends z.ZodObject>(
 ): Route {
   // Safe: `serve-routes.ts` gives the handler only a query that this shape has parsed.
   return definition as unknown as Route;
+}
+
+/** Whether the route reads the database for its caller and answers at once. The stream has its own bounds; documents are made once. */
+export function isRead({ method, changesNothing, tag, scopes }: Route): boolean {
+  return (method === 'GET' || changesNothing === true) && tag !== 'stream' && scopes !== 'public';
 }

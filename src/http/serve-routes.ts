@@ -9,7 +9,7 @@ import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
-import type { Call, Route, RouteParts } from './route.ts';
+import { type Call, isRead, type Route, type RouteParts } from './route.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
@@ -152,11 +152,6 @@ function serve(route: Route, handle: (call: Call) => ReturnType<Route['handle']>
   if (!body.ok) return sendProblem(reply, body.status, body.code, body.detail);
   request.body = body.value;
   return handle({ request, reply, principal, params, query: query.value });
-}
-
-/** Whether the route reads the database for its caller and answers at once. The stream has its own bounds; documents are made once. */
-function isRead({ method, tag, scopes }: Route): boolean {
-  return method === 'GET' && tag !== 'stream' && scopes !== 'public';
 }
 
 async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): Promise<FastifyReply | undefined> {

@@ -84,8 +84,8 @@ export class PlatformQuotes implements Quotes {
     const askedAtMs = clock.nowMs();
     const answer = await readChartQuotes(deps, this.baseUrl, [symbol], signal);
     const values = answer.ok ? answer.value.find(({ s }) => s.toUpperCase() === symbol.toUpperCase())?.v : undefined;
-    const ask = positive(values?.ask);
-    return quoteOf(positive(values?.lp) ?? middle(positive(values?.bid), ask), ask, askedAtMs);
+    const [last, bid, ask] = [positive(values?.lp), positive(values?.bid), positive(values?.ask)];
+    return quoteOf(last ?? middle(bid, ask), { last, bid, ask }, askedAtMs);
   }
 }
 
@@ -100,9 +100,9 @@ async function optionQuote(
     if (newest === undefined) return undefined;
     // Without its time a quote's age can't be judged.
     if (newest.sipTimestamp === undefined) return undefined;
-    const ask = positive(newest.askPrice);
+    const [bid, ask] = [positive(newest.bidPrice), positive(newest.askPrice)];
     const madeAtMs = Number(BigInt(newest.sipTimestamp) / 1_000_000n);
-    return ask === undefined ? undefined : quoteOf(middle(positive(newest.bidPrice), ask), ask, madeAtMs);
+    return ask === undefined ? undefined : quoteOf(middle(bid, ask), { bid, ask }, madeAtMs);
   }
   return undefined;
 }
@@ -112,9 +112,21 @@ function positive(text: string | undefined): Decimal | undefined {
   return price !== undefined && compareDecimals(price, '0') > 0 ? price : undefined;
 }
 
-function quoteOf(price: Decimal | undefined, ask: Decimal | undefined, madeAtMs: number): Awaited<Read['quote']> {
+interface Shown {
+  readonly last?: Decimal | undefined;
+  readonly bid: Decimal | undefined;
+  readonly ask: Decimal | undefined;
+}
+
+function quoteOf(price: Decimal | undefined, { last, bid, ask }: Shown, madeAtMs: number): Awaited<Read['quote']> {
   if (price === undefined && ask === undefined) return undefined;
-  return { ...(price !== undefined && { price }), ...(ask !== undefined && { ask }), madeAtMs };
+  return {
+    ...(price !== undefined && { price }),
+    ...(ask !== undefined && { ask }),
+    ...(last !== undefined && { last }),
+    ...(bid !== undefined && { bid }),
+    madeAtMs,
+  };
 }
 
 /** One side alone has no middle. */

@@ -1,5 +1,5 @@
 import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
-import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Bounds, BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection, Selectable } from '../domain/select-orders.ts';
@@ -55,6 +55,20 @@ export type OpenResult =
   /** A place or replace that breaks a limit. Nothing was written. */
   | { readonly kind: 'limited'; readonly breach: LimitBreach }
   | { readonly kind: 'fenced' };
+
+/** What `open` looks at before it writes a command. */
+export type JudgedCommand = Pick<
+  NewCommand,
+  'principal' | 'request' | 'callerRef' | 'callerRefOnce' | 'supersedes' | 'atMs' | 'measure' | 'limitsRequired'
+>;
+
+/** What `open` would say of a place or replace just now, in its order. */
+export interface JournalPreview {
+  readonly callerRefReused: boolean;
+  readonly notSuperseded: boolean;
+  /** Every limit that applies, in the order in which they are judged. */
+  readonly limits: readonly LimitReading[];
+}
 
 export type NewEvidence = Omit<Evidence, 'number'>;
 
@@ -267,6 +281,8 @@ export interface CommandJournal {
    * in the account by then: of commands that are opened at once, each is counted against the others.
    */
   open(command: NewCommand, fence: Fence): Promise<OpenResult>;
+  /** All that `open` would refuse the command for, under the key of no other command. Writes nothing: the transaction is read only. */
+  preview(command: JudgedCommand): Promise<JournalPreview>;
   /**
    * PREPARED → SENDING, committed. Only `true` permits the one write. `false`: another holder, or the attempt is not prepared any more. A reason: a halt, the end
    * of its token or a change of its limits that was committed before forbids it (`PLACING_HALTED`, `TOKEN_ENDED`, `LIMITS_CHANGED`), and nothing was written; a cancel

@@ -3,8 +3,17 @@ import type { Command, Evidence } from '../domain/command.ts';
 import { decodeUpdate } from '../domain/encode-update.ts';
 import type { Order, Stream } from '../domain/order.ts';
 import type { Selectable } from '../domain/select-orders.ts';
-import type { BoundOrder, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
+import type {
+  BoundOrder,
+  JournalPreview,
+  JudgedCommand,
+  Landings,
+  OpenOrder,
+  RivalCancel,
+  SettlingUpdate,
+} from './command-journal.ts';
 import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import { storableJson } from './write-once.ts';
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
@@ -22,6 +31,18 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
     values: [commandId],
   });
   return rows[0] && decodeCommand(rows[0].command);
+}
+
+/** Everything that `open_command` would refuse the command for; by `preview_command` in `drizzle/0000_baseline.sql`, which turns its transaction read only. */
+export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
+  const { rows } = await pool.query<{ preview: JournalPreview }>({
+    name: 'preview_command',
+    text: 'select public.preview_command($1) as preview',
+    values: [storableJson(command)],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error('preview_command gave no row');
+  return row.preview;
 }
 
 /** The command that holds the key, as `open_command` sees it. */

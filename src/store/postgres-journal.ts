@@ -11,6 +11,7 @@ import {
   readLandings,
   readNamedOrders,
   readOpenOrders,
+  readPreview,
   readRivalCancels,
   readSettlingOrder,
   readSettlingUpdates,
@@ -91,6 +92,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
 
   return {
     open: witnessed(noting(openCommand, isFenced)),
+    preview: read(readPreview),
     markSending: async (attemptId, atMs, fence) => {
       const marked = await markSending(deps, attemptId, atMs, fence);
       if (marked === true) witness?.sawSending(attemptId);

@@ -59,6 +59,36 @@ async function placesOnce(desk: Desk, page: Page): Promise<void> {
   expect(await commandCount(service)).toBe(before + 1);
 }
 
+/** What the ticket comes to stands beside it while it is filled in: the quote, the value, and the limit that will refuse, which then does. No order is sent by it. */
+async function showsWhatItComesTo(desk: Desk, page: Page): Promise<void> {
+  const { rest, service, sandbox } = desk;
+  const limits = (bounds: object) => call(service, 'PATCH', '/v1/limits', { body: { accountId, bounds, reason: 'a drill' } });
+  await limits({ maxQuantity: '6', maxNotional: '100000' });
+  const writes = () => controlLines(sandbox, '/ledger?kind=decision');
+  const before = [await writes(), await commandCount(service)];
+  await page.goto(`${rest}/console/place?accountId=${accountId}&symbol=AAPL`);
+  const panel = page.locator('.comes-to');
+  await panel.getByText('are shown once the fields are filled in').waitFor();
+  await fillTicket(page, { Quantity: '5', Price: '1.00', 'Time in force': 'GTC' });
+  await panel.getByText('5 USD at most').waitFor();
+  await panel.getByText(/bid \d.*ask \d.*last \d.*, \d+ s old/).waitFor();
+  await panel.getByText('Nothing would refuse this order now.').waitFor();
+  await expectAccessible(page);
+  await fillTicket(page, { Quantity: '7', Price: '200000' });
+  await panel.getByText('The limit “max quantity” is 6, and this order would make it 7.').waitFor();
+  await panel.getByText('The limit “max notional” is 100000, and this order would make it 1400000.').waitFor();
+  await expectAccessible(page);
+  await fillTicket(page, { Quantity: '0' });
+  await panel.getByText('qty must be greater than zero').waitFor();
+  await fillTicket(page, { Quantity: '7' });
+  await panel.getByText('“max quantity” is 6').waitFor();
+  expect([await writes(), await commandCount(service)]).toEqual(before);
+  await placeButton(page).click();
+  await page.getByText('Nothing was sent.').filter({ hasText: 'the limit maxQuantity is 6' }).waitFor();
+  expect([await writes(), await commandCount(service)]).toEqual(before);
+  await limits({ maxQuantity: null, maxNotional: null });
+}
+
 /** The answer of the first request is cut off: the page sends the same again, and one order comes of it. */
 async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
   const { rest, service, sandbox } = desk;
@@ -343,6 +373,7 @@ describe('deeds of the console in Chromium', () => {
 
   it('places, replaces, cancels, halts and cancels all, each once and to its effect at the platform', async () => {
     const page = await desk().browser.newPage();
+    await showsWhatItComesTo(desk(), page);
     await placesOnce(desk(), page);
     const orderId = await placesOnceOverACut(desk(), page);
     await replacesAndCancels(desk(), page, orderId);

@@ -52,11 +52,15 @@ const predictionBody = {
   ...{ quantity: '10', price: '0.11' },
 };
 
+/** Asserts of each command that its preview says the same first, but of one that we refuse ourselves, which is not judged. */
 async function breachOf(journal: CommandJournal, asked: NewCommand): Promise<LimitBreach | 'passes'> {
+  const preview = await journal.preview(asked);
   const result = await journal.open(asked, fence);
-  if (result.kind === 'limited') return result.breach;
-  expect(result.kind).toBe('opened');
-  return 'passes';
+  const breach = result.kind === 'limited' ? result.breach : 'passes';
+  const { broken: _broken, ...first } = preview.limits.find(({ broken }) => broken) ?? { broken: false };
+  if (asked.attemptId !== undefined) expect('limit' in first ? first : 'passes').toEqual(breach);
+  if (breach === 'passes') expect(result.kind).toBe('opened');
+  return breach;
 }
 
 export function limitContract(make: () => Promise<JournalUnderTest>): void {
@@ -176,6 +180,56 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       await limit(rig.journal, bounds);
       expect(await breachOf(rig.journal, asked)).toBe('passes');
+    });
+
+    it('are previewed all at once, in the order in which they are judged, each with its bound and its value', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { maxQuantity: '9', maxNotional: '2000', ordersPerMinute: 1, duplicateWindowMs: 5_000 }, {});
+      await limit(rig.journal, { allowedSymbols: ['AAPL', 'MSFT'], collarPercent: '6', maxOpenOrders: 4 });
+      await limit(rig.journal, { maxAccountExposure: '1000', ordersPerMinute: 5 }, { principal: 'desk' });
+      const asked = place({}, {}, fresh);
+      const readings = [
+        { limit: 'allowedSymbols', bound: '["AAPL", "MSFT"]', broken: false, value: '["AAPL"]' },
+        { limit: 'maxQuantity', bound: '9', broken: true, value: '10' },
+        { limit: 'collarPercent', bound: '6', broken: true, value: '6.25' },
+        { limit: 'maxNotional', bound: '2000', broken: false, value: '1875' },
+        { limit: 'ordersPerMinute', bound: '1', broken: false, value: '1' },
+        { limit: 'ordersPerMinute', bound: '5', broken: false, value: '1' },
+        { limit: 'duplicateWindowMs', bound: '5000', broken: false },
+        { limit: 'maxOpenOrders', bound: '4', broken: false, value: '1' },
+        { limit: 'maxAccountExposure', bound: '1000', broken: true, value: '1875' },
+      ];
+      expect(await rig.journal.preview(asked)).toEqual({ callerRefReused: false, notSuperseded: false, limits: readings });
+      expect(await rig.journal.find(asked.commandId)).toBeUndefined();
+      expect(await rig.events()).toEqual([]);
+      const real = await rig.journal.preview({ ...place({ symbol: 'X' }, { principal: 'bot' }), limitsRequired: true });
+      const broken = real.limits.filter((each) => each.broken).map((each) => each.limit);
+      expect(broken).toEqual(['allowedSymbols', 'maxQuantity', 'collarPercent']);
+      const without = place({}, { request: { ...place().request, accountId: 'acct-3' } as never, limitsRequired: true });
+      expect((await rig.journal.preview(without)).limits[0]).toMatchObject({ limit: 'maxQuantity', broken: true });
+    });
+
+    it('of an account that has none are missing in its preview, beside what is compared all the same', async () => {
+      await using rig = await make();
+      const bare = place({}, { limitsRequired: true });
+      const bound = 'maxQuantity, maxNotional, ordersPerMinute';
+      expect((await rig.journal.preview(bare)).limits).toEqual([{ limit: 'required', bound, broken: true }]);
+      await limit(rig.journal, { maxQuantity: '9' });
+      const { limits } = await rig.journal.preview(bare);
+      expect(limits.map(({ limit: name, broken }) => [name, broken])).toEqual([
+        ['required', true],
+        ['maxQuantity', true],
+      ]);
+    });
+
+    it('do not hide from a preview that a reference was used, or a command can not be superseded', async () => {
+      await using rig = await make();
+      await limit(rig.journal, { maxQuantity: '1' });
+      const first = await sending(rig.journal, place({ qty: '1' }, { callerRef: 'ref-1', callerRefOnce: true }));
+      const again = place({}, { callerRef: 'ref-1', callerRefOnce: true, supersedes: first.commandId });
+      const preview = await rig.journal.preview(again);
+      expect(preview).toMatchObject({ callerRefReused: true, notSuperseded: true, limits: [{ limit: 'maxQuantity' }] });
+      expect((await rig.journal.open(again, fence)).kind).toBe('caller_ref_reused');
     });
 
     it('of every row that matches hold together, so that a narrower one lifts nothing', async () => {

@@ -13,6 +13,7 @@ import {
   type Bounds,
   type LimitBreach,
   type LimitName,
+  type LimitReading,
   type LimitRow,
   requiredLimits,
   usualQuoteAgeMs,
@@ -20,7 +21,7 @@ import {
 import type { Measure } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../src/domain/symbol.ts';
-import type { AuditEntry, LimitsChange, NewCommand } from '../../src/store/command-journal.ts';
+import type { AuditEntry, JudgedCommand, LimitsChange, NewCommand } from '../../src/store/command-journal.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
 
 /** The limits of a journal in memory. */
@@ -77,11 +78,19 @@ export class MemoryLimits {
   }
 
   judge(asked: NewCommand, all: readonly Command[], orders: JournaledOrders): LimitBreach | undefined {
+    const broken = this.weigh(asked, all, orders).find((reading) => reading.broken);
+    if (broken === undefined) return undefined;
+    const { broken: _broken, ...breach } = broken;
+    return breach;
+  }
+
+  /** What every limit that applies says, in the order in which they are judged. */
+  weigh(asked: JudgedCommand, all: readonly Command[], orders: JournaledOrders): readonly LimitReading[] {
     const { accountId } = asked.request;
     const bound = (commandId: string) => orders.boundOrders(new Set([commandId]));
     const commands = all.filter(({ request }) => request.accountId === accountId);
     const open = this.rows.length === 0 ? [] : orders.openOrders(accountId, undefined, Number.POSITIVE_INFINITY);
-    return judgeLimits(asked, this.rows, {
+    return weighLimits(asked, this.rows, {
       commands,
       openOrders: open.flatMap(({ stream, orderId }) => orders.readOrder(stream, orderId)?.order ?? []),
       exposureOf: (commandId) => this.exposures.get(commandId) ?? null,
@@ -107,115 +116,104 @@ interface JournaledAccount {
 }
 
 type Rule = (
-  asked: NewCommand,
+  asked: JudgedCommand,
   measure: Measure,
   rows: readonly LimitRow[],
   account: JournaledAccount,
-) => LimitBreach | undefined;
+) => readonly LimitReading[];
 
-/** The same rules as `judge_limits` in Postgres, in the same order; the contract of the journal holds both to them. */
-function judgeLimits(asked: NewCommand, all: readonly LimitRow[], account: JournaledAccount): LimitBreach | undefined {
+/** The same rules as `weigh_limits` in Postgres, in the same order; the contract of the journal holds both to them. */
+function weighLimits(asked: JudgedCommand, all: readonly LimitRow[], account: JournaledAccount): readonly LimitReading[] {
   const { request, measure, principal, limitsRequired } = asked;
-  if (request.kind === 'cancel') return undefined;
+  if (request.kind === 'cancel') return [];
   const rows = all.filter(
     (row) => (row.principal ?? principal) === principal && (row.accountId ?? request.accountId) === request.accountId,
   );
-  if (limitsRequired) {
-    const missing = requiredLimits.filter((name) => rows.every(({ bounds }) => bounds[name] === undefined));
-    if (missing.length > 0) return { limit: 'required', bound: missing.join(', ') };
-  }
-  if (rows.length === 0) return undefined;
-  if (measure === undefined) throw new Error(`command ${asked.commandId} comes without what its limits are held against`);
-  for (const rule of rules) {
-    const breach = rule(asked, measure, rows, account);
-    if (breach !== undefined) return breach;
-  }
-  return undefined;
+  const missing = limitsRequired ? requiredLimits.filter((name) => rows.every(({ bounds }) => bounds[name] === undefined)) : [];
+  const required: LimitReading[] = missing.length === 0 ? [] : [{ limit: 'required', bound: missing.join(', '), broken: true }];
+  if (rows.length === 0) return required;
+  if (measure === undefined) throw new Error('a command comes without what its limits are held against');
+  return [...required, ...rules.flatMap((rule) => rule(asked, measure, rows, account))];
 }
 
 const rules: readonly Rule[] = [
   (_asked, { underlyings }, rows) =>
-    breachOf(
+    ofList(
       rows,
       'allowedSymbols',
       (bound) => underlyings.every((each) => bound.includes(each)),
-      (bound) => underlyings.find((each) => !bound.includes(each)) ?? '',
+      (bound) => underlyings.find((each) => !bound.includes(each)) ?? listText(underlyings),
     ),
   (_asked, { symbols }, rows) =>
-    breachOf(
+    ofList(
       rows,
       'forbiddenSymbols',
       (bound) => symbols.every((each) => bound.every((forbidden) => lettersOf(forbidden) !== lettersOf(each))),
-      () => `[${symbols.map((each) => JSON.stringify(each)).join(', ')}]`,
+      () => listText(symbols),
     ),
   (_asked, { instrument }, rows) =>
-    breachOf(
+    ofList(
       rows,
       'instruments',
       (bound) => bound.includes(instrument),
       () => instrument,
     ),
-  (_asked, { quantity }, rows) => aboveBound(rows, 'maxQuantity', quantity),
-  (_asked, measure, rows) => judgeCollar(measure, rows),
+  (_asked, { quantity }, rows) => ofNumber(rows, 'maxQuantity', quantity),
+  (_asked, measure, rows) => weighCollar(measure, rows),
   (_asked, measure, rows) => {
     const bound = tightest(rows, 'maxNotional');
-    if (bound === undefined || measure.notional === undefined) return undefined;
-    return unvalued('maxNotional', bound, measure, rows) ?? aboveBound(rows, 'maxNotional', measure.notional);
+    if (bound === undefined || measure.notional === undefined) return [];
+    return unvalued('maxNotional', bound, measure, rows) ?? ofNumber(rows, 'maxNotional', measure.notional);
   },
-  judgeRate,
-  judgeDuplicate,
+  weighRate,
+  weighDuplicate,
   ({ request }, _measure, rows, { openOrders, ...account }) => {
-    if (request.kind !== 'place') return undefined;
+    if (request.kind !== 'place') return [];
     const placed = account.commands.filter((each) => each.request.kind === 'place' && counts(each, account));
-    return aboveBound(rows, 'maxOpenOrders', String(1 + openOrders.length + placed.length));
+    return ofNumber(rows, 'maxOpenOrders', String(1 + openOrders.length + placed.length));
   },
-  (_asked, measure, rows, account) => judgeExposure('maxSymbolExposure', measure, rows, account),
-  (_asked, measure, rows, account) => judgeExposure('maxAccountExposure', measure, rows, account),
+  (_asked, measure, rows, account) => weighExposure('maxSymbolExposure', measure, rows, account),
+  (_asked, measure, rows, account) => weighExposure('maxAccountExposure', measure, rows, account),
 ];
 
-function judgeCollar(measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
+function weighCollar(measure: Measure, rows: readonly LimitRow[]): readonly LimitReading[] {
   const bound = tightest(rows, 'collarPercent');
   const { deviationPercent, notCompared } = measure;
-  if (bound === undefined || deviationPercent === undefined) return undefined;
-  if (notCompared !== undefined) return { limit: 'collarPercent', bound, why: notCompared };
+  if (bound === undefined || deviationPercent === undefined) return [];
+  const because = { limit: 'collarPercent', bound, broken: true } as const;
+  if (notCompared !== undefined) return [{ ...because, why: notCompared }];
   const why = noQuote(measure, rows) ?? (deviationPercent === null ? 'there is no quote' : undefined);
-  if (why !== undefined) return { limit: 'collarPercent', bound, why, needsQuote: true };
-  return aboveBound(rows, 'collarPercent', deviationPercent);
+  if (why !== undefined) return [{ ...because, why, needsQuote: true }];
+  return ofNumber(rows, 'collarPercent', deviationPercent);
 }
 
-function judgeRate(
-  { atMs, principal }: NewCommand,
+function weighRate(
+  { atMs, principal }: JudgedCommand,
   _measure: Measure,
   rows: readonly LimitRow[],
   { commands }: JournaledAccount,
-): LimitBreach | undefined {
+): readonly LimitReading[] {
   const sent = commands.filter(({ createdAtMs, request }) => createdAtMs > atMs - 60_000 && request.kind !== 'cancel');
   const own = sent.filter((each) => each.principal === principal);
-  return (
-    aboveBound(
-      rows.filter((row) => row.principal === undefined),
-      'ordersPerMinute',
-      String(sent.length + 1),
-    ) ??
-    aboveBound(
-      rows.filter((row) => row.principal !== undefined),
-      'ordersPerMinute',
-      String(own.length + 1),
-    )
-  );
+  const [ofAll, ofOne] = [rows.filter((row) => row.principal === undefined), rows.filter((row) => row.principal !== undefined)];
+  return [
+    ...ofNumber(ofAll, 'ordersPerMinute', String(sent.length + 1)),
+    ...ofNumber(ofOne, 'ordersPerMinute', String(own.length + 1)),
+  ];
 }
 
-function judgeDuplicate(
-  { request, atMs, principal, supersedes }: NewCommand,
+function weighDuplicate(
+  { request, atMs, principal, supersedes }: JudgedCommand,
   _measure: Measure,
   rows: readonly LimitRow[],
   { commands }: JournaledAccount,
-): LimitBreach | undefined {
-  if (request.kind !== 'place') return undefined;
+): readonly LimitReading[] {
+  if (request.kind !== 'place') return [];
   const terms = canonicalTerms(request);
   const windows = rows.flatMap(({ bounds, ...row }) =>
     bounds.duplicateWindowMs === undefined ? [] : [{ ...row, ms: bounds.duplicateWindowMs }],
   );
+  if (windows.length === 0) return [];
   const same = commands.findLast(
     (each) =>
       each.commandId !== supersedes &&
@@ -224,22 +222,23 @@ function judgeDuplicate(
       canonicalTerms(each.request) === terms &&
       windows.some((window) => each.createdAtMs > atMs - window.ms && (window.principal ?? each.principal) === each.principal),
   );
-  if (same === undefined || principal === '') return undefined;
   const bound = String(Math.max(...windows.map(({ ms }) => ms)));
-  return { limit: 'duplicateWindowMs', bound, value: `the same as command ${same.commandId}` };
+  const limit = 'duplicateWindowMs';
+  if (same === undefined || principal === '') return [{ limit, bound, broken: false }];
+  return [{ limit, bound, broken: true, value: `the same as command ${same.commandId}` }];
 }
 
-function judgeExposure(
+function weighExposure(
   limit: 'maxSymbolExposure' | 'maxAccountExposure',
   measure: Measure,
   rows: readonly LimitRow[],
   account: JournaledAccount,
-): LimitBreach | undefined {
+): readonly LimitReading[] {
   const bound = tightest(rows, limit);
-  if (bound === undefined || measure.exposure === '0') return undefined;
+  if (bound === undefined || measure.exposure === '0') return [];
   const [symbol, other] = limit === 'maxSymbolExposure' ? measure.underlyings : [];
-  if (other !== undefined)
-    return { limit, bound, why: `its legs are of several underlyings: ["${measure.underlyings.join('", "')}"]` };
+  const because = { limit, bound, broken: true };
+  if (other !== undefined) return [{ ...because, why: `its legs are of several underlyings: ${listText(measure.underlyings)}` }];
   const isCounted = (of: string) => symbol === undefined || (optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of)) === symbol;
   const orders = account.openOrders.filter(({ instrument }) => isCounted(instrument.symbol));
   const commands = account.commands.filter(
@@ -255,8 +254,8 @@ function judgeExposure(
     .sort();
   const without = unvalued(limit, bound, measure, rows);
   if (without !== undefined) return without;
-  if (missing[0] !== undefined) return { limit, bound, why: `the value of ${missing[0]} is not known` };
-  return aboveBound(rows, limit, values.map(({ value }) => value ?? '0').reduce(addDecimals, measure.exposure ?? '0'));
+  if (missing[0] !== undefined) return [{ ...because, why: `the value of ${missing[0]} is not known` }];
+  return ofNumber(rows, limit, values.map(({ value }) => value ?? '0').reduce(addDecimals, measure.exposure ?? '0'));
 }
 
 /** May have been placed, and no order is known that says so; a replace counts besides its order. */
@@ -312,12 +311,17 @@ function noQuote({ quoteAgeMs }: Measure, rows: readonly LimitRow[]): string | u
   return quoteAgeMs > oldest ? `the quote is ${quoteAgeMs} ms old, and may be ${oldest}` : undefined;
 }
 
-function unvalued(limit: LimitName, bound: string, measure: Measure, rows: readonly LimitRow[]): LimitBreach | undefined {
+function unvalued(
+  limit: LimitName,
+  bound: string,
+  measure: Measure,
+  rows: readonly LimitRow[],
+): readonly LimitReading[] | undefined {
   const { valuedByQuote, exposure, notValued = 'the order has no price' } = measure;
   const missing = valuedByQuote ? 'a side of the quote is missing' : notValued;
   const why = (valuedByQuote ? noQuote(measure, rows) : undefined) ?? (exposure === null ? missing : undefined);
   if (why === undefined) return undefined;
-  return { limit, bound, why, ...(valuedByQuote && { needsQuote: true }) };
+  return [{ limit, bound, broken: true, why, ...(valuedByQuote && { needsQuote: true }) }];
 }
 
 type NumberLimit = { [K in LimitName]: Bounds[K] extends readonly string[] | undefined ? never : K }[LimitName];
@@ -327,17 +331,24 @@ function tightest(rows: readonly LimitRow[], name: NumberLimit): Decimal | undef
   return bounds.length === 0 ? undefined : bounds.reduce((least, each) => (compareDecimals(each, least) < 0 ? each : least));
 }
 
-function aboveBound(rows: readonly LimitRow[], limit: NumberLimit, value: Decimal | null | undefined): LimitBreach | undefined {
+function ofNumber(rows: readonly LimitRow[], limit: NumberLimit, value: Decimal | null | undefined): readonly LimitReading[] {
   const bound = tightest(rows, limit);
-  return bound === undefined || value == null || compareDecimals(value, bound) <= 0 ? undefined : { limit, bound, value };
+  return bound === undefined || value == null ? [] : [{ limit, bound, broken: compareDecimals(value, bound) > 0, value }];
 }
 
-function breachOf(
+function ofList(
   rows: readonly LimitRow[],
   limit: 'allowedSymbols' | 'forbiddenSymbols' | 'instruments',
   holds: (bound: readonly string[]) => boolean,
   value: (bound: readonly string[]) => string,
-): LimitBreach | undefined {
-  const broken = rows.flatMap(({ bounds: { [limit]: bound } }) => (bound === undefined || holds(bound) ? [] : [bound]));
-  return broken[0] === undefined ? undefined : { limit, bound: JSON.stringify(broken[0]), value: value(broken[0]) };
+): readonly LimitReading[] {
+  const bounds = rows.flatMap(({ bounds: { [limit]: bound } }) => (bound === undefined ? [] : [bound]));
+  const broken = bounds.find((bound) => !holds(bound));
+  const shown = broken ?? bounds[0];
+  return shown === undefined ? [] : [{ limit, bound: listText(shown), broken: broken !== undefined, value: value(shown) }];
+}
+
+/** As Postgres writes a list. */
+function listText(list: readonly string[]): string {
+  return `[${list.map((each) => JSON.stringify(each)).join(', ')}]`;
 }

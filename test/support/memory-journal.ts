@@ -15,6 +15,8 @@ import {
   type CommandStep,
   type Fence,
   type Halt,
+  type JournalPreview,
+  type JudgedCommand,
   keyOfCancel,
   type Landings,
   type LimitsChange,
@@ -113,6 +115,14 @@ export class MemoryJournal implements CommandJournal {
 
   open(command: NewCommand, fence: Fence): Promise<OpenResult> {
     return this.hook('open', () => this.transactOpen(command, fence));
+  }
+
+  preview(command: JudgedCommand): Promise<JournalPreview> {
+    return this.hook('preview', () => ({
+      callerRefReused: this.usesReferenceAgain(command),
+      notSuperseded: command.supersedes !== undefined && !this.maySupersede(command.supersedes, command),
+      limits: this.limitsHeld.weigh(command, this.oldestFirst(), this.orders),
+    }));
   }
 
   markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason> {
@@ -540,8 +550,7 @@ export class MemoryJournal implements CommandJournal {
     const earlier = this.commands.get(this.byKey.get(key) ?? '');
     if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
       return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
-    const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
-    if (asked.callerRefOnce === true && [...this.commands.values()].some(sameRef)) return { kind: 'caller_ref_reused' };
+    if (this.usesReferenceAgain(asked)) return { kind: 'caller_ref_reused' };
     if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked)) return { kind: 'not_superseded' };
     const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
     if (breach !== undefined) return { kind: 'limited', breach };
@@ -647,7 +656,12 @@ export class MemoryJournal implements CommandJournal {
     return this.epochs.get(shard) === epoch;
   }
 
-  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: NewCommand): boolean {
+  private usesReferenceAgain(asked: JudgedCommand): boolean {
+    const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
+    return asked.callerRefOnce === true && [...this.commands.values()].some(sameRef);
+  }
+
+  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: JudgedCommand): boolean {
     const command = this.commands.get(commandId);
     if (command?.request.accountId !== accountId || command.request.kind !== kind) return false;
     const isOvertaken = command.state === 'conflict' && kind === 'replace' && command.createdAtMs <= atMs - 600_000;

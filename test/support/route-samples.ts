@@ -40,6 +40,8 @@ const reason = { reason: 'a reason that is recorded' };
 const bodies: Readonly<Record<string, object>> = {
   placeOrder: accountBody,
   placePredictionOrder: predictionBody,
+  previewOrder: accountBody,
+  previewPredictionOrder: predictionBody,
   replacePredictionOrder: { accountId: 'ACC-1', price: '0.5' },
   settleCommand: { outcome: 'applied', reason: 'seen at the venue' },
   haltAccount: reason,

@@ -10,6 +10,8 @@ import type {
   NextProbe,
   OperatorActs,
   OperatorWord,
+  PlaceAsked,
+  PreviewResult,
   ReconcileResult,
   Requested,
   SettleResult,
@@ -18,6 +20,7 @@ import type {
 } from '../../src/commands/commands.ts';
 import type { Command, CommandState } from '../../src/domain/command.ts';
 import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
+import type { Measure } from '../../src/domain/measure-command.ts';
 import type { Approval, Halt } from '../../src/store/command-journal.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
@@ -34,6 +37,11 @@ export const sampleApproval: Approval = {
   requestId: 'request-1',
   atMs: 0,
   expiresAtMs: 3_600_000,
+};
+
+const sampleMeasure: Measure = {
+  ...{ symbols: ['AAPL'], underlyings: ['AAPL'], instrument: 'equity', quantity: '10' },
+  ...{ notional: '1875', exposure: '1875', deviationPercent: null, valuedByQuote: false },
 };
 
 /** The command side for tests of REST: it notes what it is asked, and answers what the test says. It judges nothing; tests of the rules use the real desk (`CommandRig`). */
@@ -73,6 +81,14 @@ export class ScriptedCommands implements Commands, OperatorActs {
     ...(afterMs > 0 && { firesAtMs: 1_700_000_000_000 + afterMs }),
   });
   reconcileAnswer: ReconcileResult = { kind: 'done', report: { unresolved: 0, probes: 0, settled: [], plan: [] } };
+
+  previewAnswer: PreviewResult = { kind: 'previewed', measure: sampleMeasure, quotes: [], limits: [], refusals: [] };
+  readonly previews: PlaceAsked[] = [];
+
+  async preview(asked: PlaceAsked): Promise<PreviewResult> {
+    this.previews.push(asked);
+    return this.previewAnswer;
+  }
 
   async submit(submission: Submission): Promise<SubmitResult> {
     this.submissions.push(submission);

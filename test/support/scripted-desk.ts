@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { measurePlace } from '../../src/domain/measure-command.ts';
+import { parsePlaceAccount, parsePlacePrediction } from '../../src/schema/command-bodies.ts';
+import type { PreviewAnswer } from '../../src/schema/preview-answer.ts';
 import { json, type Received } from './http-server.ts';
 import { commandBody, problemBody, restServer } from './rest-answers.ts';
 
@@ -44,6 +47,10 @@ export class ScriptedDesk {
   fates: Fate[] = [];
   orders: object[] = [orderBody];
   reads: 'answered' | 'lost' = 'answered';
+  previewed: Pick<PreviewAnswer, 'quotes' | 'refusals'> = {
+    quotes: [{ kind: 'equity', symbol: 'AAPL', bid: '187.48', ask: '187.52', last: '187.51', ageMs: 212 }],
+    refusals: [],
+  };
   readonly commands = new Map<string, Record<string, unknown>>();
 
   static async start(): Promise<ScriptedDesk> {
@@ -54,7 +61,8 @@ export class ScriptedDesk {
 
   private answer(request: Received, response: ServerResponse): void {
     this.authorizations.add(request.headers.authorization);
-    const reply = request.method === 'GET' ? this.read(request) : this.take(request);
+    const isPreview = request.path.endsWith('/preview');
+    const reply = isPreview ? this.preview(request) : request.method === 'GET' ? this.read(request) : this.take(request);
     if (reply === 'lost') response.destroy();
     else if (typeof reply.body === 'string') response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.body);
     else json(response, reply.status, reply.body, reply.status < 400 ? {} : { 'content-type': 'application/problem+json' });
@@ -85,6 +93,21 @@ export class ScriptedDesk {
       '/v1/orders/prediction/o-1': orderBody,
     };
     return bodies[path];
+  }
+
+  /** As the service previews it: nothing is kept. */
+  private preview({ path, body: text }: Received): Reply {
+    const body: unknown = JSON.parse(text);
+    const onAccount = path === '/v1/orders/preview';
+    const parsed = onAccount ? parsePlaceAccount(body) : parsePlacePrediction(body);
+    if (!parsed.ok) throw new Error('a tool asked for a preview of what it could have refused itself');
+    const stream = onAccount ? 'account' : 'prediction';
+    const place = { kind: 'place', stream, ...parsed } as Parameters<typeof measurePlace>[0];
+    const { quantity, notional: value } = measurePlace(place);
+    const { accountId, terms } = place;
+    const { quotes, refusals } = this.previewed;
+    const said = { stream, accountId, terms, quantity, value, quotes: onAccount ? quotes : [], limits: [], refusals };
+    return { status: 200, body: { ...said, at: '2026-11-21T15:00:00.000Z' } };
   }
 
   private take(request: Received): Reply {

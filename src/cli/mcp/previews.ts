@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { CommandRequest } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { type Measure, measurePlace, measureReplace } from '../../domain/measure-command.ts';
+import { measureReplace } from '../../domain/measure-command.ts';
 import type { Order, Stream } from '../../domain/order.ts';
 import { idKinds } from '../../http/request-fields.ts';
 import type { BodyResult } from '../../schema/body-fields.ts';
@@ -13,16 +14,17 @@ import {
   placePredictionBody,
   replaceBody,
 } from '../../schema/command-bodies.ts';
+import { type PreviewAnswer, previewAnswer } from '../../schema/preview-answer.ts';
 import { type CallerDocument, callerAnswer } from '../../schema/status-answer.ts';
 import { describeTerms } from '../command/describe-terms.ts';
 import type { ListedOrder } from '../order-text.ts';
-import { faultLine, type RestClient, type RestRequest, understood } from '../rest-client.ts';
+import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest-client.ts';
 import { query, segment } from '../rest-flags.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
 import { keyOf, previewMs } from './preview-book.ts';
 import { readOrder } from './read-orders.ts';
 import { orderLine, present, shortOrder } from './short-order.ts';
-import { readOnly, readRest, type Session, tool } from './tool.ts';
+import { problemOf, readOnly, readRest, type Session, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A request that was checked, before its preview has an id. */
@@ -30,9 +32,17 @@ interface Draft extends Traded {
   readonly kind: 'place' | 'replace' | 'cancel';
   readonly terms: Readonly<Record<string, unknown>>;
   readonly request: Omit<RestRequest, 'waitMs'>;
-  readonly measure?: Measure;
+  /** What the service or, of a replace, this program makes of it. */
+  readonly worth?: Worth;
   /** Of a replace or a cancel: as it is now. */
   readonly order?: ListedOrder;
+}
+
+/** `noValue`: why there is none. */
+interface Worth extends Partial<Pick<PreviewAnswer, 'quotes' | 'refusals'>> {
+  readonly quantity?: string | undefined;
+  readonly value?: string | null | undefined;
+  readonly noValue?: string | undefined;
 }
 
 const nothingSent = 'Sends nothing. Answers with a previewId for commit, good for one command and two minutes.';
@@ -48,7 +58,7 @@ export const previewPlace = tool({
   input: placeAccountBody.describe('An equity or option order. Quantities and prices are decimal strings'),
   run: async (session, body) => {
     const place = { kind: 'place', stream: 'account', ...checked(parsePlaceAccount(body)) } as const;
-    return preview(session, session.client(), draftOf(place, '/v1/orders', body));
+    return previewOf(session, place, '/v1/orders', body);
   },
 });
 
@@ -63,14 +73,22 @@ export const previewPlacePrediction = tool({
   ),
   run: async (session, body) => {
     const place = { kind: 'place', stream: 'prediction', ...checked(parsePlacePrediction(body)) } as const;
-    return preview(session, session.client(), draftOf(place, '/v1/predictions/orders', body));
+    return previewOf(session, place, '/v1/predictions/orders', body);
   },
 });
 
-function draftOf(place: Parameters<typeof measurePlace>[0], path: string, body: unknown) {
+type Place = Extract<CommandRequest, { kind: 'place' }>;
+
+/** The service itself says what the place would come to: quotes, value, and all that would refuse it. */
+async function previewOf(session: Session, place: Place, path: string, body: unknown): Promise<ToolAnswer> {
   const { kind, stream, accountId, terms } = place;
+  const client = session.client();
   const request = { method: 'POST', path, body } as const;
-  return { kind, stream, accountId, symbol: terms.symbol, terms: { ...terms }, request, measure: measurePlace(place) };
+  await callerThatTrades(client);
+  const answer = await client.exchange({ ...request, path: `${path}/preview` });
+  if (isProblem(answer)) throw problemOf(answer);
+  const worth = understood('the preview', previewAnswer, answer.body);
+  return preview(session, client, { kind, stream, accountId, symbol: terms.symbol, terms: { ...terms }, request, worth });
 }
 
 const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
@@ -110,7 +128,7 @@ export const previewReplace = tool({
       symbol,
       terms: { ...terms },
       request,
-      measure,
+      worth: { quantity: measure.quantity, value: measure.notional },
       order,
     });
   },
@@ -160,17 +178,22 @@ export async function readCaller(client: RestClient): Promise<CallerDocument> {
   return understood('the caller', callerAnswer, await readRest(client, '/v1/me'));
 }
 
-async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
+async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
   const caller = await readCaller(client);
   if (caller.commands === 'off') throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
+  return caller;
+}
+
+async function preview(session: Session, client: RestClient, draft: Draft): Promise<ToolAnswer> {
+  const caller = await callerThatTrades(client);
   const { previews } = session;
   const atStake = await readAtStake(client, caller, draft);
   const previewId = previews.nextId();
   const headers = { ...draft.request.headers, 'idempotency-key': keyOf(previewId) };
   const request = { ...draft.request, headers };
   const { expiresAtMs } = previews.add(previewId, caller.principal, request);
-  const { kind, accountId, measure, order, terms } = draft;
-  const value = measure?.notional;
+  const { kind, accountId, worth = {}, order, terms } = draft;
+  const { quantity, value, quotes, refusals } = worth;
   const words = describeTerms(kind, terms);
   const summary = `${kind === 'cancel' ? words : `${kind} ${words}`} on ${accountId}`;
   return {
@@ -178,7 +201,7 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
       `Preview ${previewId}: ${summary}`,
       `Request: ${request.method} ${request.path}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`,
       ...(order === undefined ? [] : [`Order now: ${orderLine(order)}`]),
-      ...(value === undefined ? [] : [value === null ? 'Value: not known without a quote' : `Value at most: ${value}`]),
+      ...worthLines(worth),
       ...atStakeLines(atStake, draft),
       'Nothing was sent, and the service judges its limits again at the commit.',
       `To send it once: commit with this previewId, before ${formatInstant(expiresAtMs)}.`,
@@ -191,10 +214,24 @@ async function preview(session: Session, client: RestClient, draft: Draft): Prom
       idempotencyKey: keyOf(previewId),
       request,
       principal: caller.principal,
-      quantity: measure?.quantity,
+      quantity,
       value,
+      quotes,
+      refusals,
       order: order === undefined ? undefined : shortOrder(order),
       ...atStakeData(atStake),
     }),
   };
+}
+
+function worthLines({ value, noValue = 'the service does not say why', quotes = [], refusals = [] }: Worth): string[] {
+  return [
+    ...quotes.map(({ symbol, bid = '-', ask = '-', last = '-', ageMs }) =>
+      ageMs === undefined
+        ? `Quote ${symbol}: none in time`
+        : `Quote ${symbol}: bid ${bid}, ask ${ask}, last ${last}, ${ageMs} ms old`,
+    ),
+    ...(value === undefined ? [] : [value === null ? `Value: not known, ${noValue}` : `Value at most: ${value}`]),
+    ...refusals.map(({ code, message }) => `Would be refused now: ${message} (${code})`),
+  ];
 }

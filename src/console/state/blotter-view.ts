@@ -1,6 +1,7 @@
 import type { Stream } from '../../../types/records.d.ts';
 import { compareDecimals } from './decimal-text.ts';
 import { directionOf, isOpen, type OrderRow } from './order-row.ts';
+import { symbolFilter } from './symbol-text.ts';
 
 export const columnNames = [
   'updated',
@@ -160,23 +161,24 @@ export function withColumn(columns: readonly ColumnName[], name: ColumnName): re
 export function filterOf(view: BlotterView): (row: OrderRow) => boolean {
   const { stream, account, symbol, side, status, origin, text, openOnly } = view;
   const wanted = text?.toLowerCase();
-  const [accountText, symbolText] = [account, symbol].map((word) => word?.toLowerCase());
+  const accountText = account?.toLowerCase();
+  const [bySymbol, byTyped] = [symbol, text].map((typed) => (typed === undefined ? undefined : symbolFilter(typed)));
   return ({ order, orderId, accountId, ...row }) =>
     (!openOnly || isOpen(order)) &&
     (stream === undefined || row.stream === stream) &&
     (accountText === undefined || accountId.toLowerCase() === accountText) &&
-    (symbolText === undefined || order.instrument.symbol.toLowerCase().startsWith(symbolText)) &&
+    (bySymbol === undefined || bySymbol(order.instrument)) &&
     (side === undefined || directionOf(order.side) === side) &&
     (status === undefined || order.status === status) &&
     (origin === undefined || order.origin === origin) &&
-    (wanted === undefined || searched(orderId, order).some((word) => word?.toLowerCase().includes(wanted) === true));
+    (wanted === undefined || finds(wanted, orderId, order) || byTyped?.(order.instrument) === true);
 }
 
-function searched(
-  orderId: string,
-  { instrument, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId }: OrderRow['order'],
-) {
-  return [orderId, instrument.symbol, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId];
+/** `wanted`: in small letters. */
+function finds(wanted: string, orderId: string, order: OrderRow['order']): boolean {
+  const { instrument, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId } = order;
+  const words = [orderId, instrument.symbol, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId];
+  return words.some((word) => word?.toLowerCase().includes(wanted) === true);
 }
 
 const byText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);

@@ -10,6 +10,7 @@ import { mayCommand } from '../state/may-command.ts';
 import { prefilledBy, type Ticket } from '../state/ticket.ts';
 import { requestOf, type TicketKind } from '../state/ticket-body.ts';
 import { TicketForm } from './ticket-form.ts';
+import { Preview } from './ticket-preview.ts';
 
 interface PlaceProps {
   readonly state: ConsoleState;
@@ -18,7 +19,7 @@ interface PlaceProps {
 
 const kindNames: Readonly<Record<TicketKind, string>> = { equity: 'Equity', option: 'Option', prediction: 'Prediction' };
 
-/** A ticket for one order, and beside it what will be sent. */
+/** A ticket for one order, and beside it what it comes to and what will be sent. */
 export function Place({ state, query }: PlaceProps) {
   const may = mayCommand(state.session);
   const ticket = useMemo(() => (may ? state.openTicket(prefilledBy(query)) : undefined), [state, may]);
@@ -60,7 +61,10 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
           <button type="submit" class="main" disabled=${progress.kind === 'sending' || progress.kind === 'sent'}>${buttonText(progress)}</button>
         </div>
       </div>
-      ${previewOf(ticket)}
+      <div class="beside">
+        <${Preview} state=${state} fields=${fields} isOver=${locked} />
+        ${sentBody(ticket)}
+      </div>
     </form>
   </section>`;
 }
@@ -83,7 +87,7 @@ function noteOf(progress: Progress, key: string) {
   return html`<p class="fault" role="alert">Nothing was sent. ${progress.why ?? 'Look at the fields that are marked.'}</p>`;
 }
 
-function previewOf(ticket: Ticket) {
+function sentBody(ticket: Ticket) {
   const { path, body } = requestOf(ticket.fields.peek());
   return html`<div class="panel panel-body preview">
     <h2>What is sent</h2>

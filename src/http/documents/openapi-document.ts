@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { problemAnswer } from '../../schema/rest-answers.ts';
 import { idPattern } from '../request-fields.ts';
-import type { Answer, Route } from '../route.ts';
+import { type Answer, isRead, type Route } from '../route.ts';
 import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
 import { examplesOf } from './examples/find-examples.ts';
 import { problemExample } from './examples/problem-examples.ts';
@@ -222,7 +222,8 @@ function problemsOf(route: Route): Record<string, Response> {
 }
 
 /** Codes by status. */
-function codesOf({ method, body, problems = {}, scopes, params, tag }: Route): Record<string, ReadonlySet<string>> {
+function codesOf(route: Route): Record<string, ReadonlySet<string>> {
+  const { method, body, problems = {}, scopes, params } = route;
   const codes = new Map<string, Set<string>>();
   for (const table of [
     everywhere,
@@ -230,7 +231,7 @@ function codesOf({ method, body, problems = {}, scopes, params, tag }: Route): R
     params === undefined ? {} : { 404: ['NOT_FOUND'] },
     body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
     method === 'GET' ? {} : { 403: ['CROSS_SITE_REQUEST'] },
-    method === 'GET' && tag !== 'stream' && scopes !== 'public' ? { 429: ['TOO_MANY_READS'] } : {},
+    isRead(route) ? { 429: ['TOO_MANY_READS'] } : {},
     problems,
   ])
     for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));

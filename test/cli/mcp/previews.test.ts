@@ -32,6 +32,23 @@ describe('a preview', () => {
     expect(service.sent).toEqual([]);
   });
 
+  it('says all that the service would refuse the place for, and what is unknown of its value', async () => {
+    const { service, rig } = await scriptedDesk();
+    const message = 'the limit maxQuantity is 5, and with this command it would be 10';
+    service.previewed = {
+      quotes: [{ kind: 'equity', symbol: 'AAPL' }],
+      refusals: [
+        { code: 'PLACING_HALTED', message: 'placing is halted (operator): a drill' },
+        { code: 'LIMIT_EXCEEDED', message },
+      ],
+    };
+    const { data, text } = await rig.call('preview_place', place);
+    expect(data.refusals).toEqual(service.previewed.refusals);
+    expect(text).toContain(`Would be refused now: ${message} (LIMIT_EXCEEDED)`);
+    expect(text).toContain('Quote AAPL: none in time');
+    expect(service.sent).toEqual([]);
+  });
+
   it('has no text of the token', async () => {
     const { service, rig } = await scriptedDesk();
     const { data, text } = await rig.call('preview_place', place);

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { accountList, accountRepairList } from '../../../schema/account-answers.ts';
 import { backfillBody, cancelAfterBody, cancelAllBody, readAccountBody, reasonBody } from '../../../schema/command-bodies.ts';
 import { limitList, limitsBody } from '../../../schema/limit-bodies.ts';
+import { previewAnswer } from '../../../schema/preview-answer.ts';
 import {
   approvalAnswer,
   approvalList,
@@ -67,6 +68,20 @@ export const deskExamples: readonly Example[] = [
     places: [],
     unread: [],
     declined: [],
+  }),
+  example(previewAnswer, 'a limit that refuses', {
+    stream: 'account',
+    accountId: 'SIM-1001',
+    terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '600', timeInForce: 'DAY', price: '187.5' },
+    quantity: '600',
+    value: '112500',
+    quotes: [{ kind: 'equity', symbol: 'AAPL', bid: '187.48', ask: '187.52', last: '187.51', ageMs: 212 }],
+    limits: [
+      { limit: 'maxQuantity', bound: '500', value: '600', broken: true },
+      { limit: 'collarPercent', bound: '5', value: '0.0054', broken: false },
+    ],
+    refusals: [{ code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 500, and with this command it would be 600' }],
+    at: '2026-11-21T14:31:00.000Z',
   }),
   example(cancelAfterBody, 'armed', { seconds: 30, accountIds: ['SIM-1001'] }),
   example(cancelAfterAnswer, 'armed', { accountIds: ['SIM-1001'], firesAt: '2026-11-21T14:31:30.000Z' }),

@@ -1,0 +1,74 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { PreviewAnswer } from '../../schema/preview-answer.ts';
+import { type Ports, pause } from './ports.ts';
+import { type Answer, type Rest, sentenceOf } from './rest.ts';
+import { fieldOfPath, isEmpty, requestOf, type TicketFields } from './ticket-body.ts';
+
+interface PreviewState {
+  /** What the service said last, of these fields or of the ones before. */
+  readonly said?: PreviewAnswer;
+  /** When it said that, by the monotonic clock. */
+  readonly saidAtMs?: number;
+  /** `said` is of fields that were changed since. */
+  readonly isOld: boolean;
+  /** Why there is no newer answer, for people. */
+  readonly note?: string;
+}
+
+/** A person who types on does not ask for each letter. */
+const restMs = 400;
+/** Quotes move while a person looks at the ticket. */
+const againMs = 5_000;
+
+/** What the service says of a ticket before it is sent: quotes, value, limits, refusals. It asks for previews alone, which place nothing. */
+export class TicketPreview {
+  readonly state: Signal<PreviewState> = signal<PreviewState>({ isOld: false });
+  private asking = new AbortController();
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+
+  constructor({ ports, rest }: { readonly ports: Ports; readonly rest: Rest }) {
+    this.ports = ports;
+    this.rest = rest;
+  }
+
+  /** The fields as they are now. Goes on asking until the next call or `close`; an answer about earlier fields is dropped. Never rejects. */
+  async ask(fields: TicketFields): Promise<void> {
+    this.close();
+    const { signal } = this.asking;
+    if (['accountId', 'symbol', 'quantity'].some((name) => isEmpty(fields, name))) {
+      this.state.value = { isOld: false };
+      return;
+    }
+    this.state.value = { ...this.state.peek(), isOld: true };
+    const { path, body } = requestOf(fields);
+    await pause(this.ports, restMs, signal);
+    while (!signal.aborted) {
+      const answer = await this.rest.send<PreviewAnswer>('POST', `${path}/preview`, { body });
+      if (signal.aborted) return;
+      this.state.value = this.after(answer, fields);
+      // The fields themselves are at fault: only other fields have another answer.
+      if (answer.kind === 'problem' && answer.faults.length > 0) return;
+      await pause(this.ports, againMs, signal);
+      await new Promise<void>((resolve) => this.ports.page.whenSeen(resolve));
+    }
+  }
+
+  /** Nothing is asked any more. */
+  close(): void {
+    this.asking.abort();
+    this.asking = new AbortController();
+  }
+
+  private after(answer: Answer<PreviewAnswer>, fields: TicketFields): PreviewState {
+    if (answer.kind === 'ok') return { said: answer.body, saidAtMs: this.ports.monotonicMs(), isOld: false };
+    const faults = answer.kind === 'problem' ? answer.faults : [];
+    if (faults.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
+    // A field that nothing was typed in yet is no fault of its reader.
+    const typed = faults.filter(({ path }) => !isEmpty(fields, fieldOfPath(path) ?? ''));
+    return {
+      isOld: false,
+      ...(typed.length > 0 && { note: `${typed.map(({ path, message }) => `${path} ${message}`).join('; ')}.` }),
+    };
+  }
+}
