@@ -993,7 +993,7 @@ BEGIN
 END
 $$;
 
--- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/command-journal.ts). It locks nothing.
+-- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/journal-preview.ts). It locks nothing.
 CREATE FUNCTION public.preview_command(p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,9 +1,10 @@
 import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
-import type { Bounds, BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } from '../domain/limits.ts';
+import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
 import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection, Selectable } from '../domain/select-orders.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
+import type { JournalPreview } from './journal-preview.ts';
 
 export type { BoundOrder, SettlingUpdate };
 
@@ -61,14 +62,6 @@ export type JudgedCommand = Pick<
   NewCommand,
   'principal' | 'request' | 'callerRef' | 'callerRefOnce' | 'supersedes' | 'atMs' | 'measure' | 'limitsRequired'
 >;
-
-/** What `open` would say of a place or replace just now, in its order. */
-export interface JournalPreview {
-  readonly callerRefReused: boolean;
-  readonly notSuperseded: boolean;
-  /** Every limit that applies, in the order in which they are judged. */
-  readonly limits: readonly LimitReading[];
-}
 
 export type NewEvidence = Omit<Evidence, 'number'>;
 

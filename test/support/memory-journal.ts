@@ -15,7 +15,6 @@ import {
   type CommandStep,
   type Fence,
   type Halt,
-  type JournalPreview,
   type JudgedCommand,
   keyOfCancel,
   type Landings,
@@ -34,6 +33,7 @@ import {
   type SettlingUpdate,
   type StepResult,
 } from '../../src/store/command-journal.ts';
+import type { JournalPreview } from '../../src/store/journal-preview.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import {
   must,

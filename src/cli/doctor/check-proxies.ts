@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { type OptionName, optionTable } from '../../config/option-table.ts';
 import { Proxies } from '../../runtime/proxies.ts';
-import { type Finding, ok } from './finding.ts';
+import { type Finding, ok, warn } from './finding.ts';
 
 /** Every address outside that may be behind a proxy (docs/connect.md, "Through a proxy"). */
 const outside = [
@@ -15,9 +15,15 @@ const outside = [
   'otlpEndpoint',
 ] as const satisfies OptionName[];
 
-/** Which proxy leads to which address, or that none does. Whether it lets us through is shown by the check of the address. Empty where no proxy is set. */
-export function checkProxies(config: Config): Finding[] {
-  const proxies = new Proxies(config);
+/**
+ * Which proxy leads to which address, or that none does. Whether it lets us through is shown by the check of the address. Empty where neither a proxy nor Node's
+ * own switch is set.
+ */
+export function checkProxies(config: Config, env: Readonly<Record<string, string | undefined>> = {}): Finding[] {
+  return [...waysOf(new Proxies(config), config), ...nodesOwn(env)];
+}
+
+function waysOf(proxies: Proxies, config: Config): Finding[] {
   if (!proxies.any) return [];
   const found = new Map<string, string[]>();
   for (const option of outside) {
@@ -28,4 +34,18 @@ export function checkProxies(config: Config): Finding[] {
     found.set(detail, [...(found.get(detail) ?? []), `${optionTable[option].env} (${new URL(address).host})`]);
   }
   return [...found].map(([detail, names]) => ok('proxy', `${names.join(', ')}: ${detail}`));
+}
+
+/**
+ * Node reads it before any line of ours runs, so it can't be made harmless from here: requests of commands to the service, which go by Node's own `fetch`, leave
+ * through the proxy, with the token, by other rules than ours (decision 059).
+ */
+function nodesOwn({ NODE_USE_ENV_PROXY, NODE_OPTIONS = '' }: Readonly<Record<string, string | undefined>>): Finding[] {
+  const byOption = /(?:^|\s)--use-env-proxy(?:\s|$)/.test(NODE_OPTIONS);
+  if (NODE_USE_ENV_PROXY !== '1' && !byOption) return [];
+  const [seen, fix] = byOption
+    ? ['NODE_OPTIONS has --use-env-proxy', 'Take --use-env-proxy out of NODE_OPTIONS']
+    : ['NODE_USE_ENV_PROXY is 1', 'Unset NODE_USE_ENV_PROXY'];
+  const effect = 'Node sends the requests of tidemark commands to the service, with their token, through the proxy';
+  return [warn('proxy', `${seen}: ${effect}`, `${fix}: Tidemark reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY itself`)];
 }
