@@ -71,7 +71,13 @@ async function examine(io: CliIo): Promise<Finding[]> {
       checkCallers(config, { clock: io.clock, fetch: fetchThrough({ fetch: io.fetch, clock: io.clock, proxies }) }),
     ),
   ]);
-  return [ok('settings', 'can be read'), ...warnings, ...checkEncryption(config), ...checkProxies(config, io.env), ...parts.flat()];
+  return [
+    ok('settings', 'can be read'),
+    ...warnings,
+    ...checkEncryption(config),
+    ...checkProxies(config, io.env),
+    ...parts.flat(),
+  ];
 }
 
 /** Above the sum of the deadlines within a part: only for a hang that was not foreseen. */

@@ -263,7 +263,8 @@ describe('the settings', () => {
     ]);
     const none = load({ PLATFORM_URL: 'https://api.test' });
     expect(none.ok ? checkProxies(none.config) : none.faults).toEqual([]);
-    const seen = (env: Record<string, string>) => (none.ok ? checkProxies(none.config, env) : []).map(({ verdict, detail }) => [verdict, detail.split(':')[0]]);
+    const seen = (env: Record<string, string>) =>
+      (none.ok ? checkProxies(none.config, env) : []).map(({ verdict, detail }) => [verdict, detail.split(':')[0]]);
     expect(seen({ NODE_USE_ENV_PROXY: '1' })).toEqual([['warn', 'NODE_USE_ENV_PROXY is 1']]);
     expect(seen({ NODE_OPTIONS: '--no-warnings --use-env-proxy' })).toEqual([['warn', 'NODE_OPTIONS has --use-env-proxy']]);
     expect(seen({ NODE_USE_ENV_PROXY: '0', NODE_OPTIONS: '--use-env-proxying' })).toEqual([]);
