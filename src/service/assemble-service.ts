@@ -23,6 +23,7 @@ import { Lease } from '../runtime/lease.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Service } from '../runtime/supervisor.ts';
 import { Supervisor } from '../runtime/supervisor.ts';
+import type { Fence } from '../store/command-journal.ts';
 import { databaseTimeMs } from '../store/database-clock.ts';
 import { PostgresFleetDesk } from '../store/fleet-desk.ts';
 import { followedAccounts } from './account-states.ts';
@@ -84,9 +85,13 @@ export function assembleService(
   const shared = { clock, random, log, metrics };
   const tracing = traces?.tracing;
 
-  // The keeper is made last, from the other parts; none of them uses it before it has begun a term.
+  // The keepers are made last, from the other parts; none of them uses one before it has begun a term.
+  const onFenced = (fence: Fence) => {
+    keeper.reportFenced();
+    shards.reportFenced(fence);
+  };
   const store = storeParts(
-    { ...shared, onFenced: () => keeper.reportFenced(), lease },
+    { ...shared, onFenced, lease },
     {
       url: config.databaseUrl.reveal(),
       poolSize: config.databasePoolSize,

@@ -76,6 +76,20 @@ export class ShardWork {
     held.leave(shard);
     sources.review();
     held.drop(shard);
+    this.waiting.delete(shard);
+  }
+
+  /**
+   * The journal does not know this epoch of a shard. Where the shard is still ours at the next look, only the takeover of its commands is gone: the database came
+   * back without it, and with everything else. The desk begins again by then, under the same epoch; without that it would decline every command for good.
+   */
+  doubt({ shard, epoch }: HeldShard): void {
+    const { held, desks, log } = this.deps;
+    const known = held.get(shard);
+    if (known?.epoch !== epoch || this.waiting.has(shard)) return;
+    log.warn({ shard }, 'the journal has another epoch of the shard: its commands are declined until they are taken over again');
+    this.waiting.set(shard, known);
+    void desks?.end(shard);
   }
 
   /** The shard has another holder, or another epoch: leaves it at once. */

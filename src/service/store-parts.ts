@@ -7,6 +7,7 @@ import type { TokenStore } from '../runtime/token-store.ts';
 import { MemoryTokenStore } from '../runtime/token-store.ts';
 import { PostgresAccountRegistry } from '../store/account-registry.ts';
 import { PostgresAccountRepairs } from '../store/account-repairs.ts';
+import type { Fence } from '../store/command-journal.ts';
 import { PostgresLaneStore } from '../store/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
 import { PostgresOutcomeLog } from '../store/outcome-log.ts';
@@ -24,8 +25,8 @@ interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called for each write to the journal that was refused because a later holder had taken over. */
-  readonly onFenced?: () => void;
+  /** Called for each write to the journal that was refused because the journal has another epoch than its fence. */
+  readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits that the journal has acknowledged. */
   readonly lease?: Lease;
 }

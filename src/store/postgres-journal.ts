@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { CommitWitness } from '../runtime/lease.ts';
 import { findApproval, readApprovals, requestApproval, takeApproval } from './approvals.ts';
-import type { CommandJournal, OpenResult, StepResult } from './command-journal.ts';
+import type { CommandJournal, Fence, OpenResult, StepResult } from './command-journal.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -48,8 +48,8 @@ import {
 interface CommandJournalDeps extends RetryDeps {
   /** A pool of its own: a caller's command must not queue behind a list of orders, nor a settlement behind callers. */
   readonly pool: Pool;
-  /** Called for each write that was refused because a later holder had taken over. */
-  readonly onFenced?: () => void;
+  /** Called for each write that was refused because the journal has another epoch: a later holder took over, or the database lost our takeover. */
+  readonly onFenced?: (fence: Fence) => void;
   /** Remembers the commits that the journal has acknowledged, so that their loss is noticed. */
   readonly witness?: CommitWitness;
 }
@@ -69,14 +69,15 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     return (...args: Args) => statement(deps, ...args);
   }
 
-  /** `wasFenced`: this result of the write means that a later holder had taken over. */
-  function noting<Args extends unknown[], Result>(
+  /** `wasFenced`: this result of the write means that the journal has another epoch than its fence, which comes last. */
+  function noting<Args extends [...unknown[], Fence | undefined], Result>(
     statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
     wasFenced: (result: Result) => boolean,
   ) {
     return async (...args: Args): Promise<Result> => {
       const result = await statement(deps, ...args);
-      if (wasFenced(result)) onFenced?.();
+      const fence = args.at(-1) as Fence | undefined;
+      if (fence !== undefined && wasFenced(result)) onFenced?.(fence);
       return result;
     };
   }

@@ -18,6 +18,8 @@ interface JournalClientDeps {
   readonly haltOracle: HaltOracle;
   /** By shard and epoch: the process that uses it. */
   readonly fences: Map<string, string>;
+  /** A write was refused under this fence. */
+  readonly onFenced: (fence: Fence) => void;
 }
 
 const asked: Partial<Record<JournalOperation, CrashPoint>> = {
@@ -50,6 +52,8 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
       return async (...args: unknown[]) => {
         for (const each of args) if (isFence(each)) mustBeAlone(each, deps);
         const answer = await host.answer(call.apply(target, args));
+        const fence = args.find(isFence);
+        if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);
         if (name === 'activeHalts') deps.haltOracle.read(answer as Halt[], host.name);
         return answer;
       };
@@ -59,6 +63,11 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
 
 function isFence(of: unknown): of is Fence {
   return typeof of === 'object' && of !== null && 'shard' in of && 'epoch' in of;
+}
+
+function wasFenced(answer: unknown): boolean {
+  if (typeof answer !== 'object' || answer === null) return answer === 'fenced';
+  return 'kind' in answer && answer.kind === 'fenced';
 }
 
 /** No two processes have the same fence. */

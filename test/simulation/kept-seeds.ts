@@ -102,6 +102,14 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
+/** The same, of runs in which people halt beside a loss. */
+export const keptForgettingSeeds: ReadonlyMap<number, string> = new Map([
+  [
+    696,
+    'the database lost the takeover of the commands of a shard, and nothing else of it: every write of that shard was refused for good',
+  ],
+]);
+
 /** The same, of runs in which the database loses its last commits. */
 export const keptLosingSeeds: ReadonlyMap<number, string> = new Map([
   [8017, 'the lane of a dead process was finished from rows whose shards had been freed, which the database no longer knew'],

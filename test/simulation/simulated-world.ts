@@ -273,7 +273,10 @@ export class SimulatedWorld {
       publishersOf: (lane: number) => this.publishersOf(host, lane),
       weight: slot === 0 || this.options.wishes?.leaking === true ? 1 : oneOf(random, [1, 1, 1, 2, 0]),
       platform: this.platform,
-      journal: journalClient({ ...ofJournal, random: this.source(2000 + this.started) }),
+      journal: journalClient({
+        ...{ ...ofJournal, random: this.source(2000 + this.started) },
+        onFenced: (fence) => this.slots[slot]?.host === host && this.slots[slot].shards.reportFenced(fence),
+      }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
       outcomePublisher: this.broker.publisher(host),
       // It names only what is committed, so it needs no lease.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failuresOf, range } from './failures-of.ts';
-import { keptLosingSeeds, keptSeeds } from './kept-seeds.ts';
+import { keptForgettingSeeds, keptLosingSeeds, keptSeeds } from './kept-seeds.ts';
 import { type RunResult, runSeed } from './run-seed.ts';
 
 const limitMs = 300_000;
@@ -18,6 +18,22 @@ describe('the service, whatever goes wrong around it,', () => {
     'gives no revision twice when the database comes back without its last commits',
     async () => {
       expect(await failuresOf([...range(1, 60), ...keptLosingSeeds.keys()], { losing: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
+    'forgets no halt that people were answered when the database comes back without it',
+    async () => {
+      expect(await failuresOf([...range(1, 12), ...keptForgettingSeeds.keys()], { forgetting: true })).toEqual([]);
+    },
+    limitMs,
+  );
+
+  it(
+    'keeps every promise when the database lacks commits that nobody alive has seen',
+    async () => {
+      expect(await failuresOf(range(1, 6), { hiding: true })).toEqual([]);
     },
     limitMs,
   );
