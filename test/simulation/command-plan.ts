@@ -27,6 +27,8 @@ export interface CommandWishes {
   readonly patient?: boolean;
   /** Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their owner; many cancels arrive late, and many are refused. */
   readonly sweeping?: boolean;
+  /** As `sweeping`, and while a cancel of ours is on its way, the owner of the order cancels it too, and is refused. */
+  readonly contesting?: boolean;
   /** The database comes back without its last commits. No commands: what their oracles ask for is in a journal, which has lost nothing. */
   readonly losing?: boolean;
   /** As `losing`, and people halt and resume meanwhile. */
@@ -44,13 +46,13 @@ const lateWrites = { spoiled: 0.6, done: 0.2, late: 0.8, lateMs: 60_000 };
 /** Undefined: a run without commands. */
 export function drawCommandPlan(random: Random, faultyMs: number, wishes: CommandWishes): CommandPlan | undefined {
   const { crash } = wishes;
+  const sweeping = wishes.sweeping === true || wishes.contesting === true;
   if (wishes.losing === true || wishes.forgetting === true || wishes.hiding === true) return undefined;
   if (wishes.leaking === true) return steady(random, faultyMs);
-  if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && wishes.sweeping !== true) return undefined;
+  if (happens(random, 0.1) && crash === undefined && wishes.patient !== true && !sweeping) return undefined;
   const everything = happens(random, 0.05);
   const chosen = (probability: number) => everything || happens(random, probability);
   const patient = wishes.patient ?? happens(random, 0.02);
-  const sweeping = wishes.sweeping === true;
   const drawn = chosen(0.75) ? drawWriteFaults(random, chosen) : noWriteFaults;
   const writes = sweeping ? { ...drawn, ...lateWrites } : drawn;
   return {

@@ -53,7 +53,7 @@ function newestOf(command: Command, entry: Watched): SettlingUpdate | undefined 
 const places: readonly PlantedBug[] = [
   {
     name: 'a place is settled by an order with its terms, without its reference',
-    seed: 4,
+    seed: 7,
     shows: /\(place\) becomes applied: it (was not done|is bound to)/,
     plant: judging('place', (finding, command, entry) => {
       const open = command.state === 'unknown' && finding.kind === 'nothing' && entry.bound.length === 0;
@@ -74,7 +74,7 @@ const places: readonly PlantedBug[] = [
   },
   {
     name: 'a reference that a complete read does not show means rejected',
-    seed: 70,
+    seed: 7,
     shows: /becomes rejected: it is|is rejected, and is done late/,
     deps: missing((miss) => ({ ...miss, to: 'rejected' })),
   },
@@ -153,7 +153,7 @@ const replaces: readonly PlantedBug[] = [
   },
   {
     name: 'a replace that the platform took counts as done',
-    seed: 12,
+    seed: 19,
     shows: /\(replace\) becomes applied: the venue says/,
     plant: judging('replace', (finding, command) =>
       finding.kind === 'nothing' && command.state === 'accepted' ? verdict('applied', command) : finding,
@@ -161,7 +161,7 @@ const replaces: readonly PlantedBug[] = [
   },
   {
     name: 'a requested term that was the working one already proves the replace',
-    seed: 4,
+    seed: 19,
     shows: /\(replace\) becomes applied/,
     plant: judging('replace', (finding, command, entry) => {
       const update = newestOf(command, entry);
@@ -173,7 +173,7 @@ const replaces: readonly PlantedBug[] = [
   },
   {
     name: 'a replace of terms that show nowhere counts as rejected once it is pending no more, whatever the reason on the order',
-    seed: 8,
+    seed: 12,
     shows: /\(replace\) becomes rejected: the venue says granted/,
     plant: judging('replace', (finding, command) =>
       finding.kind === 'verdict' && finding.because === 'nothing_to_tell_by' ? verdict('rejected', command) : finding,
@@ -181,7 +181,7 @@ const replaces: readonly PlantedBug[] = [
   },
   {
     name: 'an order that ended ends its replace as rejected',
-    seed: 4,
+    seed: 40,
     shows: /\(replace\) becomes rejected|is rejected, not/,
     plant: judging('replace', (finding, command, entry) => {
       const update = newestOf(command, entry);
@@ -200,8 +200,8 @@ const cancels: readonly PlantedBug[] = [
   },
   {
     name: 'a cancel that somebody else asked for of an order that is theirs is taken for ours',
-    seed: 1131,
-    seeds: 'sweeping',
+    seed: 4,
+    seeds: 'contesting',
     shows: /\(cancel\) becomes rejected: it is still on its way/,
     plant: judging('cancel', (_finding, command, entry) => {
       const updates = entry.updates.map((update) => ({ ...update, order: { ...update.order, origin: 'tidemark' as const } }));
@@ -210,7 +210,7 @@ const cancels: readonly PlantedBug[] = [
   },
   {
     name: 'a fill behind a cancel means that the cancel was rejected',
-    seed: 4,
+    seed: 9,
     shows: /\(cancel\) becomes rejected|is rejected, and is done late/,
     plant: judging('cancel', (finding, command, entry) => {
       const update = newestOf(command, entry);
@@ -220,7 +220,7 @@ const cancels: readonly PlantedBug[] = [
   },
   {
     name: 'any end of the order is the effect of its cancel',
-    seed: 4,
+    seed: 11,
     shows: /\(cancel\) becomes applied: the order is/,
     plant: judging('cancel', (finding) =>
       finding.kind === 'verdict' && finding.outcome === 'moot'
@@ -242,7 +242,7 @@ const cancels: readonly PlantedBug[] = [
 const memories: readonly PlantedBug[] = [
   {
     name: 'a new holder does not take up what was unresolved',
-    seed: 16,
+    seed: 17,
     shows: /does not follow it|not applied/,
     deps: ({ journal }) => ({
       journal: Object.assign(Object.create(journal), {
@@ -279,6 +279,7 @@ const memories: readonly PlantedBug[] = [
   },
   {
     name: 'a new holder forgets the cancel-alls in force',
+    seed: 7,
     shows: /in spite of cancel-all/,
     seeds: 'sweeping',
     deps: ({ journal }) => ({ journal: Object.assign(Object.create(journal), { cancelAllsInForce: async () => [] }) }),
@@ -296,7 +297,7 @@ const memories: readonly PlantedBug[] = [
   },
   {
     name: 'the probes of a command outlive it',
-    seed: 4,
+    seed: 7,
     shows: /leaves \d+ timers behind/,
     plant: replaced(ProbeWatch, 'forget', () => undefined),
   },

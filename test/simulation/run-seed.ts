@@ -12,6 +12,7 @@ import { noEnemy } from './enemy.ts';
 import { HaltRounds } from './halt-rounds.ts';
 import { happen } from './incident.ts';
 import { noBrokerFaults } from './memory-broker.ts';
+import { OwnersCancels } from './owners-cancels.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 import { noReadFaults } from './stream-faults.ts';
@@ -112,6 +113,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   };
   if (plan.operatorEveryMs !== undefined) wish(plan.operatorEveryMs);
   if (wishes?.leaking === true) new HaltRounds(world, world.source(17)).begin(() => faulty);
+  if (wishes?.contesting === true) new OwnersCancels(world, world.source(18)).begin(() => faulty);
   clock.after(0, change);
   clock.after(dice.next() * 1_000, deed);
   clock.after(random.next() * plan.incidentEveryMs, trouble);

@@ -20,6 +20,7 @@ const { values } = parseArgs({
     moving: { type: 'boolean' },
     hiding: { type: 'boolean' },
     leaking: { type: 'boolean' },
+    contesting: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
   },
@@ -51,6 +52,7 @@ function wishes(): CommandWishes {
     ...(values.moving === true && { moving: true }),
     ...(values.hiding === true && { hiding: true }),
     ...(values.leaking === true && { leaking: true }),
+    ...(values.contesting === true && { contesting: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };
 }
