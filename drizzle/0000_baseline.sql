@@ -170,6 +170,14 @@ CREATE TABLE public.order_bindings (
 
 CREATE INDEX order_bindings_by_command ON public.order_bindings (command_id);
 
+-- The topic that records of each kind were published to, by Kafka's own id of it: a topic that was deleted and made again has another.
+CREATE TABLE public.published_topics (
+  kind text PRIMARY KEY,
+  name text NOT NULL,
+  topic_id text NOT NULL,
+  since timestamptz DEFAULT now() NOT NULL
+);
+
 -- One batch, whole or not at all. Volatile: each statement inside takes its own snapshot, so the statements after enter_lane see every batch before this one.
 -- The arrays are parallel: h_* is one newest state for each order, u_* the log rows in order of acceptance, q_* the messages for the quarantine.
 -- Returns the seq of the last log row, null when there is none.
@@ -1926,7 +1934,7 @@ GRANT USAGE ON SCHEMA public TO tidemark_app, tidemark_reader;
 
 -- Orders, the log, bindings and numbers of batches are written by apply_batch alone, so behind the lane's fence.
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lane_batches TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.accounts TO tidemark_app;
+GRANT SELECT, INSERT, UPDATE ON public.lanes, public.relay_positions, public.published_topics, public.accounts TO tidemark_app;
 -- How many shards there are is decided once, by the owner.
 GRANT SELECT, UPDATE (lane, epoch, since, pinned) ON public.shards TO tidemark_app;
 GRANT SELECT, UPDATE (dealt_at), DELETE ON public.quarantine TO tidemark_app;
@@ -1949,7 +1957,7 @@ GRANT SELECT ON public.principal_tokens TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
-GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.accounts, public.quarantine,
+GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
   public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;

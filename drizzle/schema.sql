@@ -380,6 +380,15 @@ CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.princip
 grant select to tidemark_app
 grant select (principal, number, scopes, accounts, created_at, expires_at) to tidemark_reader
 
+table published_topics
+  kind text not null
+  name text not null
+  topic_id text not null
+  since timestamp with time zone not null default now()
+  constraint published_topics_pkey PRIMARY KEY (kind)
+grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
 table quarantine
   id bigint not null generated always as identity
   lane integer not null

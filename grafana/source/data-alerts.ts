@@ -35,6 +35,16 @@ export const dataAlerts: readonly Alert[] = [
       'A failover or a restore took back what the database had acknowledged. A new generation has begun and placing is halted; topics and database differ until they are compared.',
   },
   {
+    // Consumers that were behind lack what was on it, and nothing gives it to them by itself.
+    name: 'TopicReplaced',
+    severity: 'page',
+    expr: 'max by (job) (tidemark_topics_replaced) > 0',
+    for: '1m',
+    summary: 'A topic was deleted and made again',
+    description:
+      'What was published to it is gone ({{ $value }} topics). `tidemark doctor` names each with its ids, and what writes it again.',
+  },
+  {
     // A process asks each minute, so that a change by an operator is seen within two.
     name: 'TopicsDiffer',
     severity: 'ticket',

@@ -114,6 +114,15 @@ const processes: readonly Panel[] = [
   },
   {
     kind: 'lines',
+    title: 'Topics made again',
+    description: 'Topics that are not those that were published to: what was on them is gone. `tidemark doctor` names them.',
+    unit: 'short',
+    queries: [{ expr: `max by (job) (tidemark_topics_replaced{${job}})`, legend: '{{job}}' }],
+    limits: { red: 1 },
+    runbooks: ['TopicReplaced'],
+  },
+  {
+    kind: 'lines',
     title: 'Settings of topics',
     description: 'Settings other than planned by which records may be lost or refused. `tidemark topics plan` names them.',
     unit: 'short',

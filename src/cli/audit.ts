@@ -14,6 +14,7 @@ import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from '.
 import type { CliIo } from './io.ts';
 import { commandLog, readConfig, requireTopics } from './read-config.ts';
 import { lightLoad, ProgressBar } from './repair/repair-run.ts';
+import { acceptTopic, findTopics } from './topic-ids.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -59,20 +60,30 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const topics = topicNames(config.topicPrefix);
   const stateOnly = flags.stateOnly === true;
   await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
+  // As they are before: a topic that is made again meanwhile lacks what was written before that.
+  const found = flags.repair ? await findTopics({ log, clock }, config) : [];
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
   const { topicRetentionDays: retentionDays } = config;
   const options = { kafka: kafkaOptions(config), topics, retentionDays, stateOnly, waitMs: flags.wait * 1_000 };
   try {
-    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, (pool) =>
-      audit(io, { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) }, options, flags),
-    );
+    await withDatabase(io, config, { applicationName: 'tidemark-audit', ...lightLoad }, async (pool) => {
+      const whole = await audit(
+        io,
+        { log, clock, random, pool, signal: interrupted.signal, ...progressPrinter(io) },
+        options,
+        flags,
+      );
+      if (whole && (await acceptTopic(pool, found, 'state')))
+        io.stderr.write('The state topic had been made again, and has every state now: that doubt ends within a minute.\n');
+    });
   } finally {
     unsubscribe();
   }
 }
 
-async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: AuditOptions, flags: AuditFlags): Promise<void> {
+/** True: the state topic has every state, after a repair. */
+async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: AuditOptions, flags: AuditFlags): Promise<boolean> {
   const result = await runAudit(deps, options).finally(deps.end);
   const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
   io.stdout.write(
@@ -82,6 +93,7 @@ async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: Audi
   if (flags.repair && deps.signal.aborted && repaired < wanted) throw stopped('it was interrupted before everything was written');
   const isLeft = result.quarantine.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
   if (isLeft) io.exit(exitCodes.failed);
+  return flags.repair === true && repaired >= wanted;
 }
 
 function stopped(sentence: string): ProgramError {

@@ -14,6 +14,7 @@ import { checkLogins } from './doctor/check-logins.ts';
 import { checkPlatform } from './doctor/check-platform.ts';
 import { checkProxies } from './doctor/check-proxies.ts';
 import { checkStreams } from './doctor/check-streams.ts';
+import { checkTopicIds } from './doctor/check-topic-ids.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
 import type { CliIo } from './io.ts';
 import { commandLog } from './read-config.ts';
@@ -64,6 +65,7 @@ async function examine(io: CliIo): Promise<Finding[]> {
   const parts = await Promise.all([
     bounded(io, 'database', checkDatabase(config, log, io.clock)),
     bounded(io, 'kafka', checkKafka(config, { log, clock: io.clock })),
+    bounded(io, 'topic ids', checkTopicIds(config, { log, clock: io.clock })),
     bounded(io, 'platform', examinePlatform(config, io)),
     bounded(
       io,

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { createMetrics } from '../observability/metrics.ts';
+import type { FoundTopic } from '../publish/judge-topic-ids.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
 import { topicNames } from '../publish/topics.ts';
@@ -13,6 +14,7 @@ import type { CliIo } from './io.ts';
 import { commandLog, readConfig, requireTopics } from './read-config.ts';
 import { lightLoad, ProgressBar } from './repair/repair-run.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
+import { acceptTopic, findTopics } from './topic-ids.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -21,6 +23,7 @@ Examples:
   $ tidemark replay --to risk.rebuild --order prediction:7d0c1d1e-…
   $ tidemark replay --to risk.rebuild --from-seq 120000 --rate 5000
   $ tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20T00:00:00Z --force      updates that the topic lost
+  $ tidemark replay --to tidemark.order-updates.v1 --force      all of them, onto a topic that was deleted and made again: its doubt ends
 
 It writes what the log has, byte for byte and in its order, as far back as TIDEMARK_RETENTION_DAYS. Without a start it writes all of it. The topic must exist. Interrupted, it says from which
 seq to go on. Onto the live topic of updates only by --force: consumers drop the repeats. Never onto the state topic: there an older state would stay (\`tidemark audit --repair\`).
@@ -80,6 +83,9 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const log = commandLog(io, config);
   const fix = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
   await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
+  // As it is before: one that is made again meanwhile lacks what was written before that.
+  const live =
+    flags.to === topicNames(config.topicPrefix).updates ? await findTopics({ log, clock: io.clock }, config) : undefined;
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
@@ -88,7 +94,7 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const unsubscribe = io.onSignal(() => interrupted.abort());
   try {
     await withDatabase(io, config, { applicationName: 'tidemark-replay', ...lightLoad }, (pool) =>
-      replayLog(io, { pool, publisher, signal: interrupted.signal }, flags),
+      replayLog(io, { pool, publisher, live, signal: interrupted.signal }, flags),
     );
   } finally {
     unsubscribe();
@@ -98,7 +104,13 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
 
 async function replayLog(
   io: CliIo,
-  deps: { readonly pool: Pool; readonly publisher: LogPublisher; readonly signal: AbortSignal },
+  deps: {
+    readonly pool: Pool;
+    readonly publisher: LogPublisher;
+    readonly signal: AbortSignal;
+    /** The topics, where the live one of updates is written to. */
+    readonly live: readonly FoundTopic[] | undefined;
+  },
   flags: ReplayFlags,
 ): Promise<void> {
   const { clock } = io;
@@ -135,11 +147,14 @@ async function replayLog(
     bar?.end();
   }
   const complete = last.reachedSeq >= upToSeq;
+  const isWhole = complete && afterSeq < first && since === undefined && order === undefined;
+  const accepted = isWhole && deps.live !== undefined && (await acceptTopic(deps.pool, deps.live, 'updates'));
   if (flags.json) io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
   else
     io.stdout.write(
       `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
     );
+  if (accepted) io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
   if (!complete) io.exit(exitCodes.failed);
 }
 

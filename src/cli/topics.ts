@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
+import type { TopicKind } from '../publish/judge-topic-ids.ts';
 import { kafkaOptions } from '../publish/kafka-options.ts';
 import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../publish/plan-topics.ts';
 import { topicNames, topicSpecs } from '../publish/topics.ts';
@@ -6,7 +7,9 @@ import { withAdmin } from '../publish/with-admin.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { CliIo } from './io.ts';
-import { commandLog, readConfig } from './read-config.ts';
+import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import { acceptTopic, findTopics } from './topic-ids.ts';
+import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -14,6 +17,7 @@ Examples:
   $ tidemark topics plan --check       the same, and exit code 1 when a person has to act
   $ tidemark topics apply              makes missing topics, alters settings; never a partition count
   $ tidemark topics apply --delete-records    also alters what makes Kafka delete records
+  $ tidemark topics accept witness     a topic that was deleted and made again is the one that is published to (docs/runbooks/TopicReplaced.md)
 
 Safe to run again.`;
 
@@ -23,7 +27,7 @@ interface TopicsOptions {
   readonly deleteRecords?: true;
 }
 
-/** `topics plan` and `topics apply`. */
+/** `topics plan`, `topics apply` and `topics accept`. */
 export function topicsCommand(io: CliIo): Command {
   const command = new Command('topics')
     .description('Compares the topics with the plan, and applies it.')
@@ -42,7 +46,44 @@ export function topicsCommand(io: CliIo): Command {
     .option('--delete-records', 'also make the changes that let Kafka delete records (a shorter retention)')
     .option('--json', 'print the changes as { creations, alterations, faults } as JSON')
     .action((options: TopicsOptions) => runTopics(io, options, 'apply'));
+  command
+    .command('accept')
+    .description(
+      'Ends the doubt about topics that were deleted and made again: what was on them is written again, or given up. Needs DATABASE_URL too.',
+    )
+    .addArgument(new Argument('<kinds...>', 'which topics').choices(kinds))
+    .action((chosen: TopicKind[]) => runAccept(io, chosen));
   return command;
+}
+
+const kinds: readonly TopicKind[] = ['updates', 'state', 'continuity', 'outcomes', 'witness'];
+
+async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void> {
+  const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
+  const names = topicNames(config.topicPrefix);
+  const brokers = config.kafkaBrokers.join(', ');
+  await requireTopics(
+    { log: commandLog(io, config), clock: io.clock },
+    config,
+    chosen.map((kind) => names[kind]),
+  );
+  const found = await findTopics({ log: commandLog(io, config), clock: io.clock }, config);
+  const nameless = found.find(({ kind, id }) => chosen.includes(kind) && typeof id !== 'string');
+  if (nameless !== undefined)
+    throw new ProgramError(`Kafka (${brokers}) gives no id of ${nameless.name}, and one is expected`, {
+      code: 'NO_TOPIC_ID',
+      exitCode: exitCodes.unavailable,
+      fix: 'Nothing has to be accepted: without ids there is no doubt. Kafka 2.8 and newer give them.',
+    });
+  await withDatabase(io, config, { applicationName: 'tidemark-topics', maxConnections: 1 }, async (pool) => {
+    for (const kind of new Set(chosen)) {
+      const accepted = await acceptTopic(pool, found, kind);
+      const words = accepted
+        ? 'accepted: that doubt ends within a minute'
+        : 'nothing to do: it is the topic that was published to';
+      io.stdout.write(`${names[kind]}: ${words}.\n`);
+    }
+  });
 }
 
 async function runTopics(io: CliIo, options: TopicsOptions, verb: 'plan' | 'apply'): Promise<void> {

@@ -96,6 +96,11 @@ function processMetrics(registry: Registry) {
       help: 'Disk that the database may take (TIDEMARK_DATABASE_BUDGET_MB); 0 where none is set',
       registers,
     }),
+    topicsReplaced: new Gauge({
+      name: 'tidemark_topics_replaced',
+      help: 'Topics that are not those that were published to: deleted and made again, or gone',
+      registers,
+    }),
     topicsDiffer: new Gauge({
       name: 'tidemark_topics_differ',
       help: 'Settings of topics other than planned by which records may be lost or refused',

@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import type { Clock } from '../runtime/clock.ts';
 import { splitHostPort } from '../runtime/url-host.ts';
 import { withDeadline } from '../runtime/waiting.ts';
@@ -15,7 +15,7 @@ export interface AdminDeps extends KafkaClientDeps {
 export async function withAdmin<T>(
   deps: AdminDeps,
   options: KafkaOptions,
-  work: (admin: Admin) => Promise<T>,
+  work: (admin: Admin, kafka: Kafka) => Promise<T>,
   deadlineMs = 15_000,
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
@@ -29,7 +29,7 @@ export async function withAdmin<T>(
         if (attempt + 1 >= options.brokers.length) throw err;
         continue;
       }
-      return await withDeadline(deps.clock, deadlineMs, 'asking Kafka', work(admin));
+      return await withDeadline(deps.clock, deadlineMs, 'asking Kafka', work(admin, client.kafka));
     } finally {
       await withDeadline(deps.clock, 1000, 'disconnecting', admin.disconnect()).catch(() => undefined);
       client.retire();
@@ -47,7 +47,7 @@ export function withBrokerAt<T>(
   deps: AdminDeps,
   options: KafkaOptions,
   address: string,
-  work: (admin: Admin) => Promise<T>,
+  work: (admin: Admin, kafka: Kafka) => Promise<T>,
 ): Promise<T> {
   return withAdmin({ ...deps, only: splitHostPort(address) }, { ...options, brokers: [address] }, work, answerWithinMs);
 }

@@ -21,6 +21,7 @@ export const doubtNames = [
   'rows_not_stored',
   'rows_unsent',
   'commands_unresolved',
+  'topics_replaced',
   'topics_differ',
   'clock_skewed',
   'halted',

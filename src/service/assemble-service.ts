@@ -46,6 +46,7 @@ import { PipelineRing, pipelineRingDefaults } from './pipeline-ring.ts';
 import { holderName, platformParts } from './platform-parts.ts';
 import { QuarantineJobRound } from './quarantine-job-round.ts';
 import { RepairWorker } from './repair-worker.ts';
+import { ReplacedTopics } from './replaced-topics.ts';
 import { restParts } from './rest-parts.ts';
 import { SchemaGate } from './schema-gate.ts';
 import { serviceView } from './service-view.ts';
@@ -106,6 +107,8 @@ export function assembleService(
     lane: () => lease.lane,
   });
   const topics = new TopicsCheck({ clock, ask: kafka.checkTopics, metrics: metrics.process });
+  const { findTopics } = kafka;
+  const replaced = new ReplacedTopics({ clock, log, findTopics, published: store.published, metrics: metrics.process });
   const databaseMs = () => databaseTimeMs(store.pool);
   const clocks = new ClockWatch({ clock, log, metrics: metrics.process, databaseMs });
   const platform = platformParts({ ...shared, store: store.tokens, clocks }, config, holder);
@@ -300,7 +303,7 @@ export function assembleService(
     version,
     instance: holder,
     fencedByKafka: kafka.fences,
-    ...{ topics, clocks },
+    ...{ topics, replaced, clocks },
     relay,
     quarantined: () => housekeeping.quarantined,
     readPipeline: read,
@@ -333,6 +336,7 @@ export function assembleService(
         storeStep,
         housekeeping,
         topics,
+        replaced,
         clocks,
         httpStep,
         kafkaStep,
@@ -369,6 +373,7 @@ export function assembleService(
         rest,
         httpStep,
         clocks,
+        replaced,
         topics,
         housekeeping,
         schema,

@@ -45,6 +45,8 @@ export interface TrustFacts {
   readonly unsent: readonly Waiting[];
   /** Settings of topics by which records may be lost or refused. Left out: none. */
   readonly topics?: TopicDoubts | undefined;
+  /** Topics that are not those that were published to. Left out: none. */
+  readonly replaced?: TopicDoubts | undefined;
   /** Clocks that are further apart than they may be. Left out: none. */
   readonly clocks?: ClockDoubt | undefined;
   readonly unresolved: Waiting;
@@ -79,6 +81,7 @@ const runbooks: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: 'IngestStuck',
   rows_unsent: 'RelayStuck',
   commands_unresolved: 'CommandUnknown',
+  topics_replaced: 'TopicReplaced',
   topics_differ: 'TopicsDiffer',
   clock_skewed: 'ClockSkewed',
   halted: 'PlacingHalted',
@@ -98,6 +101,7 @@ const links: Readonly<Record<DoubtName, string>> = {
   rows_not_stored: '/v1/history',
   rows_unsent: '/v1/history',
   commands_unresolved: '/v1/commands?unresolved=true',
+  topics_replaced: '/v1/status',
   topics_differ: '/v1/status',
   clock_skewed: '/v1/status',
   halted: '/v1/halts',
@@ -116,7 +120,8 @@ export function judgeTrust(facts: TrustFacts): Trust {
     ...doubtsOfUnfollowed(facts),
     doubtOfHeartbeat(facts),
     ...(facts.lane.held ? doubtsOfTerm(facts) : []),
-    doubtOfTopics(facts),
+    doubtOfTopics('topics_replaced', facts.replaced),
+    doubtOfTopics('topics_differ', facts.topics),
     facts.clocks && { name: 'clock_skewed' as const, ...facts.clocks },
     ...doubtsOfCounts(facts),
   ].filter((doubt) => doubt !== undefined);
@@ -232,9 +237,9 @@ function doubtOfRows(
   return { name, detail, sinceMs: oldestMs };
 }
 
-function doubtOfTopics({ topics }: TrustFacts): Doubt | undefined {
+function doubtOfTopics(name: 'topics_replaced' | 'topics_differ', topics: TopicDoubts | undefined): Doubt | undefined {
   if (topics === undefined || topics.details.length === 0) return undefined;
-  return { name: 'topics_differ', detail: topics.details.join('; '), sinceMs: topics.sinceMs };
+  return { name, detail: topics.details.join('; '), sinceMs: topics.sinceMs };
 }
 
 function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustFacts): Doubt[] {

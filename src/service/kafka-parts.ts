@@ -2,12 +2,15 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { CanaryReader } from '../publish/canary-reader.ts';
 import { ConsumerGroups } from '../publish/consumer-groups.ts';
+import { foundTopics } from '../publish/judge-topic-ids.ts';
 import type { KafkaOptions } from '../publish/kafka-options.ts';
+import { readTopicIds } from '../publish/kafkajs/read-topic-ids.ts';
 import { LogPublisher, logPublisherDefaults } from '../publish/log-publisher.ts';
 import { batchOfMark, newestRecords, updatePosition, WitnessReader } from '../publish/newest-records.ts';
 import { checkTopics } from '../publish/plan-topics.ts';
 import { plannedPartitions, stateWriterId, topicNames } from '../publish/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../publish/transactional-publisher.ts';
+import { withAdmin } from '../publish/with-admin.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Published } from '../store/lane-store.ts';
@@ -94,5 +97,8 @@ export function kafkaParts(deps: { clock: Clock; random: Random; metrics: Metric
       { kafka, topics: [topics.updates, topics.state, topics.continuity, topics.outcomes] },
     ),
     checkTopics: () => checkTopics({ clock, log }, kafka, topics, options.topicRetentionDays),
+    /** The five topics with Kafka's ids of them. */
+    findTopics: async () =>
+      foundTopics(topics, await withAdmin({ clock, log }, kafka, (_, client) => readTopicIds(client, Object.values(topics)))),
   };
 }

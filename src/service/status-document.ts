@@ -15,6 +15,7 @@ import type { FleetDirectory } from './fleet-directory.ts';
 import type { Unfollowed } from './follow-check.ts';
 import { judgeTrust } from './judge-trust.ts';
 import type { PipelineRates, PipelineReading, Waiting } from './pipeline-reading.ts';
+import type { ReplacedTopics } from './replaced-topics.ts';
 import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
 import type { TopicsCheck } from './topics-check.ts';
 
@@ -38,6 +39,7 @@ export interface StatusParts {
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
   /** Left out, here and below: a part that was made without Kafka, or without a platform. */
   readonly topics?: Pick<TopicsCheck, 'doubts'>;
+  readonly replaced?: Pick<ReplacedTopics, 'doubts'>;
   readonly clocks?: Pick<ClockWatch, 'doubt'>;
   readonly readPipeline: () => Promise<PipelineReading>;
   readonly ratesUpTo: (reading: PipelineReading) => PipelineRates;
@@ -69,6 +71,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       notStored: reading.ingest,
       unsent: [reading.updatesTopic, reading.stateTopic, reading.outcomesTopic],
       topics: parts.topics?.doubts,
+      replaced: parts.replaced?.doubts,
       clocks: parts.clocks?.doubt(),
       unresolved: unresolvedOf(desk, scope),
       halts,

@@ -16,6 +16,7 @@ import { createPostgresJournal } from '../store/postgres-journal.ts';
 import { PostgresOrderStore } from '../store/postgres-orders.ts';
 import { PostgresQuarantine } from '../store/postgres-quarantine.ts';
 import { PostgresPrincipalStore } from '../store/principals.ts';
+import { PublishedTopics } from '../store/published-topics.ts';
 import { PostgresOrderReads } from '../store/rest-reads.ts';
 import { PostgresShardStore } from '../store/shard-store.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
@@ -85,6 +86,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     quarantine: new PostgresQuarantine({ ...shared, readPool }),
     repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
     principals: new PostgresPrincipalStore(shared),
+    published: new PublishedTopics(pool),
     partitionRows: defaultPartitionRows,
     close: async () => {
       await orders.close();

@@ -6,7 +6,7 @@ import { ensureProgram } from '../support/debian-package.ts';
 
 /** Alerts of operations that must be there, by what they do to people. */
 const pages =
-  'TargetDown SourceSilent SourceNeverLive AccountsUnfollowed RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnheld PlacingHalted CancelAfterIncomplete CommitsLost IngestStuck IssuerUnreachable';
+  'TargetDown SourceSilent SourceNeverLive AccountsUnfollowed RelayStuck CanaryStale CommandUnknown FreshnessBurn TokenExpiring NoLaneHolder ShardsUnheld PlacingHalted CancelAfterIncomplete CommitsLost TopicReplaced IngestStuck IssuerUnreachable';
 const tickets =
   'EventsStale TopicsDiffer ClockSkewed Flapping Quarantined SilentLosses FramesUnrecovered OrdersAbsent ResyncNotRunning QueueSaturated ProducerReplaced Unfit Restarting DatabaseFilling';
 

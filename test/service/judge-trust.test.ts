@@ -104,6 +104,13 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: 8_000,
     },
   ],
+  topics_replaced: [
+    {
+      facts: { replaced: { details: ['updates was deleted and made again', 'state is gone'], sinceMs: nowMs - 50_000 } },
+      detail: /^updates was deleted and made again; state is gone$/,
+      sinceMs: 50_000,
+    },
+  ],
   topics_differ: [
     {
       facts: { topics: { details: ['updates has retention.ms=1', 'state has x'], sinceMs: nowMs - 70_000 } },

@@ -21,6 +21,7 @@ const doubts = [
   'canary_late',
   'rows_not_stored',
   'rows_unsent',
+  'topics_replaced',
   'topics_differ',
   'clock_skewed',
 ];

@@ -104,6 +104,14 @@ export const relayPositions = pgTable(
   (t) => [primaryKey({ columns: [t.lane, t.cursor] })],
 );
 
+/** The topic that records of each kind (`updates`, …) were published to, by Kafka's own id of it. */
+export const publishedTopics = pgTable('published_topics', {
+  kind: text().primaryKey(),
+  name: text().notNull(),
+  topicId: text('topic_id').notNull(),
+  since: timestamp({ withTimezone: true }).notNull().defaultNow(),
+});
+
 /** Data that arrived and could not be understood or stored, kept complete until a person has dealt with it. */
 export const quarantine = pgTable(
   'quarantine',

@@ -1,0 +1,75 @@
+import type { FoundTopicIds } from './kafkajs/read-topic-ids.ts';
+import type { TopicNames } from './topics.ts';
+
+export type TopicKind = keyof TopicNames;
+
+/** The topic that records of a kind were published to. */
+export interface PublishedTo {
+  readonly kind: string;
+  readonly name: string;
+  readonly topicId: string;
+}
+
+/** A topic of this installation as Kafka has it now. */
+export interface FoundTopic {
+  readonly kind: TopicKind;
+  readonly name: string;
+  /** null: there is no such topic. Undefined: Kafka gives no id. */
+  readonly id: string | null | undefined;
+}
+
+/** A topic that is not the one that was published to. */
+export interface ReplacedTopic {
+  readonly kind: TopicKind;
+  readonly name: string;
+  /** One sentence, with the id seen and the id expected. */
+  readonly detail: string;
+}
+
+export interface TopicIdFindings {
+  readonly replaced: readonly ReplacedTopic[];
+  /** Of kinds that were never seen before: to be kept. */
+  readonly first: readonly PublishedTo[];
+  /** Kafka gives no id of them, so nothing can be said. */
+  readonly unknown: readonly string[];
+}
+
+/** Compares the topics with those that were published to, kind by kind: a topic of another name is another one too. */
+export function judgeTopicIds(found: readonly FoundTopic[], published: readonly PublishedTo[]): TopicIdFindings {
+  const expected = new Map(published.map((topic) => [topic.kind, topic]));
+  const replaced: ReplacedTopic[] = [];
+  const first: PublishedTo[] = [];
+  const unknown: string[] = [];
+  for (const { kind, name, id } of found) {
+    const was = expected.get(kind);
+    if (id === undefined) unknown.push(name);
+    else if (was === undefined) first.push(...(id === null ? [] : [{ kind, name, topicId: id }]));
+    else if (id !== was.topicId) replaced.push({ kind, name, detail: sentenceOf(name, id, was) });
+  }
+  return { replaced, first, unknown };
+}
+
+function sentenceOf(name: string, id: string | null, was: PublishedTo): string {
+  const expected = `the topic that was published to has ${was.topicId}`;
+  if (id === null) return `${name} is gone, and what was on it: ${expected}`;
+  if (name !== was.name)
+    return `${name} (id ${id}) has nothing of ${was.name} (id ${was.topicId}), which was published to before`;
+  return `${name} was deleted and made again, and what was on it is gone: its id is ${id}, ${expected}`;
+}
+
+/** The topics of this installation with their ids. */
+export function foundTopics(names: TopicNames, ids: FoundTopicIds): FoundTopic[] {
+  return (Object.keys(names) as TopicKind[]).map((kind) => ({ kind, name: names[kind], id: ids.get(names[kind]) }));
+}
+
+/** The one next step, by kind. Each ends the doubt. */
+export function remedyOf({ kind, name }: Pick<ReplacedTopic, 'kind' | 'name'>): string {
+  switch (kind) {
+    case 'updates':
+      return `Run \`tidemark replay --to ${name} --force\`, which writes the log again.`;
+    case 'state':
+      return 'Run `tidemark audit --state-only --repair`, which writes every state again.';
+    default:
+      return `Nothing can write it again: read docs/runbooks/TopicReplaced.md, then run \`tidemark topics accept ${kind}\`.`;
+  }
+}
