@@ -35,7 +35,11 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
   const base = adminAddress(io, flags.url);
   const { status, text } = await fetchWithin(io, `${base}${flags.ready ? '/readyz' : '/livez'}`, answerWithinMs).catch(
     (error: unknown) => {
-      throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, { code: 'NO_ANSWER', cause: error });
+      throw new ProgramError(`no service answers at ${base}: ${sentenceOf(error)}`, {
+        code: 'NO_ANSWER',
+        fix: 'Start the service with `tidemark serve`, or name its admin port with --url.',
+        cause: error,
+      });
     },
   );
   const verdict = verdictOf(text);

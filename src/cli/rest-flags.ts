@@ -4,7 +4,7 @@ import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, isUnconnected, ProgramError } from '../runtime/program-error.ts';
 import { Secret } from '../runtime/secret.ts';
 import { askedHost, httpAddress } from '../runtime/url-host.ts';
-import { printable } from './format-text.ts';
+import { clip, printable } from './format-text.ts';
 import type { CliIo } from './io.ts';
 import { readConfig } from './read-config.ts';
 import { type RestAnswer, RestClient, type RestRequest } from './rest-client.ts';
@@ -55,10 +55,14 @@ function checkedAddress(text: string): string {
 /** Part of a path: typed text is never taken for several parts. No id of the service is longer than that of an order. */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new ProgramError('an id has up to 128 visible characters, and this has not', {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-  });
+  throw new ProgramError(
+    `${JSON.stringify(clip(printable(text), 140))} is not an id: it has 1 to 128 visible characters, without blanks`,
+    {
+      code: 'USAGE',
+      exitCode: exitCodes.usage,
+      fix: 'Take the id as a list shows it: `tidemark orders ls`, or `tidemark command ls`.',
+    },
+  );
 }
 
 export function query(parameters: Readonly<Record<string, string | undefined>>): string {

@@ -194,6 +194,13 @@ export function baseUrl<const S extends OptionText & { readonly schemes: readonl
   return address(spec, (text) => text.replace(/\/+$/, ''));
 }
 
+/** A known scheme is no secret; anything else may be one in the wrong variable. */
+function begun(parsed: URL | null): string {
+  return parsed !== null && /^(?:https?|wss?|postgres(?:ql)?|kafka|tcp):$/.test(parsed.protocol)
+    ? `; it begins with ${parsed.protocol}//`
+    : '';
+}
+
 function address<const S extends OptionText & { readonly schemes: readonly string[] }>(
   spec: S,
   shape: (text: string) => string,
@@ -202,7 +209,7 @@ function address<const S extends OptionText & { readonly schemes: readonly strin
   const parse = (value: string): Parsed<string> => {
     const parsed = URL.parse(value);
     if (parsed === null || !spec.schemes.includes(parsed.protocol.slice(0, -1)) || parsed.hostname === '') {
-      return refused(`must be a whole address that begins with ${schemes}`);
+      return refused(`must be a whole address that begins with ${schemes}${begun(parsed)}`);
     }
     if (parsed.username !== '' || parsed.password !== '')
       return refused('must not carry credentials; they have variables of their own');

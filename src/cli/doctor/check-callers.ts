@@ -36,7 +36,11 @@ async function keys(url: string, { fetch, clock }: CallerCheckDeps): Promise<Fin
     if (status !== 200) return fail('callers', `the keys of JWTs (${url}) are answered with ${status}`, fix);
     const found = (JSON.parse(text) as { keys?: unknown }).keys;
     if (!Array.isArray(found) || found.length === 0)
-      return fail('callers', `the address of the keys of JWTs (${url}) has no keys`, fix);
+      return fail(
+        'callers',
+        `the keys of JWTs (${url}) are answered with 200, and the answer has no keys`,
+        'Check that TIDEMARK_AUTH_JWKS_URL is the key set of the issuer (its jwks_uri), not a page of it.',
+      );
     return ok('callers', `sign in to REST by JWT, ${plural(found.length, 'key is', 'keys are')} published`);
   } catch (error) {
     return fail('callers', `the keys of JWTs (${url}) can't be read: ${sentenceOf(error)}`, fix);
@@ -48,14 +52,14 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
   if (commandAccounts === undefined || commandAccounts.length === 0)
     return warn(
       'commands',
-      'are on, for simulated accounts alone',
+      'are on, and TIDEMARK_COMMAND_ACCOUNTS is not set: they are for simulated accounts alone',
       'To trade real accounts set TIDEMARK_COMMAND_ACCOUNTS to every account that may be traded: simulated ones that it does not name are refused then.',
     );
   if (platformStagingUrl === undefined)
     return warn(
       'commands',
-      'are on, but there is no address for prediction orders',
-      'Set PLATFORM_STAGING_URL to place those too.',
+      'are on, and PLATFORM_STAGING_URL is not set: prediction orders can’t be placed',
+      'Set PLATFORM_STAGING_URL to the address of prediction orders, unless none are traded.',
     );
   return ok('commands', `are on, for ${plural(commandAccounts.length, 'named account')} alone`);
 }

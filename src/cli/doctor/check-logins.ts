@@ -9,7 +9,7 @@ import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
 import { createPool } from '../../store/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
-import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
+import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 interface LoginCheckDeps {
   readonly http: SignedIn['http'];
@@ -66,7 +66,11 @@ async function checkKeyless(list: PostgresCredentialList): Promise<Finding[]> {
   return [fail('logins', detail, fix)];
 }
 
-const noLogin = fail('logins', 'only linked logins are followed, and none is linked', 'Run `tidemark link`.');
+const noLogin = fail(
+  'logins',
+  'PLATFORM_CREDENTIALS is linked, so only linked logins are followed, and none is linked',
+  'Run `tidemark link`, or set PLATFORM_CREDENTIALS to client or both.',
+);
 
 /** Logins that are checked at once, since each may wait for the platform's deadline. */
 const atOnce = 8;
@@ -97,16 +101,28 @@ async function checkLogin(
       finding: warn(part, detail, `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`),
     };
   }
-  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', `${deps.platformUrl}${accountsPath}`, {
-    maxBytes: accountsMaxBytes,
-  });
+  const url = `${deps.platformUrl}${accountsPath}`;
+  const outcome = await getSignedIn({ ...deps, accessToken }, 'list_accounts', url, { maxBytes: accountsMaxBytes });
   if (outcome.kind === 'failed')
-    return { finding: fail(part, outcome.message, 'Check PLATFORM_URL, and that this machine may reach it.') };
-  if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token', again) };
+    return {
+      finding: fail(
+        part,
+        `${url} does not answer: ${outcome.message}`,
+        'Check PLATFORM_URL, and that this machine may reach it.',
+      ),
+    };
+  if (outcome.status === 401) return { finding: fail(part, 'the platform refuses its token (401)', again) };
+  if (outcome.status !== 200) {
+    const fix = fixOfStatus(outcome.status, 'account:information', 'PLATFORM_URL');
+    const then = outcome.status === 403 ? ` Then: ${again}` : '';
+    return { finding: fail(part, `its list of accounts (${url}) is answered with ${outcome.status}`, `${fix}${then}`) };
+  }
   const listed = userAccounts.safeParse(parsedJson(outcome.text));
-  if (outcome.status !== 200 || !listed.success) {
-    const fix = `Give the app the scope account:information, then: ${again}`;
-    return { finding: fail(part, `its list of accounts is answered with ${outcome.status}`, fix) };
+  if (!listed.success) {
+    const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
+    return {
+      finding: fail(part, `its list of accounts (${url}) is answered with 200, and has another shape than specified`, fix),
+    };
   }
   const seen = plural(listed.data.accounts.length, 'account');
   return { finding: ok(part, `is signed in for ${minutes} min more, and sees ${seen}`), accessToken };

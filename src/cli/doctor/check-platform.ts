@@ -8,7 +8,7 @@ import { accountsMaxBytes, accountsPath, permitsPlacing, type UserAccounts, user
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { type Finding, fail, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
+import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 interface PlatformFindings {
   readonly findings: readonly Finding[];
@@ -76,8 +76,8 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
     return [
       fail(
         'accounts',
-        `the list (${url}) has another shape than specified`,
-        'Check that PLATFORM_URL is the base of the platform.',
+        `the list (${url}) is answered with 200, and has another shape than specified`,
+        'Check that PLATFORM_URL is the base of the platform, without a path of its own.',
       ),
     ];
   const unique = new Set(listed.data.accounts.map((account) => account.trading_account_id));
@@ -154,14 +154,6 @@ function listFinding(part: string, outcome: HttpOutcome, url: string, setting: s
   );
 }
 
-/** A scope helps where the platform refuses, the address where there is nothing, and neither where the platform has a fault of its own. */
-function fixOfStatus(status: number, scope: string, setting: string): string {
-  if (status === 401 || status === 403) return `Give the client the scope ${scope} in the client center.`;
-  if (status === 429 || status >= 500)
-    return `Run it again in a minute: the platform has a fault, or asks for fewer requests. If it stays, check ${setting}.`;
-  return `Check ${setting}: it is the base of the platform, without a path of its own.`;
-}
-
 /** The `Date` header has whole seconds, and both clocks may be a little off: a smaller difference says nothing. */
 const seenFromMs = 1_500;
 
@@ -174,7 +166,12 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
     const fix = 'Check PLATFORM_URL, and that this machine may reach it.';
     return fail('platform', `${platformUrl} does not answer: ${outcome.message}`, fix);
   }
-  if (reading === undefined) return warn('clock', 'the platform does not send its time', 'Compare the clock with NTP by hand.');
+  if (reading === undefined)
+    return warn(
+      'clock',
+      `the answer of ${platformUrl} has no Date, so the clocks can't be compared`,
+      'Compare the clock of this machine with NTP (`chronyc tracking`).',
+    );
   return clockFinding(reading, 'the platform', seenFromMs);
 }
 

@@ -23,6 +23,14 @@ export interface SignedIn {
   readonly accessToken: Secret;
 }
 
+/** A scope helps where the platform refuses, the address where there is nothing, and neither where the platform has a fault of its own. */
+export function fixOfStatus(status: number, scope: string, setting: string): string {
+  if (status === 401 || status === 403) return `Give the client the scope ${scope} in the client center.`;
+  if (status === 429 || status >= 500)
+    return `Run it again in a minute: the platform has a fault, or asks for fewer requests. If it stays, check ${setting}.`;
+  return `Check ${setting}: it is the base of the platform, without a path of its own.`;
+}
+
 /** One read with the token; never rejects. */
 export function getSignedIn(
   { http, accessToken }: Pick<SignedIn, 'http' | 'accessToken'>,
