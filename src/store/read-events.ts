@@ -16,7 +16,7 @@ interface HaltSnapshot {
   readonly clearedReason?: string;
 }
 
-type EventRow = { readonly tx_id: string; readonly id: string } & (
+type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (
   | { readonly kind: 'outcome'; readonly snapshot: StoredCommand }
   | { readonly kind: 'halt'; readonly snapshot: HaltSnapshot }
 );
@@ -53,7 +53,7 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       ), found as (
         select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
       )
-      select floor.tx_id::text as floor, f.kind, f.tx_id::text as tx_id, f.id::text as id, f.snapshot
+      select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id, f.snapshot
       from (select (select tx_id from public.event_floor) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
     values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
   });
@@ -75,7 +75,7 @@ function toEvent(row: EventRow): StreamedEvent {
   }
   const command = decodeCommand(row.snapshot);
   const { accountId, stream } = command.request;
-  return { ...position, kind: 'outcome', accountId, stream, payload: encodeCommandOutcome(command) };
+  return { ...position, kind: 'outcome', accountId, stream, payload: encodeCommandOutcome(command, row.generation ?? 1) };
 }
 
 function haltText({
