@@ -10,7 +10,7 @@ import type { WriteResult } from '../../src/platform/write-result.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
-import type { Halt } from '../../src/store/command-journal.ts';
+import type { CommandJournal, Halt } from '../../src/store/command-journal.ts';
 import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
 import { expectTruth } from './answers-were-true.ts';
 import { predictionView } from './arbitrary-orders.ts';
@@ -70,17 +70,28 @@ const options = {
 
 const accounts = ['acct-1', 'acct-2'] as const;
 
+/** Puts a bug into the command side. */
+export type Plant = (journal: CommandJournal) => CommandJournal;
+
+interface ProcessParts {
+  readonly database: FaultedDatabase;
+  readonly entry: OrderEntry;
+  readonly random: Random;
+  readonly fourEyes: boolean;
+  readonly plant: Plant;
+}
+
 /** One process of the command side over a database with faults: what it said to its callers, and what it wrote. */
 class Process {
   readonly desk: ShardDesks;
   private readonly lease = new Lease(systemClock, 1e9);
 
-  constructor(database: FaultedDatabase, entry: OrderEntry, random: Random, fourEyes: boolean) {
+  constructor({ database, entry, random, fourEyes, plant }: ProcessParts) {
     const probes = new RigProbes(systemClock);
     this.desk = new ShardDesks(
       {
         clock: systemClock,
-        journal: createPostgresJournal({ pool: database.pool, clock: systemClock, random }),
+        journal: plant(createPostgresJournal({ pool: database.pool, clock: systemClock, random })),
         entry,
         accounts: probes,
         quotes: new RigQuotes(systemClock),
@@ -115,15 +126,15 @@ export class CommandsUnderFaults {
   readonly entry: LedgerEntry;
   process: Process;
   private readonly random: Random;
-  private readonly fourEyes: boolean;
+  private readonly parts: ProcessParts;
 
-  constructor(rig: JournalRig, database: FaultedDatabase, random: Random) {
+  constructor(rig: JournalRig, database: FaultedDatabase, random: Random, plant: Plant) {
     this.rig = rig;
     this.database = database;
     this.random = random;
     this.entry = new LedgerEntry(random);
-    this.fourEyes = random.next() < 0.5;
-    this.process = new Process(database, this.entry, random, this.fourEyes);
+    this.parts = { database, entry: this.entry, random, fourEyes: random.next() < 0.5, plant };
+    this.process = new Process(this.parts);
   }
 
   /** Some rounds: one to three acts at once, under one fault; then some are asked for again. */
@@ -144,7 +155,7 @@ export class CommandsUnderFaults {
   /** The next process begins while this one goes on and knows nothing of it. */
   private async takeOver(): Promise<void> {
     const former = this.process;
-    const next = new Process(this.database, this.entry, this.random, this.fourEyes);
+    const next = new Process(this.parts);
     await this.database.during(drawFault(this.random), async () => {
       const meanwhile = [this.drawAct(), this.drawAct()].map((act) => act());
       await Promise.all([next.begin(2n), ...meanwhile]);
@@ -245,11 +256,15 @@ export class CommandsUnderFaults {
   }
 }
 
-/** One seed, whole. Resolves with what happened, for whoever counts it. */
-export async function runUnderFaults(seed: number, rounds: number): Promise<CommandsUnderFaults> {
+/** One seed, whole, also with a planted bug. Resolves with what happened, for tests that count it. */
+export async function runUnderFaults(
+  seed: number,
+  rounds: number,
+  plant: Plant = (journal) => journal,
+): Promise<CommandsUnderFaults> {
   await using rig = await journalRig();
   await using database = await faultedDatabase(rig);
-  const world = new CommandsUnderFaults(rig, database, seededRandom(seed));
+  const world = new CommandsUnderFaults(rig, database, seededRandom(seed), plant);
   try {
     await world.run(rounds);
     await expectTruth(world);
