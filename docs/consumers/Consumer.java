@@ -6,6 +6,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -89,37 +90,43 @@ public class Consumer {
     return null;
   }
 
-  /** The one rule: what is not above the (generation, revision) that is kept is a repeat. */
+  private final List<String> said = new ArrayList<>();
+  private final List<String> lost = new ArrayList<>();
+
+  /** The one rule: what is not above the (generation, revision) that is kept is a repeat. `commit` ends it. */
   private void take(JsonNode update, ConsumerRecord<byte[], byte[]> record, boolean fromState) throws SQLException {
     String key = update.get("stream").asText() + ":" + update.get("orderId").asText();
     Version version = new Version(update.get("generation").asInt(), update.get("revision").asLong());
     JsonNode order = update.get("order");
     Version last = null;
-    boolean isNew;
-    try {
-      try (var read = database.prepareStatement("select generation, revision from orders where key = ?")) {
-        read.setString(1, key);
-        var row = read.executeQuery();
-        if (row.next()) last = new Version(row.getInt(1), row.getLong(2));
-      }
-      isNew = last == null || version.isAbove(last);
-      if (isNew) {
-        String text = new String(record.value(), StandardCharsets.UTF_8);
-        run("insert or replace into orders values (?, ?, ?, ?, ?, ?)",
-            key, version.generation, version.revision, order.path("status").asText(), order.path("cumQty").asText(), text);
-      }
-      if (fromState) run("insert or ignore into shown values (?)", key);
-      else keepPosition(record.partition(), record.offset() + 1);
-      database.commit();
-    } finally {
-      database.rollback();
+    try (var read = database.prepareStatement("select generation, revision from orders where key = ?")) {
+      read.setString(1, key);
+      var row = read.executeQuery();
+      if (row.next()) last = new Version(row.getInt(1), row.getLong(2));
     }
+    boolean isNew = last == null || version.isAbove(last);
+    if (isNew) {
+      String text = new String(record.value(), StandardCharsets.UTF_8);
+      run("insert or replace into orders values (?, ?, ?, ?, ?, ?)",
+          key, version.generation, version.revision, order.path("status").asText(), order.path("cumQty").asText(), text);
+    }
+    if (fromState) run("insert or ignore into shown values (?)", key);
+    else keepPosition(record.partition(), record.offset() + 1);
     if (!isNew) return;
     if (fromState) return;
     long expected = last == null ? 1 : last.generation == version.generation ? last.revision + 1 : version.revision;
-    if (version.revision > expected) System.err.println(key + ": lost " + expected + " to " + (version.revision - 1));
+    if (version.revision > expected) lost.add(key + ": lost " + expected + " to " + (version.revision - 1));
     // Decimals are text: new BigDecimal(order.get("cumQty").asText()), never double.
-    System.out.println(key + " " + version.generation + "." + version.revision + " " + order.path("status").asText() + " " + order.path("cumQty").asText());
+    said.add(key + " " + version.generation + "." + version.revision + " " + order.path("status").asText() + " " + order.path("cumQty").asText());
+  }
+
+  /** Ends the transaction of all that was taken since the last one. Nothing is said before it, and a kill before it leaves nothing of it. */
+  private void commit() throws SQLException {
+    database.commit();
+    lost.forEach(System.err::println);
+    lost.clear();
+    if (!said.isEmpty()) System.out.println(String.join("\n", said));
+    said.clear();
   }
 
   private static KafkaConsumer<byte[], byte[]> client(String group, String isolation) {
@@ -157,6 +164,7 @@ public class Consumer {
           JsonNode update = updateOf(record);
           if (update != null) take(update, record, true);
         }
+        commit();
       }
     }
   }
@@ -228,7 +236,7 @@ public class Consumer {
 
       @Override
       public void onPartitionsRevoked(Collection<TopicPartition> parts) {
-        // Positions are kept with each record.
+        // Positions are kept with the records, before the next poll.
       }
     });
     try {
@@ -236,13 +244,11 @@ public class Consumer {
         try {
           for (var record : consumer.poll(POLL)) {
             JsonNode update = updateOf(record);
-            if (update != null) {
-              kept.take(update, record, false);
-            } else {
-              kept.keepPosition(record.partition(), record.offset() + 1);
-              kept.database.commit();
-            }
+            if (update != null) kept.take(update, record, false);
+            else kept.keepPosition(record.partition(), record.offset() + 1);
           }
+          // All that one poll brought: a commit waits for the disk, whatever it holds.
+          kept.commit();
           // For those who watch the group; after a restart we go on from our own positions.
           consumer.commitAsync();
         } catch (InvalidOffsetException gone) {

@@ -1,6 +1,7 @@
 /**
  * A whole consumer of Tidemark's topics: starts from nothing by the state topic, then takes each accepted change exactly once, over restarts, kills and
- * repeats. What it keeps is one SQLite file; put your own effects into the transaction of `take`, and they happen once as well.
+ * repeats. What it keeps is one SQLite file; put your own effects into the transaction of `takeAll`, and they happen once as well. Records that came together are
+ * taken together: a commit waits for the disk, whatever it holds.
  *
  *   npm install kafkajs && KAFKA_BROKERS=127.0.0.1:9092 node consumer.ts      # Node 24
  *
@@ -73,24 +74,39 @@ function inOne(work: () => void): void {
   }
 }
 
-/** The one rule: nothing where it is a repeat. `next`: the position behind it on the updates topic; undefined: it is from the state topic. */
-function take(update: OrderUpdate, text: string, partition: number, next: bigint | undefined): void {
+/** What is to be said once the transaction is committed. */
+interface Words {
+  readonly said: string[];
+  readonly lost: string[];
+}
+
+/** The one rule: nothing where it is a repeat. */
+function take(update: OrderUpdate, text: string, isState: boolean, { said, lost }: Words): void {
   const { stream, orderId, generation, revision, order } = update;
   const key = `${stream}:${orderId}`;
-  let said = '';
+  const last = readLast.get(key) as { generation: number; revision: number } | undefined;
+  const isNew =
+    last === undefined || generation > last.generation || (generation === last.generation && revision > last.revision);
+  if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, text);
+  if (isState) show.run(key);
+  if (!isNew || isState) return;
+  const expected = last === undefined ? 1 : generation === last.generation ? last.revision + 1 : revision;
+  if (revision > expected) lost.push(`${key}: lost ${expected} to ${revision - 1}\n`);
+  said.push(`${key} ${generation}.${revision} ${order.status} ${order.cumQty}\n`);
+}
+
+/** Records of one partition, in their order, in one transaction. Nothing is said before it is done, and nothing waits within it. `next`: the position behind them. */
+function takeAll(records: readonly Received[], next?: bigint): void {
+  const words: Words = { said: [], lost: [] };
   inOne(() => {
-    const last = readLast.get(key) as { generation: number; revision: number } | undefined;
-    const isNew =
-      last === undefined || generation > last.generation || (generation === last.generation && revision > last.revision);
-    if (isNew) keep.run(key, generation, revision, order.status, order.cumQty, text);
-    if (next === undefined) show.run(key);
-    else keepPosition.run(partition, String(next));
-    if (!isNew || next === undefined) return;
-    const expected = last === undefined ? 1 : generation === last.generation ? last.revision + 1 : revision;
-    if (revision > expected) process.stderr.write(`${key}: lost ${expected} to ${revision - 1}\n`);
-    said = `${key} ${generation}.${revision} ${order.status} ${order.cumQty}\n`;
+    for (const received of records) {
+      const update = updateOf(received);
+      if (update !== undefined) take(update, String(received.message.value), next === undefined, words);
+    }
+    if (next !== undefined && records[0] !== undefined) keepPosition.run(records[0].partition, String(next));
   });
-  process.stdout.write(said);
+  process.stderr.write(words.lost.join(''));
+  process.stdout.write(words.said.join(''));
 }
 
 const kafka = new Kafka({ clientId: GROUP_ID, brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.ERROR });
@@ -123,9 +139,8 @@ async function readState(admin: Admin): Promise<void> {
   await consumer.subscribe({ topic: state, fromBeginning: true });
   await consumer.run({
     autoCommit: false,
-    eachMessage: async (received) => {
-      const update = updateOf(received);
-      if (update !== undefined) take(update, String(received.message.value), received.partition, undefined);
+    eachBatch: async ({ batch: { topic, partition, messages } }) => {
+      takeAll(messages.map((message) => ({ topic, partition, message })));
     },
   });
   if (isBehind()) await over.promise;
@@ -220,16 +235,27 @@ async function isBehindGap(partition: number, offset: bigint, heartbeat: () => P
 await consumer.connect();
 await consumer.subscribe({ topic: updates, fromBeginning: true });
 await consumer.run({
-  eachMessage: async (received) => {
-    const { partition, message, heartbeat } = received;
-    const offset = BigInt(message.offset);
-    if (offset !== positions.get(partition) && !(await isBehindGap(partition, offset, heartbeat))) return;
-    inStep.add(partition);
-    const next = offset + 1n;
-    const update = updateOf(received);
-    if (update === undefined) inOne(() => void keepPosition.run(partition, String(next)));
-    else take(update, String(message.value), partition, next);
-    positions.set(partition, next);
+  eachBatchAutoResolve: false,
+  eachBatch: async ({ batch: { topic, partition, messages }, resolveOffset, heartbeat, isRunning, isStale }) => {
+    const offsets = messages.map(({ offset }) => BigInt(offset));
+    for (let from = 0; from < messages.length; ) {
+      // The group is left, or we have sought elsewhere: these are not the next ones any more.
+      if (!isRunning() || isStale()) return;
+      const first = offsets[from] ?? 0n;
+      if (first !== positions.get(partition) && !(await isBehindGap(partition, first, heartbeat))) return;
+      inStep.add(partition);
+      const gap = offsets.findIndex((offset, at) => at > from && offset !== first + BigInt(at - from));
+      const to = gap < 0 ? messages.length : gap;
+      const last = first + BigInt(to - from - 1);
+      takeAll(
+        messages.slice(from, to).map((message) => ({ topic, partition, message })),
+        last + 1n,
+      );
+      positions.set(partition, last + 1n);
+      resolveOffset(String(last));
+      await heartbeat();
+      from = to;
+    }
   },
 });
 setInterval(() => {
