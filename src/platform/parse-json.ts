@@ -51,7 +51,8 @@ function reviveExactly(key: string, value: unknown, context: Source): unknown {
 function reviveNumbers(_key: string, value: unknown, context: Source): unknown {
   if (typeof value !== 'number') return value;
   const { source = String(value) } = context;
-  if (Number.isInteger(value)) return Number.isSafeInteger(value) ? value : source;
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return source;
+  // Also where the double is whole: that of 100.00000000000000000007 is 100.
   return Number.isFinite(value) && isSame(value, source) ? value : source;
 }
 
