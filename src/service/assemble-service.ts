@@ -262,7 +262,7 @@ export function assembleService(
     checkSchema: () => schema.assertFits(),
     lossCheck,
     witness,
-    configDeed: new ConfigDeed({ pool: store.pool, log }, { config, effective, instance: holder }),
+    configDeed: new ConfigDeed({ pool: store.pool, clock, random, log }, { config, effective, instance: holder }),
     sources,
     ingest,
     relay,

@@ -1,14 +1,20 @@
 import { createHmac } from 'node:crypto';
 import type { Pool } from 'pg';
+import { untilAnswered } from '../commands/until-answered.ts';
 import type { Config, EffectiveValue } from '../config/config.ts';
 import type { Option } from '../config/option.ts';
 import { optionTable } from '../config/option-table.ts';
 import type { Log } from '../observability/log.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
 import { Secret } from '../runtime/secret.ts';
 import { newestConfiguration, recordDeed, type SettingTexts } from '../store/audit-log.ts';
 
 interface ConfigDeedDeps {
   readonly pool: Pool;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
@@ -20,10 +26,11 @@ interface ConfigDeedOptions {
 
 /**
  * Writes the configuration into the audit trail if it differs from the one that was recorded last. It does so at the start of a term, so the
- * record is that of the process which works. A term does not wait for it, and if it fails the next term tries again.
+ * record is that of the process which works. A term does not wait for it, and it is tried until the database takes it.
  */
 export class ConfigDeed {
   private recording: Promise<void> = Promise.resolve();
+  private over = new AbortController();
   private readonly deps: ConfigDeedDeps;
   private readonly options: ConfigDeedOptions;
 
@@ -33,13 +40,23 @@ export class ConfigDeed {
   }
 
   begin(): void {
-    this.recording = this.recording
-      .then(() => this.record())
-      .catch((err: unknown) => this.deps.log.warn({ err }, 'the configuration could not be compared with the audit trail'));
+    this.end();
+    this.over = new AbortController();
+    const { clock, random, log } = this.deps;
+    const backoff = new Backoff(random, { firstMs: 1_000, maxMs: 60_000 });
+    const onFailure = (err: unknown) => log.warn({ err }, 'the configuration could not be compared with the audit trail');
+    const asking = { clock, backoff, over: this.over.signal, onFailure };
+    this.recording = this.recording.then(() => untilAnswered(() => this.record(), asking));
   }
 
-  /** Resolves when a write that has begun is done or given up. */
+  /** No further try: the next term begins again. */
+  end(): void {
+    this.over.abort();
+  }
+
+  /** As `end`. Resolves when a write that has begun is done or given up. */
   async drained(): Promise<void> {
+    this.end();
     await this.recording;
   }
 

@@ -33,7 +33,7 @@ interface LanePartsDeps {
   /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
   readonly witness?: { begin(batch: bigint): void; end(): void };
   /** Records the configuration while the work goes on. */
-  readonly configDeed?: { begin(): void };
+  readonly configDeed?: { begin(): void; end(): void };
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
@@ -70,7 +70,8 @@ export class LaneParts implements LaneTenant {
   }
 
   async end(): Promise<void> {
-    const { lossCheck, witness, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    configDeed?.end();
     lossCheck?.end();
     witness?.end();
     relay.end();

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
 import { ConfigDeed } from '../../src/service/config-deed.ts';
+import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { storeRig } from '../support/store-rig.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const secret = 'a-secret-of-the-platform';
 const key = Buffer.alloc(32, 7).toString('base64');
@@ -12,7 +16,10 @@ it('a term whose configuration differs from the one recorded last writes what di
   const term = async (env: Record<string, string>) => {
     const loaded = loadConfig(env, () => '');
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
-    const deed = new ConfigDeed({ pool: rig.pool, log: silentLog }, { ...loaded, instance: 'one' });
+    const deed = new ConfigDeed(
+      { pool: rig.pool, clock: systemClock, random: systemRandom, log: silentLog },
+      { ...loaded, instance: 'one' },
+    );
     deed.begin();
     await deed.drained();
   };
@@ -42,4 +49,28 @@ it('a term whose configuration differs from the one recorded last writes what di
     { PLATFORM_CLIENT_SECRET: 'changed' },
   ]);
   expect(JSON.stringify(all)).not.toMatch(new RegExp(`${secret}|another|${key.slice(0, 20)}`));
+});
+
+it('a configuration that could not be written at the start of a term is written later in it', async () => {
+  await using rig = await storeRig();
+  const loaded = loadConfig({ TIDEMARK_AUDIT_INTERVAL_MS: '60000' }, () => '');
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+  const clock = new VirtualClock();
+  let failures = 2;
+  const query = (...asked: unknown[]) => {
+    if (failures > 0) {
+      failures -= 1;
+      return Promise.reject(new Error('away'));
+    }
+    return (rig.pool.query as (...asked: unknown[]) => Promise<unknown>)(...asked);
+  };
+  const pool = new Proxy(rig.pool, { get: (of, name) => (name === 'query' ? query : Reflect.get(of, name)) });
+  const deed = new ConfigDeed({ pool, clock, random: systemRandom, log: silentLog }, { ...loaded, instance: 'one' });
+  deed.begin();
+  await eventually(async () => {
+    await clock.advance(60_000);
+    expect(await rig.rows(`select 1 from audit_log where action = 'configuration'`)).toHaveLength(1);
+  });
+  expect(failures).toBe(0);
+  await deed.drained();
 });
