@@ -5,7 +5,7 @@ import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection } from '../domain/select-orders.ts';
 import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '../store/command-journal.ts';
-import type { QuoteRead } from './judge-submission.ts';
+import type { QuoteRead } from './order-entry.ts';
 
 export interface Submission {
   readonly principal: string;

@@ -1,13 +1,13 @@
 import type { FollowedAccounts } from '../connectors/account-access.ts';
 import type { CommandRequest } from '../domain/command.ts';
 import { describeBreach, type LimitBreach } from '../domain/limits.ts';
-import { type Measure, measurePlace, measureReplace, type Quote, type Quoted, quotedBy } from '../domain/measure-command.ts';
+import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../domain/measure-command.ts';
 import type { Order } from '../domain/order.ts';
 import type { JudgedCommand } from '../store/command-journal.ts';
 import { type Declined, declined } from './check-submission.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
-import type { Quotes } from './order-entry.ts';
+import type { QuoteRead, Quotes } from './order-entry.ts';
 
 // What a command is judged by, in one place: a place and its preview must never come to another answer.
 
@@ -36,11 +36,6 @@ function limitedBy(accounts: FollowedAccounts, request: CommandRequest, measure:
 export function measureOf(request: CommandRequest, order?: Order, quotes?: readonly Quote[]): Measure | undefined {
   if (request.kind === 'place') return measurePlace(request, quotes);
   return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
-}
-
-/** An instrument that the command would trade, with its quote where the platform gave one in time. */
-export interface QuoteRead extends Quoted {
-  readonly quote?: Quote;
 }
 
 /** Asks for the quote of every instrument that the command would trade; none where it has no quote. Never rejects. */

@@ -9,6 +9,11 @@ export interface OrderEntry {
   send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult>;
 }
 
+/** An instrument that the command would trade, with its quote where the platform gave one in time. */
+export interface QuoteRead extends Quoted {
+  readonly quote?: Quote;
+}
+
 /** The platform's last quotes, as limits need them. Read before the journal's transaction: none waits for the platform. */
 export interface Quotes {
   /** With the tokens of the credential that follows the account. Undefined: there was none within 2 s. Never rejects. */
