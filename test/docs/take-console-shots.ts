@@ -28,7 +28,7 @@ const screens: Readonly<Record<string, string | ((demo: Demo) => Promise<string>
   commands: '/console/commands',
   command: async ({ rest }) => `/console/commands/${(await commandWithMostEvidence(rest)).commandId}`,
   risk: '/console/risk',
-  place: '/console/place',
+  place: '/console/place?accountId=SIM-1001&symbol=AAPL&quantity=600',
   accounts: '/console/accounts',
   pipeline: '/console/pipeline',
   quarantine: '/console/quarantine',
@@ -84,13 +84,18 @@ async function addressesOf(output: NodeJS.ReadableStream): Promise<Demo> {
   throw new Error(`the demo did not start:\n${said}`);
 }
 
-/** Something for each screen to show: a message that cannot be read, an order whose outcome is not known, a fault that has healed, and the proof. */
+/** Something for each screen to show: a message that cannot be read, a limit, an order whose outcome is not known, a fault that has healed, and the proof. */
 async function makeAStory(browser: Browser, { rest, control }: Demo): Promise<void> {
   const now = ['missing_field', 'bad_decimal', 'not_json', 'html'].map((kind) => ({ action: 'garbage', kind }));
   await fetch(`${control}/faults`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ now }),
+  });
+  await fetch(`${rest}/v1/limits`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ accountId: 'SIM-1001', bounds: { maxQuantity: '500', collarPercent: '50' }, reason: 'small sizes' }),
   });
   const page = await browser.newPage();
   await page.goto(`${rest}/console/break-it`);
@@ -109,6 +114,8 @@ async function takeScreen(browser: Browser, { rest }: Demo, name: string, addres
     if (name === signIn)
       await page.route('**/v1/me', (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHENTICATED' } }));
     await page.goto(`${rest}${address}`);
+    await page.getByText('Opening …').waitFor({ state: 'detached', timeout: 60_000 });
+    if (name === 'place') await fillTicket(page);
     await pause(drawnMs);
     const there = !(await isNowhere(page));
     if (there) writeShot(join(folder, `${name}-${look}.png`), await page.screenshot());
@@ -117,6 +124,12 @@ async function takeScreen(browser: Browser, { rest }: Demo, name: string, addres
     process.stdout.write(`${name}: there is no such screen\n`);
     return;
   }
+}
+
+/** Until the service has said what it comes to. */
+async function fillTicket(page: Page): Promise<void> {
+  await page.getByLabel('Price', { exact: true }).fill('210');
+  await page.locator('.comes-to table').waitFor({ timeout: 60_000 });
 }
 
 function isNowhere(page: Page): Promise<boolean> {
