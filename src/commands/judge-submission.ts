@@ -3,7 +3,7 @@ import type { CommandRequest } from '../domain/command.ts';
 import { describeBreach, type LimitBreach } from '../domain/limits.ts';
 import { type Measure, measurePlace, measureReplace, type Quote, quotedBy } from '../domain/measure-command.ts';
 import type { Order } from '../domain/order.ts';
-import type { JudgedCommand } from '../store/command-journal.ts';
+import type { JudgedCommand } from '../store/journal-preview.ts';
 import { type Declined, declined } from './check-submission.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';

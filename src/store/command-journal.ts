@@ -1,10 +1,9 @@
-import type { AttemptState, Baseline, Command, CommandRequest, CommandState, Evidence, Reason } from '../domain/command.ts';
+import type { AttemptState, Baseline, Command, CommandState, Evidence, Reason } from '../domain/command.ts';
 import type { Bounds, BoundsChange, LimitBreach, LimitRow, LimitScope } from '../domain/limits.ts';
-import type { Measure } from '../domain/measure-command.ts';
 import type { Stream } from '../domain/order.ts';
 import type { OrderSelection, Selectable } from '../domain/select-orders.ts';
 import type { BoundOrder, SettlingUpdate } from '../domain/settling.ts';
-import type { JournalPreview } from './journal-preview.ts';
+import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 
 export type { BoundOrder, SettlingUpdate };
 
@@ -18,29 +17,18 @@ export interface Fence {
   readonly epoch: bigint;
 }
 
-export interface NewCommand {
+export interface NewCommand extends JudgedCommand {
   readonly commandId: string;
-  readonly principal: string;
   readonly idempotencyKey: string;
   readonly requestHash: string;
-  readonly request: CommandRequest;
-  readonly callerRef?: string;
-  /** Refuses the command if another command of the principal has this reference already. */
-  readonly callerRefOnce?: boolean;
-  readonly supersedes?: string;
   readonly orderId?: string;
   readonly baseline?: Baseline;
   readonly deadlineAtMs: number;
-  readonly atMs: number;
   /** Attempt 1, PREPARED. Absent where we refuse the command ourselves: then there is a `refusal`, and the command is journaled as `refused`. */
   readonly attemptId?: string;
   readonly refusal?: Reason;
-  /** Place and replace: the amounts that are compared with its limits. */
-  readonly measure?: Measure;
   /** Of the token of the database that it was asked for with: once that has ended, nothing but a cancel is sent for it. */
   readonly tokenNumber?: number;
-  /** A real account: nothing is placed unless all required limits are set (`requiredLimits`). */
-  readonly limitsRequired?: true;
 }
 
 export type OpenResult =
@@ -56,12 +44,6 @@ export type OpenResult =
   /** A place or replace that breaks a limit. Nothing was written. */
   | { readonly kind: 'limited'; readonly breach: LimitBreach }
   | { readonly kind: 'fenced' };
-
-/** What `open` looks at before it writes a command. */
-export type JudgedCommand = Pick<
-  NewCommand,
-  'principal' | 'request' | 'callerRef' | 'callerRefOnce' | 'supersedes' | 'atMs' | 'measure' | 'limitsRequired'
->;
 
 export type NewEvidence = Omit<Evidence, 'number'>;
 

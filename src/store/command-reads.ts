@@ -3,9 +3,9 @@ import type { Command, Evidence } from '../domain/command.ts';
 import { decodeUpdate } from '../domain/encode-update.ts';
 import type { Order, Stream } from '../domain/order.ts';
 import type { Selectable } from '../domain/select-orders.ts';
-import type { BoundOrder, JudgedCommand, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
+import type { BoundOrder, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
 import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
-import type { JournalPreview } from './journal-preview.ts';
+import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 import { storableJson } from './write-once.ts';
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;

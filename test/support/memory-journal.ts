@@ -15,7 +15,6 @@ import {
   type CommandStep,
   type Fence,
   type Halt,
-  type JudgedCommand,
   keyOfCancel,
   type Landings,
   type LimitsChange,
@@ -33,7 +32,7 @@ import {
   type SettlingUpdate,
   type StepResult,
 } from '../../src/store/command-journal.ts';
-import type { JournalPreview } from '../../src/store/journal-preview.ts';
+import type { JournalPreview, JudgedCommand } from '../../src/store/journal-preview.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import {
   must,
