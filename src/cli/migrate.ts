@@ -13,6 +13,7 @@ Examples:
   $ DATABASE_URL=postgres://owner@db/tidemark tidemark migrate
   $ tidemark migrate --json            { "applied": ["0000_baseline"] }
   $ tidemark migrate --shards 64       a new database, for up to 64 processes
+  $ tidemark migrate --roles-only      before pg_restore, which brings everything else (docs/runbooks/after-restore.md)
 
 Shards are the groups of accounts that processes share among themselves. Their number stays as it is for the life of the database.
 
@@ -21,6 +22,7 @@ Safe to run again, and from several machines at once: one migrates, the others w
 interface MigrateFlags {
   readonly json?: boolean;
   readonly shards?: number;
+  readonly rolesOnly?: boolean;
 }
 
 /** Brings the database to this build's schema. */
@@ -34,6 +36,7 @@ export function migrateCommand(io: CliIo): Command {
       `how many shards a new database gets, 1 to ${maxShardCount} (default: ${defaultShardCount})`,
       readCount,
     )
+    .option('--roles-only', 'make the group roles and their rights on the schema alone, for a restore')
     .option('--json', 'print the applied migrations as JSON')
     .addHelpText('after', examples)
     .action((options: MigrateFlags) => runMigrate(io, options));
@@ -45,17 +48,18 @@ function readCount(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxShardCount}.`);
 }
 
-async function runMigrate(io: CliIo, { json: asJson = false, shards }: MigrateFlags): Promise<void> {
+async function runMigrate(io: CliIo, { json: asJson = false, shards, rolesOnly = false }: MigrateFlags): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   const log = commandLog(io, config);
   const { databaseUrl } = config;
   const { applied } = await migrate({
-    ...{ url: databaseUrl.reveal(), log, clock: io.clock },
+    ...{ url: databaseUrl.reveal(), log, clock: io.clock, rolesOnly },
     ...(shards === undefined ? {} : { shards }),
   }).catch((error: unknown) => {
     throw explain(databaseUrl, error);
   });
   if (asJson) io.stdout.write(`${JSON.stringify({ applied })}\n`);
+  else if (rolesOnly) io.stdout.write('The roles are there; nothing else was made.\n');
   else if (applied.length === 0) io.stdout.write('The schema is current; nothing to do.\n');
   else io.stdout.write(`${applied.map((tag) => `applied ${tag}`).join('\n')}\n`);
 }
@@ -72,7 +76,7 @@ function explain(url: Secret, error: unknown): unknown {
   if (!(error instanceof MigrationError)) return explainRefusal(url, error);
   const fix = error.fix ?? fixes[error.code];
   if (fix === undefined) return error;
-  const needsPerson = error.code.startsWith('SCHEMA_') || ['SHARDS_FIXED', 'SESSIONS'].includes(error.code);
+  const needsPerson = error.code.startsWith('SCHEMA_') || ['SHARDS_FIXED', 'SESSIONS', 'OWNERS'].includes(error.code);
   const exitCode = needsPerson ? exitCodes.config : exitCodes.unavailable;
   return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
@@ -87,7 +91,8 @@ function explainRefusal(url: Secret, error: unknown): unknown {
     exitCode: exitCodes.denied,
     fix:
       'Name the owner of the database in DATABASE_URL, a role that may create roles: migrations need that right, the service does not.\n' +
-      'On a server that has a Tidemark already, an administrator grants it tidemark_owner first.',
+      'On a server that has a Tidemark already, an administrator grants it tidemark_owner first.\n' +
+      'Where it is that owner: `tidemark doctor` names each object that belongs to another role.',
     cause: error,
   });
 }

@@ -17,13 +17,15 @@ interface MigrateOptions {
   readonly shards?: number;
   /** Left out: those of this build. */
   readonly migrations?: readonly Migration[];
+  /** Makes the roles alone, with their rights on the schema, for a restore that brings everything else. */
+  readonly rolesOnly?: boolean;
   /** How long to wait for another process that is migrating. */
   readonly waitMs?: number;
 }
 
 /**
  * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another process is migrating. `LANE_HELD`: an older build runs, and
- * could not run on. `SHARDS_FIXED`: the database has another number of shards. `SESSIONS`: a session is none (see `SessionFault`).
+ * could not run on. `SHARDS_FIXED`: the database has another number of shards. `OWNERS`: tables belong to another role. `SESSIONS`: a session is none (see `SessionFault`).
  */
 export class MigrationError extends Error {
   readonly code: string;
@@ -60,6 +62,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await assertWholeSession(client, options);
     await takeLock(client, options);
     await ensureRoles(client);
+    if (options.rolesOnly === true) return { applied: [] };
+    await assertOwned(client);
     await ensureBooks(client);
     const applied = await applyPending(client, options);
     await client.query('set role tidemark_owner');
@@ -109,6 +113,24 @@ async function takeLock(client: Client, { clock, waitMs = 60_000 }: MigrateOptio
     }
     await clock.sleep(50);
   }
+}
+
+/** A restore without its roles leaves other owners: the statements of a migration would fail one by one, for a reason that none of them names. */
+async function assertOwned(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; owner: string; count: number }>(
+    `select c.oid::regclass::text as name, pg_get_userbyid(c.relowner) as owner, count(*) over ()::integer as count from pg_class c
+     where c.oid in (to_regclass('public.lanes'), to_regclass('public.orders'), to_regclass('public.order_updates'), to_regclass('public.commands'),
+       to_regclass('drizzle.__drizzle_migrations')) and pg_get_userbyid(c.relowner) <> 'tidemark_owner' order by c.oid`,
+  );
+  const [first] = rows;
+  if (first === undefined) return;
+  const message = `table ${first.name} belongs to ${first.owner}, and tidemark_owner is expected`;
+  throw new MigrationError(
+    'OWNERS',
+    message,
+    false,
+    'Restore again by the lines of docs/runbooks/after-restore.md, or run what `tidemark doctor` prints for each object.',
+  );
 }
 
 /** Makes the table in which drizzle records the applied migrations. */

@@ -5,12 +5,13 @@ import { clockReading } from '../../platform/clock-reading.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
-import { type AppGrant, missingAppGrants } from '../../store/app-grants.ts';
 import { databaseTimeMs } from '../../store/database-clock.ts';
 import { measureStorage } from '../../store/maintenance.ts';
 import { readSchemaVersion } from '../../store/migrations.ts';
+import { ownershipFaults } from '../../store/ownership.ts';
 import { createPool } from '../../store/pool.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/primary-session.ts';
+import { type GrantedRole, missingGrants, type RoleGrant } from '../../store/role-grants.ts';
 import { findPoolFault, sessionFaultWords } from '../../store/session-fault.ts';
 import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { clockFinding } from './check-platform.ts';
@@ -39,10 +40,13 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
       durability(facts),
       await schema(pool),
     ];
-    // A database without our tables has nothing more to check.
-    if (found.at(-1)?.verdict !== 'ok') return found;
+    // A database without our tables has nothing more to check. Where they are and the books can't be read, the owners say why.
+    if (!(await hasTables(pool))) return found;
+    const isMigrated = found.at(-1)?.verdict === 'ok';
+    for (const part of [checkOwners, checkGrants])
+      found.push(...(await part(pool).catch((error: unknown) => [unreadable('owners', error)])));
+    if (!isMigrated) return found;
     for (const [part, look] of Object.entries({
-      grants: checkGrants,
       lanes: checkLanes,
       accounts: checkFollowing,
       vacuum: checkVacuum,
@@ -197,20 +201,41 @@ async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]
   return [warn('disk', words, 'Give it more, or lower TIDEMARK_RETENTION_DAYS (docs/sizing.md).')];
 }
 
-/** Each right that the migrations gave tidemark_app and that it has lost, one line for each object, with the GRANT that gives it back. */
-async function checkGrants(pool: Pool): Promise<Finding[]> {
-  const missing = await missingAppGrants(pool);
-  if (missing.length === 0) return [ok('grants', 'tidemark_app has every right that the service uses')];
-  return [...byObject(missing)].map(([on, privileges]) =>
-    fail(
-      'grants',
-      `tidemark_app may not ${privileges.join(', ')} on ${on.replace(/^FUNCTION /, 'function ').replace(/^SCHEMA /, 'schema ')}`,
-      `As the owner: GRANT ${privileges.join(', ')} ON ${on} TO tidemark_app;`,
-    ),
+async function hasTables(pool: Pool): Promise<boolean> {
+  // By the catalog: to resolve a name needs a right on the schema, which may be the fault.
+  const { rows } = await pool.query(
+    `select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relname = 'lanes') as yes`,
+  );
+  return rows[0]?.yes === true;
+}
+
+/** Each object that does not belong to tidemark_owner, and each right that no migration gave, one line each. */
+async function checkOwners(pool: Pool): Promise<Finding[]> {
+  const faults = await ownershipFaults(pool);
+  if (faults.length === 0) return [ok('owners', 'everything belongs to tidemark_owner, and nobody may do more than is planned')];
+  return faults.map(({ part, detail, statement }) =>
+    fail(part, detail, `As the login that migrates, or a superuser: ${statement}`),
   );
 }
 
-function byObject(grants: readonly AppGrant[]): Map<string, string[]> {
+const granted: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
+
+/** Each right that the migrations gave and that is lost, one line for each object, with the GRANT that gives it back. */
+async function checkGrants(pool: Pool): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const role of granted)
+    for (const [on, privileges] of byObject(await missingGrants(pool, role)))
+      found.push(
+        fail(
+          'grants',
+          `${role} may not ${privileges.join(', ')} on ${on.replace(/^FUNCTION /, 'function ').replace(/^SCHEMA /, 'schema ')}`,
+          `As the owner: GRANT ${privileges.join(', ')} ON ${on} TO ${role};`,
+        ),
+      );
+  return found.length > 0 ? found : [ok('grants', 'tidemark_app and tidemark_reader have every right that they need')];
+}
+
+function byObject(grants: readonly RoleGrant[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { on, privilege } of grants) found.set(on, [...(found.get(on) ?? []), privilege]);
   return found;

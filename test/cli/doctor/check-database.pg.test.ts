@@ -98,6 +98,12 @@ describe('the doctor on a database', () => {
         'tidemark_app may not EXECUTE on function public.apply_batch',
         'As the owner: GRANT EXECUTE ON FUNCTION public.apply_batch TO tidemark_app;',
       ],
+      // It had that right through everybody, as the service did.
+      [
+        'fail',
+        'tidemark_reader may not USAGE on schema public',
+        'As the owner: GRANT USAGE ON SCHEMA public TO tidemark_reader;',
+      ],
     ]);
     // What it tells to do is enough.
     await onServer(database.url, (client) =>

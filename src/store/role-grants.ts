@@ -1,19 +1,21 @@
 import type { Pool } from 'pg';
 import { type Migration, readMigrations } from './migrations.ts';
 
-/** One right that the migrations give the service's role. */
-export interface AppGrant {
+/** The group roles that have rights on objects of `tidemark_owner`. */
+export type GrantedRole = 'tidemark_app' | 'tidemark_reader';
+
+/** One right that the migrations give a role. */
+export interface RoleGrant {
   /** `SELECT`, `EXECUTE`, `UPDATE (dealt_at)`. */
   readonly privilege: string;
   /** `public.orders`, `FUNCTION public.apply_batch`, `SCHEMA public`. */
   readonly on: string;
 }
 
-const role = 'tidemark_app';
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
-/** The rights that the GRANTs of the migrations give to `tidemark_app`, read from the migrations themselves: a separate list would be wrong one day. */
-export function appGrants(migrations: readonly Pick<Migration, 'statements'>[]): AppGrant[] {
+/** The rights that the GRANTs of the migrations give to a role, read from the migrations themselves: a separate list would be wrong one day. */
+export function roleGrants(migrations: readonly Pick<Migration, 'statements'>[], role: GrantedRole): RoleGrant[] {
   return migrations
     .flatMap(({ statements }) => statements)
     .flatMap((text) => [...text.matchAll(grant)])
@@ -25,15 +27,26 @@ export function appGrants(migrations: readonly Pick<Migration, 'statements'>[]):
     );
 }
 
+/** The rights on the books of the migrations, which their runner makes (`ensureBooks`). */
+const bookGrants: readonly RoleGrant[] = [
+  { privilege: 'USAGE', on: 'SCHEMA drizzle' },
+  { privilege: 'SELECT', on: 'drizzle.__drizzle_migrations' },
+];
+
+/** Every right that a role has in a database as the migrations leave it. */
+export async function plannedGrants(role: GrantedRole): Promise<RoleGrant[]> {
+  return [...roleGrants(await readMigrations(), role), ...bookGrants];
+}
+
 /** Splits at the commas outside parentheses. */
 function split(list: string): string[] {
   return list.split(/,(?![^(]*\))/).map((part) => part.trim().replace(/\s+/g, ' '));
 }
 
-/** The grants that `tidemark_app` does not have in this database. A grant whose object is missing counts as not granted. Reads only the catalog:
+/** The grants that the role does not have in this database. A grant whose object is missing counts as not granted. Reads only the catalog:
  * to resolve names would need rights of its own. Rejects when the database can't be reached. */
-export async function missingAppGrants(pool: Pool): Promise<AppGrant[]> {
-  const grants = appGrants(await readMigrations());
+export async function missingGrants(pool: Pool, role: GrantedRole): Promise<RoleGrant[]> {
+  const grants = await plannedGrants(role);
   const { rows } = await pool.query<{ at: string }>(
     `with wanted as (
        select w.at, w.kind, w.privilege, w.columns, (select n.oid from pg_namespace n where n.nspname = split_part(w.object, '.', 1)) as schema, split_part(w.object, '.', 2) as name
@@ -41,7 +54,7 @@ export async function missingAppGrants(pool: Pool): Promise<AppGrant[]> {
      ), found as (
        select w.*, (select c.oid from pg_class c where c.relnamespace = w.schema and c.relname = w.name) as class from wanted w
      )
-     select at from found where not coalesce(case
+     select at from found where not exists (select from pg_roles where rolname = $5::name) or not coalesce(case
        when kind = 'SCHEMA' then has_schema_privilege($5::name, schema, privilege)
        when kind = 'FUNCTION' then (select bool_and(has_function_privilege($5::name, p.oid, privilege)) from pg_proc p where p.proname = name and p.pronamespace = schema)
        when columns = '' then has_table_privilege($5::name, class, privilege)
