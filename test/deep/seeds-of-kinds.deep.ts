@@ -8,6 +8,7 @@ const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['people halt beside a loss of commits', { forgetting: true }, 300],
   ['people halt at one process while another one places', { leaking: true }, 60],
   ['owners cancel what we cancel', { contesting: true }, 60],
+  ['the platform does what no document says', { odd: true }, 200],
   ['the database loses its last commits', { losing: true }, 200],
   ['shards change hands all the time', { moving: true }, 40],
 ];

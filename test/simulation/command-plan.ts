@@ -37,6 +37,8 @@ export interface CommandWishes {
   readonly hiding?: boolean;
   /** Two or three processes that all hold shards: many places at one of them, and halts at another one. */
   readonly leaking?: boolean;
+  /** The platform does what no document says: surprises.ts. */
+  readonly odd?: boolean;
   /** Shards change hands all the time: several processes end, each wish for a shard is an enemy's, and Kafka is slow. */
   readonly moving?: boolean;
 }

@@ -137,6 +137,11 @@ function contradiction(command: Command, writes: readonly LedgerWrite[], order: 
   }
 }
 
+/** An order of ours that was amended in the broker's own app goes on as another one with its reference: who never saw the first has only that. */
+function isSuccessor(order: ExchangeOrder | undefined, elder: ExchangeOrder | undefined): boolean {
+  return elder?.state === 'replaced' && order?.terms.clOrdId === elder.terms.clOrdId;
+}
+
 function applied(
   { request, orderId }: Command,
   done: LedgerWrite | undefined,
@@ -146,7 +151,8 @@ function applied(
   if (request.kind === 'cancel')
     return order === undefined || order.state === 'canceled' ? undefined : `the order is ${order.state}`;
   if (done === undefined) return 'it was not done';
-  if (orderId !== done.order?.terms.orderId) return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
+  if (orderId !== done.order?.terms.orderId && !isSuccessor(order, done.order))
+    return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
   if (request.kind === 'place') return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
   return done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
 }

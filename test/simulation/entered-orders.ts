@@ -48,7 +48,7 @@ export class EnteredOrders {
   changed(order: ExchangeOrder, step: string): void {
     if (step === 'placed') this.open.add(order);
     else if (isClosed(order.state)) this.open.delete(order);
-    else if (step === 'corrected' && order.terms.clOrdId.startsWith('tm-')) this.open.add(order);
+    else if (['corrected', 'taken_back'].includes(step) && order.terms.clOrdId.startsWith('tm-')) this.open.add(order);
     this.venue.changed(order);
   }
 

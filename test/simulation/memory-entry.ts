@@ -8,6 +8,7 @@ import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/wri
 import { present } from '../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/instruments.ts';
+import type { BareViews } from './bare-views.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
 import type { MemoryTokens } from './memory-tokens.ts';
@@ -26,6 +27,7 @@ interface MemoryEntryDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  readonly bare: BareViews;
 }
 
 const connectMs = 2_000;
@@ -95,13 +97,18 @@ export class MemoryEntry {
       return broken('reset');
     }
     write.arrivedMs = clock.monotonicMs();
-    const outcome = this.arrive(write, request);
+    const outcome = this.timed(this.arrive(write, request));
     trace.add('platform', 'is asked', `${write.attemptId} ${write.fate} ${outcome === hangs ? hangs : describe(outcome)}`);
     points.reach('write_arrived', host);
     await clock.sleep(wayMs());
     points.reach('write_answered', host);
     if (outcome === hangs) await clock.sleep(totalMs * 2);
     return outcome === hangs ? broken('nothing came') : outcome;
+  }
+
+  private timed(outcome: HttpOutcome | typeof hangs): HttpOutcome | typeof hangs {
+    if (outcome === hangs || outcome.kind !== 'answered') return outcome;
+    return { ...outcome, text: this.deps.bare.timed(outcome.text) };
   }
 
   private arrive(write: LedgerWrite, request: WriteRequest): HttpOutcome | typeof hangs {

@@ -17,6 +17,7 @@ import { MemoryHttp } from './memory-http.ts';
 import { MemoryStream } from './memory-stream.ts';
 import { MemoryTokens } from './memory-tokens.ts';
 import { noReadFaults, noStreamFaults } from './stream-faults.ts';
+import { type Surprise, Surprises } from './surprises.ts';
 import type { Trace } from './trace.ts';
 import { noWriteFaults } from './write-faults.ts';
 import { WriteLedger } from './write-ledger.ts';
@@ -29,6 +30,7 @@ interface PlatformDeps {
   readonly bareRandom: Random;
   /** What is drawn for a store that is lost again. */
   readonly lossRandom: Random;
+  readonly surpriseRandom: Random;
   readonly trace: Trace;
   readonly points: CrashPoints;
 }
@@ -54,6 +56,7 @@ export class MemoryPlatform {
   readonly http: MemoryHttp;
   readonly entry: MemoryEntry;
   readonly bare: BareViews;
+  readonly surprises: Surprises;
   /** The orders that came in through order entry, and what became of every request. */
   readonly entered: EnteredOrders;
   readonly ledger: WriteLedger;
@@ -89,18 +92,20 @@ export class MemoryPlatform {
     this.http = new MemoryHttp({ exchange: this.exchange, tokens: this.tokens, clock, random, bare });
     this.market = new Market({ exchange: this.exchange, random, clock }, options);
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
-    const { exchange, tokens, market } = this;
+    const { exchange, tokens, market, corrected } = this;
+    this.surprises = new Surprises({ exchange, market, corrected, clock, random: deps.surpriseRandom });
     const nextVenueOrderId = () => market.nextVenueOrderId();
     this.entered = new EnteredOrders({ exchange, clock, random: entryRandom, nextVenueOrderId });
     this.ledger = new WriteLedger(clock);
     const { ledger } = this;
     const { entry } = this.entered;
     ledger.onTaken = (order) => {
+      this.surprises.placed(order);
       if (this.entered.has(order)) return;
       market.release(order);
       this.entered.adopt(order);
     };
-    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace });
+    this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace, bare });
     if (options.knownOrders > 0) {
       const { knownOrders, openOrders } = options;
       seedOrders({ exchange: this.exchange, market: this.market, random, clock }, { knownOrders, openOrders: openOrders >> 1 });
@@ -176,6 +181,12 @@ export class MemoryPlatform {
     return [...this.exchange.orders.values()].filter(({ certainty }) => certainty === 'unknown_store_lost');
   }
 
+  /** From now on the platform surprises in these ways, too. */
+  beginSurprises(kinds: ReadonlySet<Surprise>): void {
+    this.surprises.kinds = kinds;
+    this.bare.coarse = kinds.has('coarse');
+  }
+
   /** Everything is known again. */
   restoreCertainty(): void {
     this.uncertainty.restoreAll();
@@ -195,6 +206,7 @@ export class MemoryPlatform {
     this.http.faults = noReadFaults;
     this.entry.faults = noWriteFaults;
     this.bare.share = 0;
+    this.surprises.kinds = new Set();
     this.stream.down = this.http.down = this.entry.down = this.tokens.loginRequired = false;
     for (const account of this.accounts) account.status = 'OPEN';
     // A half-open connection is not healed by anything but its own end; that it is found out is for the service.

@@ -3,11 +3,10 @@ import { Connection } from '../../src/connectors/connection.ts';
 import { Connectors } from '../../src/connectors/connectors.ts';
 import { Continuity } from '../../src/connectors/continuity.ts';
 import { Doubts } from '../../src/connectors/doubts.ts';
-import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Pings } from '../../src/connectors/pings.ts';
 import { StoreLost } from '../../src/connectors/store-lost.ts';
 import { Unrecovered } from '../../src/connectors/unrecovered.ts';
-import type { IngestItem, Observation } from '../../src/domain/observation.ts';
+import type { Observation } from '../../src/domain/observation.ts';
 import { HeadCache } from '../../src/ingest/head-cache.ts';
 import { Handoff } from '../../src/publish/handoff.ts';
 import { NewestByOrder } from '../../src/publish/newest-by-order.ts';
@@ -15,9 +14,11 @@ import { Position } from '../../src/publish/position.ts';
 import { type Clock, momentOf } from '../../src/runtime/clock.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import { MemoryDatabase } from './memory-database.ts';
+import { passing } from './passing.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { plantedCommandBugs } from './planted-command-bugs.ts';
 import { plantedFleetBugs } from './planted-fleet-bugs.ts';
+import { plantedOddBugs } from './planted-odd-bugs.ts';
 import { replaced } from './replaced.ts';
 
 const { reportsNewLoss: isNews } = StoreLost.prototype;
@@ -243,19 +244,9 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   },
 ];
 
-export const plantedBugs: readonly PlantedBug[] = [...plantedStreamBugs, ...plantedFleetBugs, ...plantedCommandBugs];
-
-/** The sink with each item as `change` leaves it; undefined: dropped. */
-function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {
-  return {
-    offer: (item) => {
-      const changed = change(item);
-      if (changed !== undefined) sink.offer(changed);
-    },
-    get full() {
-      return sink.full;
-    },
-    onRoom: (callback) => sink.onRoom(callback),
-    settled: () => sink.settled(),
-  };
-}
+export const plantedBugs: readonly PlantedBug[] = [
+  ...plantedStreamBugs,
+  ...plantedOddBugs,
+  ...plantedFleetBugs,
+  ...plantedCommandBugs,
+];

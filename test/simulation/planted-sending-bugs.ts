@@ -87,7 +87,8 @@ export const sends: readonly PlantedBug[] = [
   },
   {
     name: 'a 504 is taken for a refusal',
-    seed: 47,
+    seeds: 'sweeping',
+    seed: 2,
     shows: /becomes refused: it is|is refused, and is done/,
     deps: entering((result) => withStatus(result, 504, (reason) => ({ kind: 'refused', reason }))),
   },
@@ -101,7 +102,8 @@ export const sends: readonly PlantedBug[] = [
   },
   {
     name: 'any 429 is taken for the documented one',
-    seed: 56,
+    seeds: 'sweeping',
+    seed: 9,
     shows: /though attempt|was done 2 times|it was sent/,
     deps: entering((result) => withStatus(result, 429, (reason) => ({ kind: 'not_sent', reason, mayRepeat: true }))),
   },

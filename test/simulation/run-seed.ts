@@ -98,6 +98,12 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
     if (plan.incidents.length > 0) happen(oneOf(random, plan.incidents), world);
     clock.after(random.next() * plan.incidentEveryMs * 2, trouble);
   };
+  const surprising = world.source(21);
+  const surprise = () => {
+    if (faulty) platform.surprises.act();
+    if (faulty) clock.after(surprising.next() * plan.changeEveryMs * 8, surprise);
+  };
+  if (wishes?.odd === true) clock.after(0, surprise);
   const { commandPlan } = world;
   const dice = world.source(9);
   const deed = () => {

@@ -20,6 +20,7 @@ const { values } = parseArgs({
     moving: { type: 'boolean' },
     hiding: { type: 'boolean' },
     leaking: { type: 'boolean' },
+    odd: { type: 'boolean' },
     contesting: { type: 'boolean' },
     /** Part of the name of a planted bug. */
     bug: { type: 'string' },
@@ -52,6 +53,7 @@ function wishes(): CommandWishes {
     ...(values.moving === true && { moving: true }),
     ...(values.hiding === true && { hiding: true }),
     ...(values.leaking === true && { leaking: true }),
+    ...(values.odd === true && { odd: true }),
     ...(values.contesting === true && { contesting: true }),
     ...(known !== undefined && { crash: { point: known, time: Number(time ?? 1) } }),
   };

@@ -34,6 +34,7 @@ import type { PlantedBug } from './planted-bug.ts';
 import { SafetyWatch, type Seat } from './safety-watch.ts';
 import { drawSettings, type ServiceSettings, unhurried } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
+import { drawSurprises } from './surprises.ts';
 import { Trace } from './trace.ts';
 import { WitnessWatch } from './witness-watch.ts';
 
@@ -120,6 +121,7 @@ export class SimulatedWorld {
         entryRandom: this.source(8),
         bareRandom: this.source(11),
         lossRandom: this.source(12),
+        surpriseRandom: this.source(20),
         trace,
         points,
       },
@@ -189,6 +191,7 @@ export class SimulatedWorld {
     platform.stream.congested = plan.congested;
     platform.http.faults = plan.reads;
     platform.bare.begin();
+    platform.beginSurprises(drawSurprises(this.source(19), this.options.wishes?.odd === true));
     this.database.faults = plan.database;
     this.broker.faults = plan.broker;
     this.enemy = plan.enemy;

@@ -1,0 +1,17 @@
+import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
+import type { IngestItem } from '../../src/domain/observation.ts';
+
+/** The sink with each item as `change` leaves it; undefined: dropped. */
+export function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {
+  return {
+    offer: (item) => {
+      const changed = change(item);
+      if (changed !== undefined) sink.offer(changed);
+    },
+    get full() {
+      return sink.full;
+    },
+    onRoom: (callback) => sink.onRoom(callback),
+    settled: () => sink.settled(),
+  };
+}

@@ -1,0 +1,123 @@
+import type { Clock } from '../../src/runtime/clock.ts';
+import type { Random } from '../../src/runtime/random.ts';
+import type { Exchange } from '../../src/sandbox/exchange/exchange.ts';
+import { type ExchangeOrder, isClosed, type OrderTerms } from '../../src/sandbox/exchange/exchange-order.ts';
+import { expireOrder, takeEndBack } from '../../src/sandbox/exchange/venue-steps.ts';
+import { fixed } from '../../src/sandbox/exchange/wire-text.ts';
+import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
+import type { Market } from '../../src/sandbox/market/market.ts';
+
+/** What a platform does now and then, and no document says: each was seen, or is to be expected. */
+const surprises = ['renames', 'taken_back', 'coarse', 'successors'] as const;
+export type Surprise = (typeof surprises)[number];
+
+/** Mostly none in an ordinary run, so that these stay as they are; where they are wished for, most of them together. */
+export function drawSurprises(random: Random, wished: boolean): ReadonlySet<Surprise> {
+  return new Set(wished ? surprises.filter(() => happens(random, 0.7)) : []);
+}
+
+interface SurprisesDeps {
+  readonly exchange: Exchange;
+  readonly market: Market;
+  readonly random: Random;
+  readonly clock: Clock;
+  /** Orders of which something was taken back: an end that was shown may not be the last. */
+  readonly corrected: Set<ExchangeOrder>;
+}
+
+const otherSides: Readonly<Record<string, string>> = { SELL: 'SELL_SHORT', BUY: 'BUY_TO_COVER' };
+
+/**
+ * Surprises of the platform in its own truth: an order gets another symbol or another word for its side, an end is taken back, an order of ours is amended
+ * in the broker's own app. The fourth, a coarse clock, is in how the truth is worded.
+ */
+export class Surprises {
+  kinds: ReadonlySet<Surprise> = new Set();
+  private readonly deps: SurprisesDeps;
+
+  constructor(deps: SurprisesDeps) {
+    this.deps = deps;
+  }
+
+  /** One of those that are on. */
+  act(): void {
+    const acting = [...this.kinds].filter((each) => each !== 'coarse');
+    if (acting.length === 0) return;
+    const kind = oneOf(this.deps.random, acting);
+    if (kind === 'renames') this.rename();
+    else if (kind === 'successors') this.amendElsewhere();
+    else this.takeBack();
+  }
+
+  /** Order entry took something of this order: a place of ours may be answered with another name of its symbol than was asked for. */
+  placed(order: ExchangeOrder): void {
+    if (!this.kinds.has('renames') || order.state !== 'new' || !isOurs(order) || !happens(this.deps.random, 0.3)) return;
+    this.reword(order, { symbol: otherSymbol(order.terms) });
+  }
+
+  private rename(): void {
+    const order = this.draw(({ state }) => !isClosed(state));
+    if (order === undefined) return;
+    const { side } = order.terms;
+    const other = otherSides[side];
+    if (other !== undefined && happens(this.deps.random, 0.3)) this.reword(order, { side: other });
+    else this.reword(order, { symbol: otherSymbol(order.terms) });
+  }
+
+  private reword(order: ExchangeOrder, words: Partial<OrderTerms>): void {
+    this.deps.exchange.change(order, 'renamed', (it) => {
+      Object.assign(it, { terms: { ...it.terms, ...words } });
+    });
+  }
+
+  /** An expiry that was wrong: it is shown, and taken back some seconds later. */
+  private takeBack(): void {
+    const { exchange, market, corrected, clock, random } = this.deps;
+    const order = this.draw((each) => isAtWork(each) && each.terms.stream === 'account' && !isOurs(each));
+    if (order === undefined) return;
+    market.release(order);
+    expireOrder(exchange, order);
+    clock.after(random.next() * 4_000, () => {
+      if (order.state !== 'expired' || order.entry === undefined) return;
+      corrected.add(order);
+      takeEndBack(exchange, order);
+      market.adopt(order);
+    });
+  }
+
+  /** In the broker's own app an amend ends the order as `replaced`, and a second one with the same reference goes on. */
+  private amendElsewhere(): void {
+    const { exchange } = this.deps;
+    const elder = this.draw((each) => isAtWork(each) && each.terms.stream === 'account' && isOurs(each));
+    if (elder === undefined || elder.workingPrice === undefined) return;
+    const { terms, workingQuantity, cumQty, venueOrderId } = elder;
+    const quantity = workingQuantity - cumQty;
+    const price = elder.workingPrice + fixed('0.5');
+    exchange.change(elder, 'replaced', (it) => {
+      it.state = 'replaced';
+    });
+    exchange.open({ ...terms, orderId: this.deps.random.uuid(), quantity, price }, 'placed', (it) => {
+      it.state = 'new';
+      it.venueOrderId = venueOrderId;
+    });
+  }
+
+  private draw(fits: (order: ExchangeOrder) => boolean): ExchangeOrder | undefined {
+    const { exchange, random } = this.deps;
+    const known = ({ certainty, entry }: ExchangeOrder) => certainty === 'certain' && entry !== undefined;
+    const fitting = [...exchange.orders.values()].filter((order) => known(order) && fits(order));
+    return fitting.length === 0 ? undefined : oneOf(random, fitting);
+  }
+}
+
+function otherSymbol({ symbol }: OrderTerms): string {
+  return symbol.endsWith('1') ? symbol.slice(0, -1) : `${symbol}1`;
+}
+
+function isAtWork({ state, pendingAction }: ExchangeOrder): boolean {
+  return (state === 'new' || state === 'partially_filled') && pendingAction === 'none';
+}
+
+function isOurs({ terms }: ExchangeOrder): boolean {
+  return terms.clOrdId.startsWith('tm-');
+}
