@@ -19,14 +19,14 @@ export interface FoundTopic {
 }
 
 /** A topic that is not the one that was published to. */
-export interface ReplacedTopic {
+interface ReplacedTopic {
   readonly kind: TopicKind;
   readonly name: string;
   /** One sentence, with the id seen and the id expected. */
   readonly detail: string;
 }
 
-export interface TopicIdFindings {
+interface TopicIdFindings {
   readonly replaced: readonly ReplacedTopic[];
   /** Of kinds that were never seen before: to be kept. */
   readonly first: readonly PublishedTo[];

@@ -3,7 +3,7 @@ import { readMigrations } from './migrations.ts';
 import { type GrantedRole, plannedGrants } from './role-grants.ts';
 
 /** Something in the database that does not belong to whom it should, or that a role may do and should not. */
-export interface OwnershipFault {
+interface OwnershipFault {
   readonly part: 'owners' | 'grants';
   /** One sentence: the object, what was seen, what is expected. */
   readonly detail: string;
