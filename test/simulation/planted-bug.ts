@@ -10,6 +10,8 @@ export interface PlantedBug {
   readonly shows: RegExp;
   /** It shows only in runs that last long enough for something to be presumed absent, mostly in those with many cancel-alls, where the database loses commits, or where shards move a lot. `hiding`: where only commits are lost that nobody alive has seen. `forgetting`: where people halt beside a loss. `leaking`: where people halt at one process, and another one places. `contesting`: where owners cancel what we cancel. `odd`: where the platform does what no document says. */
   readonly seeds?: 'patient' | 'sweeping' | 'losing' | 'moving' | 'hiding' | 'forgetting' | 'leaking' | 'contesting' | 'odd';
+  /** And where shards change hands all the time, besides. */
+  readonly moves?: true;
   /** Other parts for each process. */
   readonly deps?: (deps: SimulatedServiceDeps, world: SimulatedWorld) => Partial<SimulatedServiceDeps>;
   /** Changes the code itself, for the time of a run; returns the way back. */

@@ -143,7 +143,7 @@ const bindings: readonly PlantedBug[] = [
 const replaces: readonly PlantedBug[] = [
   {
     name: 'old terms at work mean that the replace was rejected, though nobody has seen it pending',
-    seed: 214,
+    seed: 11,
     shows: /\(replace\) becomes rejected|is rejected, and is done late/,
     plant: judging('replace', (finding, command, entry) => {
       const order = entry.updates.at(-1)?.order;

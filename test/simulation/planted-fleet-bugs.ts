@@ -139,7 +139,8 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
   {
     name: 'a shard is worked on before a batch fences its taking',
     seeds: 'losing',
-    seed: 675,
+    moves: true,
+    seed: 22,
     shows: /gives .* revision \d+ of generation 1 again with other content|puts revision \d+ of .* on the state topic behind/,
     deps: () => ({ shardsIngest: (ingest) => without(ingest, 'fence') }),
   },
