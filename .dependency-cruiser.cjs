@@ -75,7 +75,7 @@ module.exports = {
       to: { path: '^src/console/' },
     },
     {
-      // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (devstack/docker.ts).
+      // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (demo/devstack/docker.ts).
       name: 'src-imports-no-dev-package',
       severity: 'error',
       from: { path: '^src/' },

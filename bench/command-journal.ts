@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
 import { pino } from 'pino';
-import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { startPostgres } from '../src/demo/devstack/start-postgres.ts';
 import type { Bounds } from '../src/domain/limits.ts';
 import { measurePlace } from '../src/domain/measure-command.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
-import type { CommandJournal, OpenResult } from '../src/store/command-journal.ts';
+import type { CommandJournal, OpenResult } from '../src/store/commands/command-journal.ts';
+import { createPostgresJournal } from '../src/store/commands/postgres-journal.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { createPool } from '../src/store/pool.ts';
-import { createPostgresJournal } from '../src/store/postgres-journal.ts';
+import { createPool } from '../src/store/session/pool.ts';
 import { percentile } from './percentile.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));

@@ -1,4 +1,4 @@
-import { freePort } from '../src/devstack/free-port.ts';
+import { freePort } from '../src/demo/devstack/free-port.ts';
 import type { Cleanup } from './cleanup.ts';
 import { RestClient } from './rest-client.ts';
 import type { SandboxProcess } from './sandbox-process.ts';

@@ -5,7 +5,7 @@
  * Run: npm exec -- node bench/console.ts [--orders 100000] [--rate 5000] [--seconds 60] [--profile FILE]
  */
 import { parseArgs } from 'node:util';
-import { formatTable } from '../src/cli/format-text.ts';
+import { formatTable } from '../src/cli/io/format-text.ts';
 import { startRest } from '../test/support/rest-rig.ts';
 import { Cleanup } from './cleanup.ts';
 import { type ConsoleFigures, measureConsole } from './measure-console.ts';

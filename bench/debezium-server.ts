@@ -4,8 +4,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cachedFolder } from '../src/devstack/cached-folder.ts';
-import { GuardedProcess } from '../src/devstack/guarded-process.ts';
+import { cachedFolder } from '../src/demo/devstack/cached-folder.ts';
+import { GuardedProcess } from '../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import type { Cleanup } from './cleanup.ts';
 

@@ -1,8 +1,8 @@
-import { decodeFrame } from '../src/connectors/decode-frame.ts';
-import { decodeOrder, type RowOrigin } from '../src/connectors/decode-order.ts';
-import { parseJson } from '../src/platform/parse-json.ts';
-import { accountOrderEventData } from '../src/platform/wire/account-order.ts';
-import { predictionOrder } from '../src/platform/wire/prediction-order.ts';
+import { decodeFrame } from '../src/service/sources/decode-frame.ts';
+import { decodeOrder, type RowOrigin } from '../src/service/sources/decode-order.ts';
+import { parseJson } from '../src/venue/platform/parse-json.ts';
+import { accountOrderEventData } from '../src/venue/platform/wire/account-order.ts';
+import { predictionOrder } from '../src/venue/platform/wire/prediction-order.ts';
 
 /**
  * Microseconds from the text of a frame to an observation, best and median of rounds, beside the same with zod, and the parsing alone. Prints JSON.

@@ -1,11 +1,11 @@
 import { pino } from 'pino';
-import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { startPostgres } from '../src/demo/devstack/start-postgres.ts';
 import { planShards } from '../src/domain/plan-shards.ts';
 import { systemClock } from '../src/runtime/clock.ts';
-import { shardKeeperDefaults } from '../src/service/shard-keeper.ts';
+import { shardKeeperDefaults } from '../src/service/fleet/shard-keeper.ts';
+import { PostgresShardStore } from '../src/store/fleet/shard-store.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { createPool } from '../src/store/pool.ts';
-import { PostgresShardStore } from '../src/store/shard-store.ts';
+import { createPool } from '../src/store/session/pool.ts';
 import { processUsage } from './sample-process.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { freePort } from '../src/devstack/free-port.ts';
+import { freePort } from '../src/demo/devstack/free-port.ts';
 import { type Child, startChild } from './child.ts';
 import type { Cleanup } from './cleanup.ts';
 import { loadAt, settle } from './measure-service.ts';

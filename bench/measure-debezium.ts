@@ -1,10 +1,10 @@
 import type { Admin } from 'kafkajs';
 import pg from 'pg';
-import { kafkaDefaults } from '../src/publish/kafka-options.ts';
-import { readTopic } from '../src/publish/read-topic.ts';
-import { withAdmin } from '../src/publish/with-admin.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { kafkaDefaults } from '../src/service/log/kafka-options.ts';
+import { readTopic } from '../src/service/log/read-topic.ts';
+import { withAdmin } from '../src/service/log/with-admin.ts';
 import type { Cleanup } from './cleanup.ts';
 import { debeziumVersion, startDebezium } from './debezium-server.ts';
 import { loadAt, settle } from './measure-service.ts';

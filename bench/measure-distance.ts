@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedKafka } from '../src/devstack/start-embedded-kafka.ts';
+import { startEmbeddedKafka } from '../src/demo/devstack/start-embedded-kafka.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { TcpProxy } from '../test/support/tcp-proxy.ts';
 import type { Cleanup } from './cleanup.ts';

@@ -1,8 +1,8 @@
-import { kafkaDefaults } from '../src/publish/kafka-options.ts';
-import { applyTopics, planTopics } from '../src/publish/plan-topics.ts';
-import { withAdmin } from '../src/publish/with-admin.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { kafkaDefaults } from '../src/service/log/kafka-options.ts';
+import { applyTopics, planTopics } from '../src/service/log/plan-topics.ts';
+import { withAdmin } from '../src/service/log/with-admin.ts';
 import { type Child, startChild } from './child.ts';
 import type { Cleanup } from './cleanup.ts';
 import { platformEnv, startSandboxProcess } from './sandbox-process.ts';

@@ -1,4 +1,4 @@
-import { readLines } from '../src/cli/proof/prove-run.ts';
+import { readLines } from '../src/demo/proof/prove-run.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import type { Cleanup } from './cleanup.ts';
 import { type CommandingService, restingOrder, startCommandingService, tradedAccounts } from './commanding-service.ts';

@@ -1,4 +1,4 @@
-import type { AccountScope, OrderFilter, Page, StoredOrder, StreamedUpdate } from '../src/store/order-reads.ts';
+import type { AccountScope, OrderFilter, Page, StoredOrder, StreamedUpdate } from '../src/store/orders/order-reads.ts';
 import { MemoryReads } from '../test/support/memory-reads.ts';
 import { sampleUpdate } from '../test/support/sample-update.ts';
 import type { OrderUpdate } from '../types/records.d.ts';

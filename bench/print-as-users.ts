@@ -1,4 +1,4 @@
-import { formatTable } from '../src/cli/format-text.ts';
+import { formatTable } from '../src/cli/io/format-text.ts';
 import type { AsUsersFigures } from './measure-as-users.ts';
 import type { LatencyFigures } from './measure-latency.ts';
 import { lateMs } from './stall-shares.ts';

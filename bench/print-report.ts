@@ -1,4 +1,4 @@
-import { formatTable } from '../src/cli/format-text.ts';
+import { formatTable } from '../src/cli/io/format-text.ts';
 import type { Quantile } from './histogram.ts';
 import { meanRate } from './measure-bare.ts';
 import { printAsUsers } from './print-as-users.ts';

@@ -1,4 +1,4 @@
-import { freePort } from '../src/devstack/free-port.ts';
+import { freePort } from '../src/demo/devstack/free-port.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 import { type Child, startChild } from './child.ts';

@@ -4,9 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { LogPublisher } from '../src/publish/log-publisher.ts';
-import { LatencyRecorder } from '../src/publish/pending-watch.ts';
-import { PostgresOrderStore } from '../src/store/postgres-orders.ts';
+import { LogPublisher } from '../src/service/log/log-publisher.ts';
+import { LatencyRecorder } from '../src/service/log/pending-watch.ts';
+import { PostgresOrderStore } from '../src/store/orders/postgres-orders.ts';
 import { type CoreTimes, lateMs, type StallTrace } from './stall-shares.ts';
 
 /** Shorter than any stop that we look for, and 200 timers a second cost a thousandth of a core. */

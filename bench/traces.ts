@@ -12,10 +12,10 @@ import { once } from 'node:events';
 import { pino } from 'pino';
 import type { CommittedBatch, LogRow } from '../src/domain/committed-batch.ts';
 import { openTracing } from '../src/observability/open-tracing.ts';
-import { encodeProduce } from '../src/publish/kafkajs/encode-produce.ts';
-import { UpdateTraces } from '../src/publish/update-traces.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { encodeProduce } from '../src/service/log/kafkajs/encode-produce.ts';
+import { UpdateTraces } from '../src/service/log/update-traces.ts';
 
 const updatesARound = Number(process.argv[2] ?? 100_000);
 const perBatch = 500;

@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { pino } from 'pino';
-import { startPostgres } from '../src/devstack/start-postgres.ts';
+import { startPostgres } from '../src/demo/devstack/start-postgres.ts';
 import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../src/domain/encode-update.ts';
 import type { Head } from '../src/domain/head.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
-import { PostgresLaneStore } from '../src/store/lane-store.ts';
+import { PostgresLaneStore } from '../src/store/fleet/lane-store.ts';
 import { migrate } from '../src/store/migrate.ts';
-import type { HeadRow, UpdateRow } from '../src/store/order-store.ts';
-import { createPool } from '../src/store/pool.ts';
-import { PostgresOrderStore } from '../src/store/postgres-orders.ts';
+import type { HeadRow, UpdateRow } from '../src/store/orders/order-store.ts';
+import { PostgresOrderStore } from '../src/store/orders/postgres-orders.ts';
+import { createPool } from '../src/store/session/pool.ts';
 
 const log = pino({ level: 'warn' }, pino.destination(2));
 const defaultOrders = 20_000;

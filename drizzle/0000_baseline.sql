@@ -26,7 +26,7 @@ CREATE TABLE public.lanes (
   report jsonb DEFAULT '{}' NOT NULL
 );
 
--- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/read-stream.ts).
+-- `lane` is no foreign key: its check would share a lock on the lane's row with a batch, and `xmax` would then be no transaction (src/store/orders/read-stream.ts).
 CREATE TABLE public.shards (
   shard integer PRIMARY KEY,
   lane integer,
@@ -638,7 +638,7 @@ $$;
 
 -- ----- Deeds that need a second principal -----
 
--- `deed` is a Deed (store/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
+-- `deed` is a Deed (store/commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
 CREATE TABLE public.approvals (
   approval_id uuid PRIMARY KEY,
   deed json NOT NULL,
@@ -914,7 +914,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 $$;
 
 -- Sets the bounds of one scope, with its line of the audit trail, unless they have changed since the change was decided. `p` is a LimitsChange
--- (store/command-journal.ts). Returns the id of that line. Null: they have changed, and nothing was written.
+-- (store/commands/command-journal.ts). Returns the id of that line. Null: they have changed, and nothing was written.
 CREATE FUNCTION public.change_limits(p json) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -951,7 +951,7 @@ BEGIN
 END
 $$;
 
--- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/command-journal.ts). The answer is the
+-- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/commands/command-journal.ts). The answer is the
 -- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
 CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1001,7 +1001,7 @@ BEGIN
 END
 $$;
 
--- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/journal-preview.ts). It locks nothing.
+-- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/commands/journal-preview.ts). It locks nothing.
 CREATE FUNCTION public.preview_command(p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1016,7 +1016,7 @@ BEGIN
 END
 $$;
 
--- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/command-journal.ts) with place terms' symbol and side.
+-- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/commands/command-journal.ts) with place terms' symbol and side.
 -- If many come with one key at once, one inserts, and the others wait at the unique index and find it.
 CREATE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1315,7 +1315,7 @@ BEGIN
 END
 $$;
 
--- Writes a cancel-all with its list, or returns the one that has the key already. `p` is a NewCancelAll (store/command-journal.ts).
+-- Writes a cancel-all with its list, or returns the one that has the key already. `p` is a NewCancelAll (store/commands/command-journal.ts).
 CREATE FUNCTION public.open_cancel_all(p_shard integer, p_epoch bigint, p json) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Colours } from './cli/colours.ts';
-import type { CliIo } from './cli/io.ts';
+import { Colours } from './cli/io/colours.ts';
+import type { CliIo } from './cli/io/io.ts';
 import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { commandEntries } from '../src/cli/commands.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { optionTable } from '../src/config/option-table.ts';
-import { kafkaImage } from '../src/devstack/start-kafka.ts';
-import { postgresImage } from '../src/devstack/start-postgres.ts';
+import { kafkaImage } from '../src/demo/devstack/start-kafka.ts';
+import { postgresImage } from '../src/demo/devstack/start-postgres.ts';
 import { readBase, tagOf } from './compose/images.ts';
 
 // What the text alone can tell. Whether an engine brings it up is shown by test/compose/.

@@ -9,11 +9,11 @@ import { commandEntries } from '../src/cli/commands.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { optionTable } from '../src/config/option-table.ts';
 import { defaultShardCount } from '../src/domain/shards.ts';
-import { AdminServer } from '../src/http/admin-server.ts';
 import { EventLoopWatch } from '../src/observability/event-loop-watch.ts';
 import { HealthRegistry } from '../src/observability/health.ts';
 import { createMetrics } from '../src/observability/metrics.ts';
 import { systemClock } from '../src/runtime/clock.ts';
+import { AdminServer } from '../src/service/rest/admin-server.ts';
 
 // What the text alone can tell. The types are those of Kubernetes' own API description, from the package kubernetes-types.
 

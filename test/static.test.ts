@@ -10,30 +10,30 @@ const sources = sourcesIn('src');
 
 /** Where an error of the service is dropped with a value in its place, and why nothing that is checked depends on it. */
 const droppedErrors: Readonly<Record<string, string>> = {
-  'src/commands/cancel-timers.ts': 'the timer counts as not ended, and is tried again',
-  'src/commands/command-steps.ts': 'the step before has told its own caller',
-  'src/commands/shard-desks.ts': 'halts are read again; without the database no command is journaled',
-  'src/commands/submit-command.ts': 'not found counts as not known, and is answered so',
-  'src/connectors/account-reader.ts': 'the save before has told its own caller',
-  'src/connectors/source.ts': 'only paces heartbeats',
-  'src/http/send-command.ts': 'the answer goes without its evidence',
-  'src/http/stream/unacknowledged.ts': 'without these bytes no reader counts as gone',
-  'src/ingest/ingest.ts': 'the drain goes on; what did not commit is read again at the next start',
-  'src/ingest/lane-keeper.ts': 'the turn before has told its own caller',
+  'src/service/commands/cancel-all/cancel-timers.ts': 'the timer counts as not ended, and is tried again',
+  'src/service/commands/command-steps.ts': 'the step before has told its own caller',
+  'src/service/commands/shard-desks.ts': 'halts are read again; without the database no command is journaled',
+  'src/service/commands/submit-command.ts': 'not found counts as not known, and is answered so',
+  'src/service/sources/account-reader.ts': 'the save before has told its own caller',
+  'src/service/sources/source.ts': 'only paces heartbeats',
+  'src/service/rest/send-command.ts': 'the answer goes without its evidence',
+  'src/service/rest/stream/unacknowledged.ts': 'without these bytes no reader counts as gone',
+  'src/service/orders/ingest.ts': 'the drain goes on; what did not commit is read again at the next start',
+  'src/service/fleet/lane-keeper.ts': 'the turn before has told its own caller',
   'src/observability/open-tracing.ts': 'traces',
-  'src/platform/acquire-token.ts': 'a claim ends by itself',
-  'src/publish/consumer-groups.ts': 'shown as not available',
-  'src/publish/follow-topic.ts': 'a reader is closed; its crash is awaited elsewhere',
-  'src/publish/log-publisher.ts': 'a producer is thrown away',
-  'src/publish/newest-records.ts': 'the read before has told its own caller',
-  'src/publish/state-writer.ts': 'the gauges keep their last value',
-  'src/publish/transactional-publisher.ts': 'a producer is thrown away',
-  'src/publish/with-admin.ts': 'a connection is closed',
-  'src/publish/witness-writer.ts': 'a head start: whoever needs the witness writes it again and hears of the error',
-  'src/service/lane-finisher.ts': 'the error is awaited elsewhere; there may be no one who waits here',
-  'src/service/shard-keeper.ts': 'the time for the end of the process is over',
+  'src/venue/platform/acquire-token.ts': 'a claim ends by itself',
+  'src/service/log/consumer-groups.ts': 'shown as not available',
+  'src/service/log/follow-topic.ts': 'a reader is closed; its crash is awaited elsewhere',
+  'src/service/log/log-publisher.ts': 'a producer is thrown away',
+  'src/service/log/newest-records.ts': 'the read before has told its own caller',
+  'src/service/log/state-writer.ts': 'the gauges keep their last value',
+  'src/service/log/transactional-publisher.ts': 'a producer is thrown away',
+  'src/service/log/with-admin.ts': 'a connection is closed',
+  'src/service/log/witness-writer.ts': 'a head start: whoever needs the witness writes it again and hears of the error',
+  'src/service/fleet/lane-finisher.ts': 'the error is awaited elsewhere; there may be no one who waits here',
+  'src/service/fleet/shard-keeper.ts': 'the time for the end of the process is over',
   'src/store/migrate.ts': 'a connection is closed',
-  'src/store/postgres-orders.ts': 'a connection that never opened is closed',
+  'src/store/orders/postgres-orders.ts': 'a connection that never opened is closed',
 };
 
 /** Classes of bugs that became rules. */
@@ -68,7 +68,7 @@ describe('the sources', () => {
   it('open no session with Postgres but by createPool and PrimarySession, except in devstack/', () => {
     const opens = /\bnew (pg\.)?(Client|Pool)\(/;
     const offenders = sources
-      .filter(({ file }) => !file.startsWith('src/devstack/') && file !== 'src/store/pool.ts')
+      .filter(({ file }) => !file.startsWith('src/devstack/') && file !== 'src/store/session/pool.ts')
       .filter(({ text }) => opens.test(text))
       .map(({ file }) => file);
     expect(offenders).toEqual([]);
@@ -86,8 +86,8 @@ describe('the sources', () => {
   it('open every way to the platform through its proxy, except where there is none to go through', () => {
     const openers = /new UndiciHttp\(|new SocketWriteLines\(|[^.\w]wsSocketFactory\((?!\n? *clock: Clock)/;
     const direct = {
-      'src/service/rest-parts.ts': 'forwards between instances of one fleet',
-      'src/platform/platform-client.ts': 'a library, which reads no environment',
+      'src/service/run/rest-parts.ts': 'forwards between instances of one fleet',
+      'src/venue/platform/platform-client.ts': 'a library, which reads no environment',
     };
     const offenders = sources.filter(({ text }) => openers.test(text) && !/\bproxies\b/.test(text)).map(({ file }) => file);
     expect(offenders.sort()).toEqual(Object.keys(direct).sort());

@@ -34,7 +34,7 @@ or (sum by (job) (${anyState}) == 0)`,
       '{{ if $labels.source }}Accounts connecting, down, unanswered, resyncing or frozen for two minutes: {{ $value }}. What is stored of them may be old.{{ else }}No account is followed at all.{{ end }}',
   },
   {
-    // The process has looked for 30 s by then (service/follow-check.ts).
+    // The process has looked for 30 s by then (service/run/follow-check.ts).
     name: 'AccountsUnfollowed',
     severity: 'page',
     expr: `sum by (job, source) (${unfollowed}) > 0`,

@@ -1,15 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { ConfigWith } from '../config/config.ts';
-import { kafkaOptions } from '../publish/kafka-options.ts';
-import { highestGeneration } from '../publish/newest-records.ts';
-import { topicNames } from '../publish/topics.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import { type AfterRestore, afterRestore } from '../store/lane-store.ts';
+import { kafkaOptions } from '../service/log/kafka-options.ts';
+import { highestGeneration } from '../service/log/newest-records.ts';
+import { topicNames } from '../service/log/topics.ts';
+import { type AfterRestore, afterRestore } from '../store/fleet/lane-store.ts';
 import { defaultPartitionRows } from '../store/migrate.ts';
-import { sqlstateOf } from '../store/retry-transaction.ts';
-import type { CliIo } from './io.ts';
-import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import { sqlstateOf } from '../store/session/retry-transaction.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

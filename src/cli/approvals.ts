@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import type { RestAnswer } from './rest-client.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest-flags.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import type { RestAnswer } from './rest/rest-client.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

@@ -2,8 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { readAccountStreams } from '../store/account-registry.ts';
-import type { CliIo } from './io.ts';
+import { readAccountStreams } from '../store/fleet/account-registry.ts';
+import type { CliIo } from './io/io.ts';
 import { ProgressBar, repairBy, withRepairPool } from './repair/repair-run.ts';
 
 const examples = `

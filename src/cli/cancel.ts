@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { longestHoldMs } from './rest-client.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { longestHoldMs } from './rest/rest-client.ts';
 import {
   addRestFlags,
   askOperator,
@@ -16,8 +16,8 @@ import {
   segment,
   tellUnanswered,
   withKey,
-} from './rest-flags.ts';
-import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
+} from './rest/rest-flags.ts';
+import { addSendFlags, type SendFlags, sendCommand } from './rest/send-command.ts';
 
 const examples = `
 Examples:

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { idKinds } from '../http/request-fields.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { idKinds } from '../service/rest/request-fields.ts';
 import { expectDone } from './approvals.ts';
 import { type ListFlags, listCommands } from './command/list-commands.ts';
 import { showCommand } from './command/show-command.ts';
-import { printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest-flags.ts';
+import { printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

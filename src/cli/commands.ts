@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CliIo } from './io.ts';
+import type { CliIo } from './io/io.ts';
 
 type CommandFactory = (io: CliIo) => Command;
 

@@ -1,5 +1,5 @@
 import { Argument, Command, type Option } from 'commander';
-import type { CliIo } from './io.ts';
+import type { CliIo } from './io/io.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];

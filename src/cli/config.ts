@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { configDocs } from '../config/config-docs.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { formatTable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { configError } from './read-config.ts';
+import { formatTable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { configError } from './io/read-config.ts';
 
 const examples = `
 Examples:

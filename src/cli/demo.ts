@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import type { DemoFlags } from './demo/run-demo.ts';
-import { runDemo } from './demo/run-demo.ts';
-import type { CliIo } from './io.ts';
-import { addMarketFlags, wholeNumber } from './stack/start-parts.ts';
+import type { DemoFlags } from '../demo/run-demo.ts';
+import { runDemo } from '../demo/run-demo.ts';
+import { addMarketFlags, wholeNumber } from '../demo/stack/start-parts.ts';
+import type { CliIo } from './io/io.ts';
 
 const examples = `
 Examples:

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { MissingPartError } from '../devstack/missing-part-error.ts';
+import { MissingPartError } from '../demo/devstack/missing-part-error.ts';
+import { addMarketFlags, type Market, type Parts, startParts } from '../demo/stack/start-parts.ts';
 import { platformSettings } from '../sandbox/describe-sandbox.ts';
-import type { CliIo } from './io.ts';
-import { commandLog, readConfig } from './read-config.ts';
-import { addMarketFlags, type Market, type Parts, startParts } from './stack/start-parts.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog, readConfig } from './io/read-config.ts';
 
 const examples = `
 Examples:

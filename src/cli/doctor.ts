@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { wsSocketDefaults, wsSocketFactory } from '../connectors/ws-socket.ts';
-import { UndiciHttp } from '../platform/undici-http.ts';
 import { fetchThrough } from '../runtime/connector-through.ts';
 import { exitCodes, sentenceOf } from '../runtime/program-error.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import { withDeadline } from '../runtime/waiting.ts';
+import { wsSocketDefaults, wsSocketFactory } from '../service/sources/ws-socket.ts';
+import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import { checkCallers, checkEncryption, checkSignInScreen } from './doctor/check-callers.ts';
 import { checkDatabase } from './doctor/check-database.ts';
 import { checkKafka } from './doctor/check-kafka.ts';
@@ -16,8 +16,8 @@ import { checkProxies } from './doctor/check-proxies.ts';
 import { checkStreams } from './doctor/check-streams.ts';
 import { checkTopicIds } from './doctor/check-topic-ids.ts';
 import { type Finding, fail, ok, warn } from './doctor/finding.ts';
-import type { CliIo } from './io.ts';
-import { commandLog } from './read-config.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog } from './io/read-config.ts';
 
 const examples = `
 Examples:

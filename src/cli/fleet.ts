@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander';
 import type { Pool } from 'pg';
+import type { FleetDocument } from '../contract/fleet-answer.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import type { FleetDocument } from '../schema/fleet-answer.ts';
-import { fleetDocument } from '../store/fleet-document.ts';
-import { PostgresShardStore } from '../store/shard-store.ts';
+import { fleetDocument } from '../store/fleet/fleet-document.ts';
+import { PostgresShardStore } from '../store/fleet/shard-store.ts';
 import { addFleetDeeds } from './fleet/fleet-deeds.ts';
 import { fleetText } from './fleet/fleet-text.ts';
-import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
+import type { CliIo } from './io/io.ts';
+import { readConfig } from './io/read-config.ts';
 import { watch } from './watch.ts';
 import { withDatabase } from './with-database.ts';
 

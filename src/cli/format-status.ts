@@ -1,7 +1,7 @@
+import { type StatusDocument, statusAnswer } from '../contract/status-answer.ts';
 import { plural } from '../runtime/plural.ts';
-import { type StatusDocument, statusAnswer } from '../schema/status-answer.ts';
 import { whyUnfit } from './fleet/fleet-text.ts';
-import { age, ageOf, clip, formatTable, printable } from './format-text.ts';
+import { age, ageOf, clip, formatTable, printable } from './io/format-text.ts';
 
 /** As a service answers `/readyz?verbose` and `/status`. */
 export interface StatusAnswers {

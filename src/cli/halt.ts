@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { exitCodes } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { addReasonFlag, askOperator, type OperatorFlags, restExitCodes } from './rest-flags.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { addReasonFlag, askOperator, type OperatorFlags, restExitCodes } from './rest/rest-flags.ts';
 
 const haltExamples = `
 Examples:

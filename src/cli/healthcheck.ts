@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
-import type { CliIo } from './io.ts';
-import { adminAddress, adminPortFix } from './rest-client.ts';
+import type { CliIo } from './io/io.ts';
+import { adminAddress, adminPortFix } from './rest/rest-client.ts';
 
 const examples = `
 Examples:

@@ -2,9 +2,9 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LimitName, limitNames } from '../domain/limits.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { expectDone } from './approvals.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes } from './rest-flags.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

@@ -1,17 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import { UndiciHttp } from '../platform/undici-http.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
-import { holderName } from '../service/platform-parts.ts';
-import { recordDeed } from '../store/audit-log.ts';
+import { holderName } from '../service/run/platform-parts.ts';
+import { recordDeed } from '../store/commands/audit-log.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
-import type { CliIo } from './io.ts';
+import { UndiciHttp } from '../venue/platform/undici-http.ts';
+import type { CliIo } from './io/io.ts';
+import { readConfig } from './io/read-config.ts';
 import { type LinkDeps, linkLogin, listAccountsWith, openBrowser } from './link/link-login.ts';
-import { readConfig } from './read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

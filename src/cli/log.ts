@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { readAuditLog } from '../store/audit-log.ts';
-import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
+import { readAuditLog } from '../store/commands/audit-log.ts';
+import type { CliIo } from './io/io.ts';
+import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

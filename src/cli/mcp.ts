@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
+import { printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
 import { PreviewBook } from './mcp/preview-book.ts';
 import { readCaller } from './mcp/previews.ts';
 import { makeServer, offeredTools, serveMcp } from './mcp/serve-mcp.ts';
-import { addSignInFlags, type RestFlags, restClient } from './rest-flags.ts';
+import { addSignInFlags, type RestFlags, restClient } from './rest/rest-flags.ts';
 
 const help = `
 Examples:

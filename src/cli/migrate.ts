@@ -3,9 +3,9 @@ import { defaultShardCount, maxShardCount } from '../domain/shards.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
-import { sqlstateOf } from '../store/retry-transaction.ts';
-import type { CliIo } from './io.ts';
-import { commandLog, readConfig } from './read-config.ts';
+import { sqlstateOf } from '../store/session/retry-transaction.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog, readConfig } from './io/read-config.ts';
 import { unreachable } from './with-database.ts';
 
 const examples = `

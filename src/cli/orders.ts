@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander';
+import { orderPage, updatePage } from '../contract/rest-answers.ts';
 import { orderStatuses } from '../domain/order.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { orderPage, updatePage } from '../schema/rest-answers.ts';
-import type { CliIo } from './io.ts';
-import { historyText, type ListedOrder, orderTable, orderText, type Update } from './order-text.ts';
-import { type RestClient, understood } from './rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest-flags.ts';
-import { namesOrder } from './short-id.ts';
+import type { CliIo } from './io/io.ts';
+import { historyText, type ListedOrder, orderTable, orderText, type Update } from './io/order-text.ts';
+import { namesOrder } from './io/short-id.ts';
+import { type RestClient, understood } from './rest/rest-client.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { CliIo } from './io.ts';
-import { refuseFlags, restExitCodes } from './rest-flags.ts';
-import { addSendFlags, type SendFlags, sendCommand } from './send-command.ts';
+import type { CliIo } from './io/io.ts';
+import { refuseFlags, restExitCodes } from './rest/rest-flags.ts';
+import { addSendFlags, type SendFlags, sendCommand } from './rest/send-command.ts';
 
 const examples = `
 Examples:

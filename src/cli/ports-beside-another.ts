@@ -4,7 +4,7 @@ import type { Log } from '../observability/log.ts';
 import { httpAddress, isLoopbackHost } from '../runtime/url-host.ts';
 import { fetchWithin } from '../runtime/waiting.ts';
 import { verdictOf } from './healthcheck.ts';
-import type { CliIo } from './io.ts';
+import type { CliIo } from './io/io.ts';
 
 const answerWithinMs = 1000;
 

@@ -1,9 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import { escapeControls } from '../observability/escape-controls.ts';
 import { exitCodes, reportError } from '../runtime/program-error.ts';
-import { colourChoices } from './colours.ts';
 import { type CommandEntry, commandEntries } from './commands.ts';
-import type { CliIo, TextOutput } from './io.ts';
+import { colourChoices } from './io/colours.ts';
+import type { CliIo, TextOutput } from './io/io.ts';
 
 const examples = `
 Examples:

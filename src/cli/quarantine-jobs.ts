@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './repair/repair-run.ts';
-import type { RestClient } from './rest-client.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, reasonText, refuseFlags, restClient, segment } from './rest-flags.ts';
+import type { RestClient } from './rest/rest-client.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, reasonText, refuseFlags, restClient, segment } from './rest/rest-flags.ts';
 
 /** The flags of `quarantine retry` and `discard` for every row that matches: a job of the service, asked for over REST. */
 export interface JobFlags extends Omit<RestFlags, 'json'> {

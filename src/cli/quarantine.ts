@@ -1,14 +1,20 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Pool } from 'pg';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { recordDeed } from '../store/audit-log.ts';
-import { countQuarantined, findQuarantined, listQuarantined, markDealt, type QuarantinedRow } from '../store/quarantine.ts';
+import { recordDeed } from '../store/commands/audit-log.ts';
+import {
+  countQuarantined,
+  findQuarantined,
+  listQuarantined,
+  markDealt,
+  type QuarantinedRow,
+} from '../store/quarantine/quarantine.ts';
 import { waitSeconds } from './backfill.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
 import { addJobFlags, cancelJobCommand, isForAll, type JobFlags, jobsCommand, runJob } from './quarantine-jobs.ts';
 import { repairBy, withRepairPool } from './repair/repair-run.ts';
-import { rowLimit } from './rest-flags.ts';
+import { rowLimit } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

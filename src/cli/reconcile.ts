@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { formatTable, printable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { longestHoldMs } from './rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, tellUnanswered } from './rest-flags.ts';
+import { formatTable, printable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { longestHoldMs } from './rest/rest-client.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, tellUnanswered } from './rest/rest-flags.ts';
 
 const examples = `
 Examples:

@@ -5,7 +5,7 @@ import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts
 import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
-import type { CliIo } from './io.ts';
+import type { CliIo } from './io/io.ts';
 
 const examples = `
 Examples:

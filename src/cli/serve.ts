@@ -5,10 +5,10 @@ import { unencryptedAddresses } from '../config/unencrypted.ts';
 import type { Log } from '../observability/log.ts';
 import type { OpenedTracing } from '../observability/open-tracing.ts';
 import { Proxies } from '../runtime/proxies.ts';
-import { assembleService } from '../service/assemble-service.ts';
-import type { CliIo } from './io.ts';
+import { assembleService } from '../service/run/assemble-service.ts';
+import type { CliIo } from './io/io.ts';
+import { configError, readSettings, serviceLog } from './io/read-config.ts';
 import { portsBesideAnother } from './ports-beside-another.ts';
-import { configError, readSettings, serviceLog } from './read-config.ts';
 
 const examples = `
 Examples:

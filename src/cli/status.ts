@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
+import { statusAnswer } from '../contract/status-answer.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import { fetchWithin, withDeadline } from '../runtime/waiting.ts';
-import { statusAnswer } from '../schema/status-answer.ts';
 import { type ShownStatus, type StatusAnswers, showStatus } from './format-status.ts';
-import type { CliIo } from './io.ts';
-import { adminAddress, adminPortFix } from './rest-client.ts';
-import { type RestFlags, restClient } from './rest-flags.ts';
+import type { CliIo } from './io/io.ts';
+import { adminAddress, adminPortFix } from './rest/rest-client.ts';
+import { type RestFlags, restClient } from './rest/rest-flags.ts';
 import { watch } from './watch.ts';
 
 const examples = `

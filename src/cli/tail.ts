@@ -1,13 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { orderStatuses } from '../domain/order.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
-import { kafkaOptions } from '../publish/kafka-options.ts';
-import { readTopic } from '../publish/read-topic.ts';
-import { topicNames } from '../publish/topics.ts';
 import { sentenceOf } from '../runtime/program-error.ts';
-import type { CliIo } from './io.ts';
-import { commandLog, readConfig, requireTopics } from './read-config.ts';
-import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './tail/tail-records.ts';
+import { kafkaOptions } from '../service/log/kafka-options.ts';
+import { readTopic } from '../service/log/read-topic.ts';
+import { topicNames } from '../service/log/topics.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
+import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
 
 /** A whole line of a long symbol has about as many. */
 const columnsOfWholeLines = 150;

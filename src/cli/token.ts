@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { isReservedName } from '../domain/reserved-name.ts';
-import { scopes } from '../http/auth/principal.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
-import { formatTable } from './format-text.ts';
-import type { CliIo } from './io.ts';
-import { readConfig } from './read-config.ts';
+import { formatTable } from './io/format-text.ts';
+import type { CliIo } from './io/io.ts';
+import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
-import { type FoundTopic, foundTopics, judgeTopicIds, type TopicKind } from '../publish/judge-topic-ids.ts';
-import { kafkaOptions } from '../publish/kafka-options.ts';
-import { readTopicIds } from '../publish/kafkajs/read-topic-ids.ts';
-import { topicNames } from '../publish/topics.ts';
-import { type AdminDeps, withAdmin } from '../publish/with-admin.ts';
+import { type FoundTopic, foundTopics, judgeTopicIds, type TopicKind } from '../service/log/judge-topic-ids.ts';
+import { kafkaOptions } from '../service/log/kafka-options.ts';
+import { readTopicIds } from '../service/log/kafkajs/read-topic-ids.ts';
+import { topicNames } from '../service/log/topics.ts';
+import { type AdminDeps, withAdmin } from '../service/log/with-admin.ts';
 import { PublishedTopics } from '../store/published-topics.ts';
 
 /** The five topics of this installation with Kafka's ids of them. Rejects when no broker answers. */

@@ -1,13 +1,13 @@
 import { Argument, Command } from 'commander';
-import type { TopicKind } from '../publish/judge-topic-ids.ts';
-import { kafkaOptions } from '../publish/kafka-options.ts';
-import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../publish/plan-topics.ts';
-import { topicNames, topicSpecs } from '../publish/topics.ts';
-import { withAdmin } from '../publish/with-admin.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
-import type { CliIo } from './io.ts';
-import { commandLog, readConfig, requireTopics } from './read-config.ts';
+import type { TopicKind } from '../service/log/judge-topic-ids.ts';
+import { kafkaOptions } from '../service/log/kafka-options.ts';
+import { applyTopics, planTopics, type TopicPlan, topicFindings } from '../service/log/plan-topics.ts';
+import { topicNames, topicSpecs } from '../service/log/topics.ts';
+import { withAdmin } from '../service/log/with-admin.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
 import { withDatabase } from './with-database.ts';
 

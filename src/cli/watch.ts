@@ -1,5 +1,5 @@
 import { sentenceOf } from '../runtime/program-error.ts';
-import type { CliIo } from './io.ts';
+import type { CliIo } from './io/io.ts';
 
 const watchEveryMs = 2000;
 /** Moves to the first line of a terminal and clears it. */

@@ -2,11 +2,11 @@ import type { Pool } from 'pg';
 import type { ConfigWith } from '../config/config.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { createPool, type PoolOptions } from '../store/pool.ts';
-import { sqlstateOf } from '../store/retry-transaction.ts';
-import { pooledRefusalFix } from '../store/session-fault.ts';
-import type { CliIo } from './io.ts';
-import { commandLog } from './read-config.ts';
+import { createPool, type PoolOptions } from '../store/session/pool.ts';
+import { sqlstateOf } from '../store/session/retry-transaction.ts';
+import { pooledRefusalFix } from '../store/session/session-fault.ts';
+import type { CliIo } from './io/io.ts';
+import { commandLog } from './io/read-config.ts';
 
 /** Runs `work` with a pool to the service's database, which is ended after it. A refusal by the database becomes a sentence with its meaning and its fix. */
 export async function withDatabase<T>(

@@ -8,7 +8,7 @@ export type Proof = 'sockets' | 'kafka';
 export interface MemberReport {
   /** It follows an account. */
   readonly follows: boolean;
-  /** Account streams of its shards that ought to be followed, and that it does not follow (service/follow-check.ts). */
+  /** Account streams of its shards that ought to be followed, and that it does not follow (service/run/follow-check.ts). */
   readonly unfollowed: number;
   /** Logins that it can't use: a person has to sign in, or it has no key for them. */
   readonly unusableLogins: number;

@@ -67,7 +67,7 @@ export const reconnectReasons = [
   'stopped',
   'store_lost',
 ] as const;
-/** The codes of `PublishError` after which a producer is replaced (publish/publish-sends.ts). */
+/** The codes of `PublishError` after which a producer is replaced (service/log/publish-sends.ts). */
 const replaceReasons = [
   'timeout',
   'connection',

@@ -1,4 +1,4 @@
-import { streamPath } from '../platform/wire/stream-messages.ts';
+import { streamPath } from '../venue/platform/wire/stream-messages.ts';
 import { predictionMarkets } from './market/instruments.ts';
 import type { Cast } from './seat-cast.ts';
 import { defaultSettings } from './users/user-records.ts';

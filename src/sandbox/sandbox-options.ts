@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { scopes } from '../platform/wire/oauth.ts';
-import { themes } from '../platform/wire/research.ts';
+import { scopes } from '../venue/platform/wire/oauth.ts';
+import { themes } from '../venue/platform/wire/research.ts';
 import { refreshModes } from './auth/refresh-tokens.ts';
 import { faultOrder } from './faults/fault-shapes.ts';
 import { venueChange, venueOptions } from './venue/venue.ts';

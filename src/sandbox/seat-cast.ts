@@ -1,5 +1,5 @@
-import { scopes } from '../platform/wire/oauth.ts';
 import { Secret } from '../runtime/secret.ts';
+import { scopes } from '../venue/platform/wire/oauth.ts';
 import { Directory } from './auth/directory.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import { type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
 import type { RepairAnswer } from './repair-requests.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
+import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /** A read of an account that a person asked for, on one stream. Times are milliseconds since the epoch. */
 export interface AccountRepair {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { AccountScope } from './order-reads.ts';
+import type { AccountScope } from './orders/order-reads.ts';
 
 /** The scope as every statement takes it: null means every account. In SQL: `inScope`. */
 export function scopeParameter(scope: AccountScope): readonly string[] | null {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { sqlstateOf } from './retry-transaction.ts';
+import { sqlstateOf } from './session/retry-transaction.ts';
 
 interface MaintainLogOptions {
   /** Rows of each partition made from now on. */

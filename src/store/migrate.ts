@@ -3,8 +3,8 @@ import { defaultShardCount } from '../domain/shards.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';
-import { PrimarySession } from './primary-session.ts';
-import { findSessionFault, sessionFaultWords } from './session-fault.ts';
+import { PrimarySession } from './session/primary-session.ts';
+import { findSessionFault, sessionFaultWords } from './session/session-fault.ts';
 
 interface MigrateOptions {
   /** A superuser, or a login that may create roles and owns the database. */

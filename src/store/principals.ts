@@ -2,8 +2,8 @@ import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { CommitWitness } from '../runtime/lease.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { principalTokens } from './schema/principals.ts';
+import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /**
  * A static token of a principal, by its hash. A principal has as many as it needs, so that one can follow another without a gap; its idempotency keys belong to

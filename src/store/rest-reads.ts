@@ -2,12 +2,19 @@ import type { Pool } from 'pg';
 import type { Command, CommandWithEvidence } from '../domain/command.ts';
 import type { Stream } from '../domain/order.ts';
 import { inScope, scopeParameter } from './account-scope.ts';
-import { isCommandId } from './command-reads.ts';
-import { countOrdersByStatus } from './count-orders.ts';
-import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
-import { findOrders } from './find-orders.ts';
-import { listNewestOrders } from './list-newest-orders.ts';
-import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './list-orders.ts';
+import { isCommandId } from './commands/command-reads.ts';
+import {
+  decodeCommand,
+  decodeEvidence,
+  type EvidenceRow,
+  evidenceColumns,
+  type StoredCommand,
+} from './commands/decode-command.ts';
+import { readExposure } from './commands/read-exposure.ts';
+import { countOrdersByStatus } from './orders/count-orders.ts';
+import { findOrders } from './orders/find-orders.ts';
+import { listNewestOrders } from './orders/list-newest-orders.ts';
+import { listOrders, loadOrders, type OrderPageQuery, type OrderQuery } from './orders/list-orders.ts';
 import type {
   AccountRow,
   AccountScope,
@@ -24,12 +31,11 @@ import type {
   StoredOrder,
   StoredUpdate,
   StreamedUpdate,
-} from './order-reads.ts';
-import { readEventHorizon, readEvents } from './read-events.ts';
-import { readExposure } from './read-exposure.ts';
-import { readHistory, readNewestSeq, readStream } from './read-stream.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
-import { TurnBatch, type TurnBatchOptions } from './turn-batch.ts';
+} from './orders/order-reads.ts';
+import { readEventHorizon, readEvents } from './orders/read-events.ts';
+import { readHistory, readNewestSeq, readStream } from './orders/read-stream.ts';
+import { TurnBatch, type TurnBatchOptions } from './orders/turn-batch.ts';
+import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 

@@ -11,8 +11,8 @@ import type {
   TokenStore,
   UnreadableToken,
 } from '../runtime/token-store.ts';
-import { type RetryDeps, retryTransaction } from './retry-transaction.ts';
 import { credentials } from './schema/accounts.ts';
+import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;

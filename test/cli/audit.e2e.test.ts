@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { freshTopics, logPublisher, readAll, writeForeign } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

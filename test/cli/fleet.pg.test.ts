@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { fleetAnswer } from '../../src/schema/fleet-answer.ts';
-import { PostgresShardStore } from '../../src/store/shard-store.ts';
+import { fleetAnswer } from '../../src/contract/fleet-answer.ts';
+import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { storeRig } from '../support/store-rig.ts';
 import { takeShards } from '../support/take-shards.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FleetDocument } from '../../src/schema/fleet-answer.ts';
+import type { FleetDocument } from '../../src/contract/fleet-answer.ts';
 import { json } from '../support/http-server.ts';
 import { restServer, runAgainst } from '../support/rest-answers.ts';
 

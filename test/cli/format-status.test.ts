@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { showStatus } from '../../src/cli/format-status.ts';
-import { statusDocument } from '../../src/service/status-document.ts';
+import { statusDocument } from '../../src/service/run/status-document.ts';
 import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../support/status-parts.ts';
 
 const ready = { status: 'ready', checks: [] };

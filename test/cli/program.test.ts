@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { type CommandEntry, commandEntries } from '../../src/cli/commands.ts';
-import type { CliIo } from '../../src/cli/io.ts';
+import type { CliIo } from '../../src/cli/io/io.ts';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
 import { ProgramError } from '../../src/runtime/program-error.ts';
 import { cliIo } from '../support/cli-io.ts';

@@ -1,7 +1,7 @@
 import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

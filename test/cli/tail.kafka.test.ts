@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { kafkaDefaults } from '../../src/publish/kafka-options.ts';
-import { LogPublisher, logPublisherDefaults } from '../../src/publish/log-publisher.ts';
-import { topicNames } from '../../src/publish/topics.ts';
+import { kafkaDefaults } from '../../src/service/log/kafka-options.ts';
+import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
+import { topicNames } from '../../src/service/log/topics.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { kafkaDeps } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from '../../src/devstack/free-port.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { ComposeCommand } from './compose-command.ts';
 import { overrideFor } from './images.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { startKafka } from '../../src/devstack/start-kafka.ts';
-import { startPostgres } from '../../src/devstack/start-postgres.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
+import { startKafka } from '../../src/demo/devstack/start-kafka.ts';
+import { startPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { onServer } from '../support/on-server.ts';
 import { testLog } from '../support/test-log.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { kafkaImage } from '../../src/devstack/start-kafka.ts';
-import { postgresImage } from '../../src/devstack/start-postgres.ts';
+import { kafkaImage } from '../../src/demo/devstack/start-kafka.ts';
+import { postgresImage } from '../../src/demo/devstack/start-postgres.ts';
 import type { Engine } from './engine.ts';
 import { run, say, succeeds } from './run.ts';
 import { provideStandIns, standInFor } from './stand-ins.ts';

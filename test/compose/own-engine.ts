@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
+import { GuardedProcess } from '../../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';

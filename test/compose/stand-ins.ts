@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cachedFolder } from '../../src/devstack/cached-folder.ts';
+import { cachedFolder } from '../../src/demo/devstack/cached-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cacheDir } from '../support/cache-dir.ts';
 import { ensureProgram } from '../support/debian-package.ts';

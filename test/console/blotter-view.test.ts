@@ -8,12 +8,12 @@ import {
   viewOf,
   withColumn,
   withoutFilters,
-} from '../../src/console/state/blotter-view.ts';
-import { compareDecimals, thousandthsOf } from '../../src/console/state/decimal-text.ts';
-import { csvOf } from '../../src/console/state/order-csv.ts';
-import { rowOfUpdate } from '../../src/console/state/order-row.ts';
-import { rowsInView } from '../../src/console/state/rows-in-view.ts';
-import { ladderOf } from '../../src/console/state/version-ladder.ts';
+} from '../../src/console/state/orders/blotter-view.ts';
+import { csvOf } from '../../src/console/state/orders/order-csv.ts';
+import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
+import { rowsInView } from '../../src/console/state/orders/rows-in-view.ts';
+import { ladderOf } from '../../src/console/state/orders/version-ladder.ts';
+import { compareDecimals, thousandthsOf } from '../../src/console/state/text/decimal-text.ts';
 import { updateOf } from '../support/console-rig.ts';
 
 const rowOf = (over: Parameters<typeof updateOf>[0] = {}) => rowOfUpdate(updateOf(over), 1, 0);

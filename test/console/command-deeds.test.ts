@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deedsOf, settlements } from '../../src/console/state/command-deeds.ts';
+import { deedsOf, settlements } from '../../src/console/state/commands/command-deeds.ts';
 import { historyOf } from '../support/command-history.ts';
 
 const all = { may: () => true, commandsOn: true };

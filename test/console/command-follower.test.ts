@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { CommandFollower } from '../../src/console/state/command-follower.ts';
-import type { CommandHistory } from '../../src/schema/rest-answers.ts';
+import { CommandFollower } from '../../src/console/state/commands/command-follower.ts';
+import type { CommandHistory } from '../../src/contract/rest-answers.ts';
 import { historyOf, outcomeOf } from '../support/command-history.ts';
 import { ConsoleRig, updateOf } from '../support/console-rig.ts';
 

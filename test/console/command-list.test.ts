@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CommandList } from '../../src/console/state/command-list.ts';
-import { type CommandFilters, filtersOf } from '../../src/console/state/command-row.ts';
+import { CommandList } from '../../src/console/state/commands/command-list.ts';
+import { type CommandFilters, filtersOf } from '../../src/console/state/commands/command-row.ts';
 import { historyOf, outcomeOf } from '../support/command-history.ts';
 import { ConsoleRig } from '../support/console-rig.ts';
 

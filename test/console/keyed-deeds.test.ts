@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { OrderDeed, orderDeeds } from '../../src/console/state/order-deeds.ts';
-import { prefilledBy } from '../../src/console/state/ticket.ts';
-import { fieldOfPath, requestOf } from '../../src/console/state/ticket-body.ts';
-import { changesBetween } from '../../src/console/state/version-ladder.ts';
+import { OrderDeed, orderDeeds } from '../../src/console/state/commands/order-deeds.ts';
+import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
+import { fieldOfPath, requestOf } from '../../src/console/state/commands/ticket-body.ts';
+import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/console-rig.ts';
 
 const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { defaultView } from '../../src/console/state/blotter-view.ts';
-import { OrderList } from '../../src/console/state/order-list.ts';
-import { OrderStore } from '../../src/console/state/order-store.ts';
-import { RowSlots } from '../../src/console/state/row-slots.ts';
-import { exchangeRows } from '../../src/console/state/sorted-rows.ts';
+import { defaultView } from '../../src/console/state/orders/blotter-view.ts';
+import { OrderList } from '../../src/console/state/orders/order-list.ts';
+import { OrderStore } from '../../src/console/state/orders/order-store.ts';
+import { RowSlots } from '../../src/console/state/orders/row-slots.ts';
+import { exchangeRows } from '../../src/console/state/orders/sorted-rows.ts';
 import { listedOf, updateOf } from '../support/console-rig.ts';
 
 function start(mostClosed = 100) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { columnsOf, highestOf, pipelineHistory } from '../../src/console/state/pipeline-history.ts';
 import { stepsOf, topicsOf, waitedMs } from '../../src/console/state/pipeline-steps.ts';
-import type { HistorySample } from '../../src/schema/pipeline-answers.ts';
-import type { StatusDocument } from '../../src/schema/status-answer.ts';
+import type { HistorySample } from '../../src/contract/pipeline-answers.ts';
+import type { StatusDocument } from '../../src/contract/status-answer.ts';
 import { ConsoleRig } from '../support/console-rig.ts';
 import { MemoryService } from '../support/memory-service.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { filterOf, filterText, mostChosen, progressOf, QuarantineList } from '../../src/console/state/quarantine-list.ts';
-import { visibleText } from '../../src/console/state/visible-text.ts';
+import { visibleText } from '../../src/console/state/text/visible-text.ts';
 import { ConsoleRig } from '../support/console-rig.ts';
 
 const live = new AbortController().signal;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { CancelAllRun } from '../../src/console/state/cancel-all-run.ts';
-import { addDecimals } from '../../src/console/state/decimal-text.ts';
-import { RiskWatch } from '../../src/console/state/risk-watch.ts';
-import { stopsByScope } from '../../src/console/state/stops-by-scope.ts';
-import type { HaltDocument } from '../../src/schema/rest-answers.ts';
+import { CancelAllRun } from '../../src/console/state/commands/cancel-all-run.ts';
+import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
+import { stopsByScope } from '../../src/console/state/commands/stops-by-scope.ts';
+import { addDecimals } from '../../src/console/state/text/decimal-text.ts';
+import type { HaltDocument } from '../../src/contract/rest-answers.ts';
 import { ConsoleRig, eventOf } from '../support/console-rig.ts';
 
 async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {

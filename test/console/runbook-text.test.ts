@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { blocksOf, type RunbookBlock } from '../../src/console/state/runbook-text.ts';
+import { blocksOf, type RunbookBlock } from '../../src/console/state/text/runbook-text.ts';
 
 const shortOf = (block: RunbookBlock): unknown =>
   block.kind === 'list' ? block.items.map((item) => item.map(shortOf)) : block.kind === 'code' ? block.text : block.words;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Search } from '../../src/console/state/search.ts';
+import { Search } from '../../src/console/state/orders/search.ts';
 import { historyOf } from '../support/command-history.ts';
 import { ConsoleRig, listedOf, updateOf } from '../support/console-rig.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emptyFields } from '../../src/console/state/ticket-body.ts';
+import { emptyFields } from '../../src/console/state/commands/ticket-body.ts';
 import { TicketPreview } from '../../src/console/state/ticket-preview.ts';
 import { ConsoleRig } from '../support/console-rig.ts';
 

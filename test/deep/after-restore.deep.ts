@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { comparePositions, type UpdatePosition, updatePosition } from '../../src/publish/newest-records.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { comparePositions, type UpdatePosition, updatePosition } from '../../src/service/log/newest-records.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { onServer, withDatabase } from '../support/on-server.ts';

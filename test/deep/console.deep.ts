@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { forFile } from '../support/at-end.ts';
 import { launchConsole } from '../support/console-browser.ts';
 import { expectAccessible } from '../support/expect-accessible.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { differences, parseTruth } from '../../src/cli/proof/prove-run.ts';
-import { freePort } from '../../src/devstack/free-port.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
+import { differences, parseTruth } from '../../src/demo/proof/prove-run.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { platformSettings, type SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';

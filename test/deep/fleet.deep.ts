@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { Verifier } from '../../docs/consumers/verify.ts';
-import { freePort } from '../../src/devstack/free-port.ts';
-import type { TopicRecord } from '../../src/publish/follow-topic.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import type { TopicRecord } from '../../src/service/log/follow-topic.ts';
 import { CalmDelays, describeDelays } from '../support/calm-delays.ts';
 import { CommandLoad } from '../support/command-load.ts';
 import { expectCommandsTrue, quickCommandSettings } from '../support/commands-under-kill-nine.ts';

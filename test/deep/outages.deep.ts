@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
-import { startEmbeddedKafka } from '../../src/devstack/start-embedded-kafka.ts';
-import { startEmbeddedPostgres } from '../../src/devstack/start-postgres.ts';
+import { startEmbeddedKafka } from '../../src/demo/devstack/start-embedded-kafka.ts';
+import { startEmbeddedPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunningKafka } from '../../src/devstack/running-kafka.ts';
-import { startKafka } from '../../src/devstack/start-kafka.ts';
+import type { RunningKafka } from '../../src/demo/devstack/running-kafka.ts';
+import { startKafka } from '../../src/demo/devstack/start-kafka.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { KafkaClientDeps } from '../../src/publish/kafkajs/kafka-client.ts';
-import { LogPublisher, logPublisherDefaults } from '../../src/publish/log-publisher.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import type { KafkaClientDeps } from '../../src/service/log/kafkajs/kafka-client.ts';
+import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { AnswerSwallower } from '../support/answer-swallower.ts';
 import { cacheDir } from '../support/cache-dir.ts';
 import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/kafka-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { visibleAccounts } from '../../src/cli/proof/prove-run.ts';
+import { visibleAccounts } from '../../src/demo/proof/prove-run.ts';
 import { shardOf } from '../../src/domain/shards.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { EventReader } from '../support/event-reader.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { applyTopics, planTopics } from '../../src/publish/plan-topics.ts';
-import { type TopicNames, topicNames, topicSpecs } from '../../src/publish/topics.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
+import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
+import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

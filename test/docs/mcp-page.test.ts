@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { offeredTools } from '../../src/cli/mcp/serve-mcp.ts';
-import { scopes } from '../../src/http/auth/principal.ts';
+import { scopes } from '../../src/service/rest/auth/principal.ts';
 import { McpRig } from '../support/mcp-rig.ts';
 import { ScriptedDesk } from '../support/scripted-desk.ts';
 

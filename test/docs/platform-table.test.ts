@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { predictionErrors } from '../../src/platform/wire/error-bodies.ts';
-import { scopes } from '../../src/platform/wire/oauth.ts';
-import { certainties, pendingActions, predictionStates } from '../../src/platform/wire/prediction-order.ts';
+import { predictionErrors } from '../../src/venue/platform/wire/error-bodies.ts';
+import { scopes } from '../../src/venue/platform/wire/oauth.ts';
+import { certainties, pendingActions, predictionStates } from '../../src/venue/platform/wire/prediction-order.ts';
 import config from '../../vitest.config.ts';
 import { endpoints } from '../support/endpoint-table.ts';
 import { isTitle, namedTests, notPassed, tableRows, testsOf, titlesOf } from '../support/named-tests.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPool } from '../../src/store/pool.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { freshDatabase } from '../support/database.ts';
 import { provenBatches } from '../support/proven-batches.ts';
 import { recipe } from '../support/recipe.ts';

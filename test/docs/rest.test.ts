@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
-import { declineCodes } from '../../src/commands/commands.ts';
 import { optionTable } from '../../src/config/option-table.ts';
+import { statusAnswer } from '../../src/contract/status-answer.ts';
 import { commandStates } from '../../src/domain/command.ts';
-import { scopes } from '../../src/http/auth/principal.ts';
-import { routeTable } from '../../src/http/route-table.ts';
-import { statusAnswer } from '../../src/schema/status-answer.ts';
+import { declineCodes } from '../../src/service/commands/commands.ts';
+import { scopes } from '../../src/service/rest/auth/principal.ts';
+import { routeTable } from '../../src/service/rest/route-table.ts';
 
 const read = (name: string) => readFileSync(`docs/${name}.md`, 'utf8');
 const [rest, commands, security] = [read('rest'), read('commands'), read('security')];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
+import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';

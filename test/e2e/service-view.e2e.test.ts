@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { scopes } from '../../src/http/auth/principal.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
+import { consumersAnswer, historyAnswer } from '../../src/contract/pipeline-answers.ts';
+import { type StatusDocument, statusAnswer } from '../../src/contract/status-answer.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { consumersAnswer, historyAnswer } from '../../src/schema/pipeline-answers.ts';
-import { type StatusDocument, statusAnswer } from '../../src/schema/status-answer.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
+import { scopes } from '../../src/service/rest/auth/principal.ts';
 import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { call } from '../support/rest-call.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Forwarding } from '../../src/http/forwarding.ts';
-import type { OtherInstance, OtherInstances } from '../../src/http/other-instances.ts';
+import type { OtherInstance, OtherInstances } from '../../src/service/fleet/other-instances.ts';
+import { Forwarding } from '../../src/service/rest/instances/forwarding.ts';
 import { replaced } from '../simulation/replaced.ts';
 import { scriptedServer } from '../support/http-server.ts';
 import { eventually } from '../support/poll.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { AccountClaims, AccountsFollower } from '../../src/connectors/accounts-follower.ts';
-import type { OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { AccountClaims, AccountsFollower } from '../../src/service/sources/accounts-follower.ts';
+import type { OrderReads } from '../../src/venue/platform/order-reads.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { accountScope } from '../../src/commands/halts.ts';
-import { mostWaiting } from '../../src/store/command-journal.ts';
+import { accountScope } from '../../src/service/commands/halts.ts';
+import { mostWaiting } from '../../src/store/commands/command-journal.ts';
 import { CommandRig, word } from '../support/command-rig.ts';
 
 const flooding = { ...word, by: 'other', ofSomeAccounts: true } as const;

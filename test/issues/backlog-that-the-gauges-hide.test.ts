@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { Relay } from '../../src/publish/relay.ts';
-import { relayDefaults } from '../../src/publish/relay-options.ts';
-import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { Relay } from '../../src/service/log/relay.ts';
+import { relayDefaults } from '../../src/service/log/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../../src/service/log/state-writer.ts';
 import { Host } from '../simulation/host.ts';
 import { MemoryBroker } from '../simulation/memory-broker.ts';
 import { LaneLog } from '../support/lane-log.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Batch } from '../../src/store/order-store.ts';
+import type { Batch } from '../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 

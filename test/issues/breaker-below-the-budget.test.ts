@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { commandDefaults } from '../../src/commands/command-options.ts';
-import { RateBreaker } from '../../src/commands/rate-breaker.ts';
-import { RateBudget } from '../../src/commands/rate-budget.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import { commandDefaults } from '../../src/service/commands/command-options.ts';
+import { RateBreaker } from '../../src/service/commands/rate-breaker.ts';
+import { RateBudget } from '../../src/service/commands/rate-budget.ts';
 import { CommandRig, placeEquity } from '../support/command-rig.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { kafkaDefaults } from '../../src/publish/kafka-options.ts';
-import { readTopic } from '../../src/publish/read-topic.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { kafkaDefaults } from '../../src/service/log/kafka-options.ts';
+import { readTopic } from '../../src/service/log/read-topic.ts';
 
 it('a broker that is away is one line a minute, however often it is tried', async () => {
   const lines: string[] = [];

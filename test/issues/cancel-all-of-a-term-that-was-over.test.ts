@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { CancelAllRun, type CancelAllRunDeps } from '../../src/commands/cancel-all-run.ts';
-import type { SubmitResult } from '../../src/commands/commands.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { NewCancelAll } from '../../src/store/command-journal.ts';
+import { CancelAllRun, type CancelAllRunDeps } from '../../src/service/commands/cancel-all/cancel-all-run.ts';
+import type { SubmitResult } from '../../src/service/commands/commands.ts';
+import type { NewCancelAll } from '../../src/store/commands/command-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 // Found by the simulator (seed 15033). The shard was given away while the cancel-all was being written down. Its run came to life after the end of the term, so

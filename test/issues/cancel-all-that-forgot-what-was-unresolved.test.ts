@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CancelAllResult } from '../../src/commands/commands.ts';
+import type { CancelAllResult } from '../../src/service/commands/commands.ts';
 import { CommandRig, failedLook, placeEquity, unknown, word, workingOrder } from '../support/command-rig.ts';
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;

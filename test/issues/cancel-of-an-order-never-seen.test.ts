@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { commandAnswer } from '../../src/schema/rest-answers.ts';
+import { commandAnswer } from '../../src/contract/rest-answers.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { ask, startRest } from '../support/rest-rig.ts';
 import { sampleCommand } from '../support/scripted-commands.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandDefaults } from '../../src/commands/command-options.ts';
+import { commandDefaults } from '../../src/service/commands/command-options.ts';
 import { atCapacity, CommandRig, cancelWorking, placePrediction, unknown, word, workingOrder } from '../support/command-rig.ts';
 
 const ceiling = { cancelRate: { perSecond: 10, burst: 20 } };

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { acquireToken } from '../../src/platform/acquire-token.ts';
-import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
+import { acquireToken } from '../../src/venue/platform/acquire-token.ts';
+import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 
 class StickyStore extends MemoryTokenStore {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { HttpOutcome } from '../../src/platform/http.ts';
-import { toPublishError } from '../../src/publish/publish-sends.ts';
-import { ClockWatch } from '../../src/service/clock-watch.ts';
+import { toPublishError } from '../../src/service/log/publish-sends.ts';
+import { ClockWatch } from '../../src/service/run/clock-watch.ts';
+import type { HttpOutcome } from '../../src/venue/platform/http.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { sentenceOf } from '../../src/runtime/program-error.ts';
 import { sqlstateSentence, sqlstates, sqlstateWords } from '../../src/runtime/sqlstate-words.ts';
-import { ingestCheck } from '../../src/service/add-health-checks.ts';
+import { ingestCheck } from '../../src/service/run/add-health-checks.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 // A full disk was "53100" in the log, in no runbook, and nothing at all in `tidemark status`.

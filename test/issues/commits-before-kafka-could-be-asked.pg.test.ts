@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
-import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
+import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { fence, newPlace } from '../support/journal-fixtures.ts';
 import { batch, storeRig, update } from '../support/store-rig.ts';
 

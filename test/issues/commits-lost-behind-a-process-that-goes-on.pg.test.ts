@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
-import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
+import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
 import { unreadAccount } from '../support/unread-account.ts';

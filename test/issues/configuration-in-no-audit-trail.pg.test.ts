@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { ConfigDeed } from '../../src/service/config-deed.ts';
+import { ConfigDeed } from '../../src/service/run/config-deed.ts';
 import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { storeRig } from '../support/store-rig.ts';

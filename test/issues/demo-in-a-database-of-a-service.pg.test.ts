@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { refuseUsedDatabase } from '../../src/cli/demo/refuse-used-database.ts';
+import { refuseUsedDatabase } from '../../src/demo/refuse-used-database.ts';
 import { emptyDatabase, freshDatabase } from '../support/database.ts';
 import { onServer } from '../support/on-server.ts';
 import { silentLog } from '../support/silent-log.ts';

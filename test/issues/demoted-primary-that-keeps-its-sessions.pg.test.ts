@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
-import { Ingest } from '../../src/ingest/ingest.ts';
-import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
-import { storeParts } from '../../src/service/store-parts.ts';
+import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
+import { Ingest } from '../../src/service/orders/ingest.ts';
+import { storeParts } from '../../src/service/run/store-parts.ts';
 import { orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 import { onServer } from '../support/on-server.ts';

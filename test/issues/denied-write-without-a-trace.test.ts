@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { scopes } from '../../src/http/auth/principal.ts';
+import { scopes } from '../../src/service/rest/auth/principal.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
 import { testLog } from '../support/test-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

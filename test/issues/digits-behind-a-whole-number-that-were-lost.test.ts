@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson, parsePlainJson } from '../../src/platform/parse-json.ts';
+import { parseJson, parsePlainJson } from '../../src/venue/platform/parse-json.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { PublishError, type StatePublisher } from '../../src/publish/publisher.ts';
-import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { PublishError, type StatePublisher } from '../../src/service/log/publisher.ts';
+import { StateWriter, stateWriterDefaults } from '../../src/service/log/state-writer.ts';
 import { LaneLog } from '../support/lane-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parsePlaceAccount, parsePlacePrediction, parseReplace } from '../../src/schema/command-bodies.ts';
+import { parsePlaceAccount, parsePlacePrediction, parseReplace } from '../../src/contract/command-bodies.ts';
 
 type Parsed = ReturnType<typeof parsePlaceAccount> | ReturnType<typeof parsePlacePrediction> | ReturnType<typeof parseReplace>;
 const pathsOf = (parsed: Parsed) => (parsed.ok ? [] : parsed.faults.map(({ path }) => path).sort());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountScope } from '../../src/commands/halts.ts';
+import { accountScope } from '../../src/service/commands/halts.ts';
 import { CommandRig, placeEquity, word } from '../support/command-rig.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Halts, service } from '../../src/commands/halts.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { Halt } from '../../src/store/command-journal.ts';
+import { Halts, service } from '../../src/service/commands/halts.ts';
+import type { Halt } from '../../src/store/commands/command-journal.ts';
 import { fence } from '../support/journal-fixtures.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { silentLog } from '../support/silent-log.ts';

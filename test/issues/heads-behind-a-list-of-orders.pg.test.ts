@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { storeParts } from '../../src/service/store-parts.ts';
+import { storeParts } from '../../src/service/run/store-parts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { onServer } from '../support/on-server.ts';
 import { testLog } from '../support/test-log.ts';

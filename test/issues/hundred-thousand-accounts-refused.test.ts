@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { listAccounts } from '../../src/platform/platform-reads.ts';
-import type { TokenSource } from '../../src/platform/token-source.ts';
-import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { listAccounts } from '../../src/venue/platform/platform-reads.ts';
+import type { TokenSource } from '../../src/venue/platform/token-source.ts';
+import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
 
 const token = { secret: new Secret('t'), generation: 1, expiresAtMs: Number.MAX_SAFE_INTEGER };
 const tokens: TokenSource = {

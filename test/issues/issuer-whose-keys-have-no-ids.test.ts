@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
-import { JwtVerifier } from '../../src/http/auth/jwt-verifier.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
+import { JwtVerifier } from '../../src/service/rest/auth/jwt-verifier.ts';
 import { testLines } from '../support/test-lines.ts';
 
 const stops: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { attemptStates, type Command, commandStates } from '../../src/domain/command.ts';
-import type { CommandJournal, CommandStep, Fence } from '../../src/store/command-journal.ts';
+import type { CommandJournal, CommandStep, Fence } from '../../src/store/commands/command-journal.ts';
 import { atMs, attemptId, fence, halt, newCancel, newCancelAll, newReplace } from '../support/journal-fixtures.ts';
 import { fenced, outcomeOf, sqlCall, type TwinCall, twinJournals } from '../support/twin-journals.ts';
 

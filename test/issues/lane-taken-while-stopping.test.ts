@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { testLog } from '../support/test-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

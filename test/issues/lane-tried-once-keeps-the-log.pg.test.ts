@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { maintainLog } from '../../src/store/maintenance.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { eventually } from '../support/poll.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
 

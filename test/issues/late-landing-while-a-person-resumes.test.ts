@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { Halts, service } from '../../src/commands/halts.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { Halts, service } from '../../src/service/commands/halts.ts';
 import { ScriptedOrders } from '../support/journaled-orders.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { silentLog } from '../support/silent-log.ts';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { AuditTrail } from '../../src/commands/audit-trail.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { AuditEntry } from '../../src/store/command-journal.ts';
+import { AuditTrail } from '../../src/service/commands/audit-trail.ts';
+import type { AuditEntry } from '../../src/store/commands/command-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A database that is away until it is told to be there, and keeps what it was told. */

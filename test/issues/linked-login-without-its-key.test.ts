@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { sumOfSeries } from '../../src/observability/read-metric.ts';
 import type { StoredCredential } from '../../src/runtime/token-store.ts';
-import { CredentialSources } from '../../src/service/credential-sources.ts';
+import { CredentialSources } from '../../src/service/run/credential-sources.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

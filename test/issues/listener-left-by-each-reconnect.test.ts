@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { freePort } from '../../src/devstack/free-port.ts';
-import { FollowPosition, followTopic } from '../../src/publish/follow-topic.ts';
-import { kafkaDefaults } from '../../src/publish/kafka-options.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { FollowPosition, followTopic } from '../../src/service/log/follow-topic.ts';
+import { kafkaDefaults } from '../../src/service/log/kafka-options.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 // Found by reading: each attempt to follow a topic listened to the signal that ends all of them. The canary makes one every few seconds for as long as Kafka is

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { ListRequest } from '../../src/platform/order-reads.ts';
+import type { ListRequest } from '../../src/venue/platform/order-reads.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow, type Row } from '../support/platform-rows.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { AccountReads } from '../../src/commands/account-reads.ts';
-import { ProbeBudget } from '../../src/commands/probe-budget.ts';
-import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { AccountReads } from '../../src/service/commands/account-reads.ts';
+import { ProbeBudget } from '../../src/service/commands/probe-budget.ts';
+import type { AccountLook, FollowedAccounts } from '../../src/service/sources/account-access.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 // Found by the simulator (seed 1693). The look for an order that took the place of an ended one asked again and again whether the budget had room. The reads of

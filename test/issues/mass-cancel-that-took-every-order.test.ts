@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { CancelAllResult } from '../../src/commands/commands.ts';
 import type { OrderSelection } from '../../src/domain/select-orders.ts';
+import type { CancelAllResult } from '../../src/service/commands/commands.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { CommandRig, placeEquity, unknown, word } from '../support/command-rig.ts';
 

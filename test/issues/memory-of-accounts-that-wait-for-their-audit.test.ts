@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { SilentLossWatch } from '../../src/connectors/audit.ts';
-import { RowIntake } from '../../src/connectors/row-intake.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { SilentLossWatch } from '../../src/service/sources/audit.ts';
+import { RowIntake } from '../../src/service/sources/row-intake.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { accountRow, predictionRow } from '../support/platform-rows.ts';
 import { ScriptedSink } from '../support/scripted-sink.ts';

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { alerts } from '../../grafana/source/generated-files.ts';
-import { freePort } from '../../src/devstack/free-port.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { ensureProgram } from '../support/debian-package.ts';
 import { eventually } from '../support/poll.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { OrphanLanes } from '../../src/service/orphan-lanes.ts';
-import type { Fleet, LaneMember } from '../../src/store/shard-store.ts';
+import { OrphanLanes } from '../../src/service/fleet/orphan-lanes.ts';
+import type { Fleet, LaneMember } from '../../src/store/fleet/shard-store.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { parsePlaceAccount, parsePlacePrediction } from '../../src/contract/command-bodies.ts';
 import type { CommandRequest } from '../../src/domain/command.ts';
-import { orderRequest, predictionOrderRequest } from '../../src/platform/wire/order-writes.ts';
-import { parsePlaceAccount, parsePlacePrediction } from '../../src/schema/command-bodies.ts';
+import { orderRequest, predictionOrderRequest } from '../../src/venue/platform/wire/order-writes.ts';
 import { CommandRig, unknown, word } from '../support/command-rig.ts';
 
 const equity = { accountId: 'acct-1', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '3', price: '1.5', timeInForce: 'GTC' };

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { Ingest } from '../../src/ingest/ingest.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { Ingest } from '../../src/service/orders/ingest.ts';
 import { orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 import { eventually } from '../support/poll.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HealthRegistry } from '../../src/observability/health.ts';
-import { addHealthChecks, type HealthParts } from '../../src/service/add-health-checks.ts';
-import { type ApplyResult, type Batch, RefusedReadError } from '../../src/store/order-store.ts';
+import { addHealthChecks, type HealthParts } from '../../src/service/run/add-health-checks.ts';
+import { type ApplyResult, type Batch, RefusedReadError } from '../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountScope } from '../../src/commands/halts.ts';
-import type { Approval } from '../../src/store/command-journal.ts';
+import { accountScope } from '../../src/service/commands/halts.ts';
+import type { Approval } from '../../src/store/commands/command-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../support/command-rig.ts';
 import { ask, sha256, startRest } from '../support/rest-rig.ts';
 import { sampleApproval } from '../support/scripted-commands.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { AccountAccess } from '../../src/connectors/account-access.ts';
-import { RepairWorker } from '../../src/service/repair-worker.ts';
-import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
+import { RepairWorker } from '../../src/service/run/repair-worker.ts';
+import type { AccountAccess } from '../../src/service/sources/account-access.ts';
 import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
+import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { storeRig } from '../support/store-rig.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { HeldShards } from '../../src/service/held-shards.ts';
-import { ShardWork } from '../../src/service/shard-work.ts';
+import { HeldShards } from '../../src/service/fleet/held-shards.ts';
+import { ShardWork } from '../../src/service/fleet/shard-work.ts';
 import { silentLog } from '../support/silent-log.ts';
 
 // The first shard whose journal could not be read kept the commands of all behind it waiting.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { filterOf, viewOf } from '../../src/console/state/blotter-view.ts';
-import { rowOfUpdate } from '../../src/console/state/order-row.ts';
+import { filterOf, viewOf } from '../../src/console/state/orders/blotter-view.ts';
+import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
 import { canonicalSymbol as inTheBrowser } from '../../src/console/state/symbol-text.ts';
 import { canonicalSymbol } from '../../src/domain/symbol.ts';
 import type { Instrument } from '../../types/records.d.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../src/domain/order.ts';
-import { getOrder } from '../../src/platform/platform-reads.ts';
+import { getOrder } from '../../src/venue/platform/platform-reads.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { CommandRig, failedLook, placeEquity, refused, workingOrder } from '../support/command-rig.ts';
 import { json, scriptedServer } from '../support/http-server.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { CancelAllResult } from '../../src/commands/commands.ts';
 import { expireOrder } from '../../src/sandbox/exchange/venue-steps.ts';
+import type { CancelAllResult } from '../../src/service/commands/commands.ts';
 import { CommandRig, word, workingOrder } from '../support/command-rig.ts';
 import { account, CommandWorld, equity, prediction } from '../support/command-world.ts';
 

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { Housekeeping } from '../../src/service/housekeeping.ts';
+import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
+import { Housekeeping } from '../../src/service/run/housekeeping.ts';
 import { noDatabaseFaults } from '../simulation/database-rows.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

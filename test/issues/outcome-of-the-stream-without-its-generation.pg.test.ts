@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
+import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { fence, newPlace } from '../support/journal-fixtures.ts';
 import { eventually } from '../support/poll.ts';
 import { readRig } from '../support/read-rig.ts';

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { ownershipFaults } from '../../src/store/ownership.ts';
-import { createPool } from '../../src/store/pool.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { freshDatabase } from '../support/database.ts';
 import { onServer } from '../support/on-server.ts';
 import { silentLog } from '../support/silent-log.ts';

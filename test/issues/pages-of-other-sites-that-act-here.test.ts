@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { routeTable } from '../../src/http/route-table.ts';
+import { routeTable } from '../../src/service/rest/route-table.ts';
 import { startAdmin } from '../support/admin-rig.ts';
 import { sampleRow } from '../support/memory-quarantine.ts';
 import { sendRaw } from '../support/raw-socket.ts';

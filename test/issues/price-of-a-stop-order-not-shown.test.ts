@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { defaultView, hidingFilters, viewOf } from '../../src/console/state/blotter-view.ts';
-import { csvOf } from '../../src/console/state/order-csv.ts';
-import { priceText, rowOfUpdate } from '../../src/console/state/order-row.ts';
-import { zoneText } from '../../src/console/state/zone-text.ts';
+import { defaultView, hidingFilters, viewOf } from '../../src/console/state/orders/blotter-view.ts';
+import { csvOf } from '../../src/console/state/orders/order-csv.ts';
+import { priceText, rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
+import { zoneText } from '../../src/console/state/text/zone-text.ts';
 import { updateOf } from '../support/console-rig.ts';
 
 describe('the price of an order in the table', () => {

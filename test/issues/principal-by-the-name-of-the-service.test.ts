@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { parseStaticTokens } from '../../src/config/option.ts';
 import { isReservedName } from '../../src/domain/reserved-name.ts';
-import { StaticTokens } from '../../src/http/auth/static-tokens.ts';
+import { StaticTokens } from '../../src/service/rest/auth/static-tokens.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { sha256 } from '../support/rest-rig.ts';
 import { silentLog } from '../support/silent-log.ts';

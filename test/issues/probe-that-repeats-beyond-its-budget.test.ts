@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { AccountReads } from '../../src/commands/account-reads.ts';
-import { ProbeBudget } from '../../src/commands/probe-budget.ts';
-import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { HttpOutcome } from '../../src/platform/http.ts';
-import type { ReadBudget } from '../../src/platform/order-reads.ts';
-import { PlatformReads } from '../../src/platform/platform-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { AccountReads } from '../../src/service/commands/account-reads.ts';
+import { ProbeBudget } from '../../src/service/commands/probe-budget.ts';
+import type { AccountLook, FollowedAccounts } from '../../src/service/sources/account-access.ts';
+import type { HttpOutcome } from '../../src/venue/platform/http.ts';
+import type { ReadBudget } from '../../src/venue/platform/order-reads.ts';
+import { PlatformReads } from '../../src/venue/platform/platform-reads.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const failed: HttpOutcome = { kind: 'answered', status: 503, headers: {}, text: '{}' };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ConsoleSite } from '../../src/http/console/console-site.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { ConsoleSite } from '../../src/service/rest/console/console-site.ts';
 import { testLog } from '../support/test-log.ts';
 
 // A service that was stopped some 3 s after its start ended with SIGABRT, one time in a hundred: Node ends the worker, and cannot when that is about to compress.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { proofStatementMs } from '../../src/cli/proof/prove-run.ts';
-import { createPool } from '../../src/store/pool.ts';
+import { proofStatementMs } from '../../src/demo/proof/prove-run.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { freshDatabase } from '../support/database.ts';
 import { testLog } from '../support/test-log.ts';
 

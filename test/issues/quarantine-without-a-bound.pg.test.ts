@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { Housekeeping } from '../../src/service/housekeeping.ts';
+import { Housekeeping } from '../../src/service/run/housekeeping.ts';
 import { maintainQuarantine } from '../../src/store/maintenance.ts';
-import { listQuarantined, markDealt } from '../../src/store/quarantine.ts';
+import { listQuarantined, markDealt } from '../../src/store/quarantine/quarantine.ts';
 import { answerRepair, askRepair, openRepairs, readAnswer } from '../../src/store/repair-requests.ts';
 import { eventually } from '../support/poll.ts';
 import { batch, quarantined, storeRig } from '../support/store-rig.ts';

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loopbackPrincipal } from '../../src/http/auth/principal.ts';
-import { StreamClient } from '../../src/http/stream/stream-client.ts';
-import type { EventSink } from '../../src/http/stream/stream-event.ts';
-import { portsOf, readUnacknowledged } from '../../src/http/stream/unacknowledged.ts';
+import { loopbackPrincipal } from '../../src/service/rest/auth/principal.ts';
+import { StreamClient } from '../../src/service/rest/stream/stream-client.ts';
+import type { EventSink } from '../../src/service/rest/stream/stream-event.ts';
+import { portsOf, readUnacknowledged } from '../../src/service/rest/stream/unacknowledged.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { eventually } from '../support/poll.ts';
 import { startRest } from '../support/rest-rig.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { commandDefaults } from '../../src/commands/command-options.ts';
-import { ShardDesks } from '../../src/commands/shard-desks.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { storeParts } from '../../src/service/store-parts.ts';
+import { commandDefaults } from '../../src/service/commands/command-options.ts';
+import { ShardDesks } from '../../src/service/commands/shard-desks.ts';
+import { storeParts } from '../../src/service/run/store-parts.ts';
 import { failedLook } from '../support/command-rig.ts';
 import { eventually } from '../support/poll.ts';
 import { readRig } from '../support/read-rig.ts';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { SocketWriteLines } from '../../src/platform/socket-write-lines.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { WriteFault } from '../../src/sandbox/faults/fault-shapes.ts';
-import { PlatformOrderEntry } from '../../src/service/order-entry.ts';
+import { PlatformOrderEntry } from '../../src/service/run/order-entry.ts';
+import { SocketWriteLines } from '../../src/venue/platform/socket-write-lines.ts';
 import { orderDesk } from '../support/order-entry.ts';
 import { fixedToken } from '../support/order-writes.ts';
 import { controlLines } from '../support/sandbox.ts';
@@ -30,7 +30,7 @@ const requests: Readonly<Record<string, (orderId: string) => CommandRequest>> = 
 const faults: readonly WriteFault[] = ['outcome_unknown', 'status_504', 'status_503', 'status_429', 'torn', 'reset', 'redirect'];
 
 // HTTP libraries repeat by themselves: a POST on 504 and 503, a DELETE after a reset, anything on a redirect. The venue had each of them.
-// What protects: one `writeOrder` a call (platform/order-writes.ts) over a socket of our own (platform/socket-write-lines.ts) that repeats nothing.
+// What protects: one `writeOrder` a call (venue/platform/order-writes.ts) over a socket of our own (venue/platform/socket-write-lines.ts) that repeats nothing.
 it.each(Object.entries(requests))('%s reaches the platform once, whatever it answers, and is unknown', async (_name, request) => {
   const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
   const token = desk.headers.authorization.slice('Bearer '.length);

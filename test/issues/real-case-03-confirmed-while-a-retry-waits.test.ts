@@ -5,7 +5,7 @@ import { atCapacity, outcomeUnknown } from '../support/scripted-entry.ts';
 const hour = 3_600_000;
 
 // A bot armed a retry timer at the timeout, the stream confirmed the order, and the timer fired all the same.
-// What protects: `ProbeWatch.forget` (commands/probe-watch.ts) takes the timers with it when a command is over.
+// What protects: `ProbeWatch.forget` (service/commands/probe-watch.ts) takes the timers with it when a command is over.
 it('what the stream confirms has no timer left: nothing is written and nothing is looked up for it in the hour after', async () => {
   const desk = await CommandWorld.start();
   desk.script({ applied: { lateMs: 100 }, answer: outcomeUnknown });

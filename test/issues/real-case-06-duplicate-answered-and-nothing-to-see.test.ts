@@ -6,7 +6,7 @@ import { answered } from '../support/scripted-entry.ts';
 const duplicate = answered(409, { error: { type: 'conflict', code: 'DUPLICATE_ORDER', message: 'Duplicate client order id' } });
 
 // A venue answered "duplicate" to the only order there was, did not list it, and showed it later.
-// What protects: the statuses of `place_order` and `isOtherConflict` (platform/order-writes.ts, judge-write.ts).
+// What protects: the statuses of `place_order` and `isOtherConflict` (venue/platform/order-writes.ts, judge-write.ts).
 it.each([equity, prediction])(
   '"duplicate" in answer to the only $stream order is no refusal: it stays unknown until the order shows',
   async (request) => {

@@ -5,7 +5,7 @@ import { CommandWorld, equity, prediction } from '../support/command-world.ts';
 import { fillsOf } from '../support/fills-of.ts';
 
 // The socket came back, the subscription too, and nobody asked what had been filled in between.
-// What protects: the resync of a new connection (connectors/account-session.ts).
+// What protects: the resync of a new connection (service/sources/account-session.ts).
 it.each([equity, prediction])(
   'what was filled of a $stream order while the socket was down is asked for when it is up again',
   async (request) => {

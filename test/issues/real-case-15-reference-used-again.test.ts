@@ -4,7 +4,7 @@ import { fixed, whole } from '../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity, prediction } from '../support/command-world.ts';
 
 // A client id was used again once its first order was filled; the books then held the second order's fills against the first command.
-// What protects: the lookup by key (commands/submit-command.ts); `settlePlace` and the table of transitions (domain/) keep a place that is applied on its order, each by itself.
+// What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the table of transitions (domain/) keep a place that is applied on its order, each by itself.
 it.each([equity, prediction])(
   'a key that comes again after its $stream order was filled is that command, and places nothing',
   async (request) => {

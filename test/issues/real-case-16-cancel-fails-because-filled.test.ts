@@ -7,7 +7,7 @@ import { account, CommandWorld, equity, prediction } from '../support/command-wo
 import { fillsOf } from '../support/fills-of.ts';
 
 // A cancel was answered "no such order" because the order had just been filled; the bot took it that the order had never been placed.
-// What protects: `lookAfterRefusal` (commands/look-at-order.ts).
+// What protects: `lookAfterRefusal` (service/commands/look-at-order.ts).
 it.each([equity, prediction])(
   'a cancel that a filled $stream order refuses is moot, and the place stays what it is',
   async (request) => {

@@ -7,7 +7,7 @@ import { CommandWorld, equity, prediction } from '../support/command-world.ts';
 import { outcomeUnknown } from '../support/scripted-entry.ts';
 
 // Heartbeats came for three hours, orders did not, and every watchdog was content.
-// What protects: the audit (connectors/account-session.ts).
+// What protects: the audit (service/sources/account-session.ts).
 it.each([equity, prediction])(
   'a stream that only beats for three hours loses no fill of a $stream order: the audit finds it within its interval',
   async (request) => {

@@ -2,8 +2,8 @@
 // nothing at all of a topic that was made anew until it had grown as long as the one before.
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, inject, it } from 'vitest';
-import type { Jump, TopicRecord } from '../../src/publish/follow-topic.ts';
-import { readTopic } from '../../src/publish/read-topic.ts';
+import type { Jump, TopicRecord } from '../../src/service/log/follow-topic.ts';
+import { readTopic } from '../../src/service/log/read-topic.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 

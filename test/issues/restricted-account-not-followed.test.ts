@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccountClaims } from '../../src/connectors/accounts-follower.ts';
+import { AccountClaims } from '../../src/service/sources/accounts-follower.ts';
 import { CommandRig, cancelWorking, placeEquity, placePrediction, replaceWorking, workingOrder } from '../support/command-rig.ts';
 import { connectorsRig, liveConnectors } from '../support/connectors-rig.ts';
 import { unreadAccount } from '../support/unread-account.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Ingest } from '../../src/ingest/ingest.ts';
-import { LaneKeeper } from '../../src/ingest/lane-keeper.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { CommitWitness, Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
+import { LaneKeeper } from '../../src/service/fleet/lane-keeper.ts';
+import { Ingest } from '../../src/service/orders/ingest.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { orderAt } from '../support/ingest-rig.ts';
 import { fence, newPlace } from '../support/journal-fixtures.ts';
 import { observe } from '../support/observe.ts';

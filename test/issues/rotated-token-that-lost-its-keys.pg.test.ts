@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { StaticTokens } from '../../src/http/auth/static-tokens.ts';
+import { StaticTokens } from '../../src/service/rest/auth/static-tokens.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { cliIo } from '../support/cli-io.ts';
 import { storeRig } from '../support/store-rig.ts';

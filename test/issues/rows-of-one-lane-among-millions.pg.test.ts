@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { maintainLog } from '../../src/store/maintenance.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';
 
 interface PlanNode {

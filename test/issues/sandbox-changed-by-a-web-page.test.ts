@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DeskServer } from '../../src/cli/demo/desk/desk-server.ts';
+import { DeskServer } from '../../src/demo/desk/desk-server.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { runningSandbox } from '../support/sandbox.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ListRequest } from '../../src/platform/order-reads.ts';
+import type { ListRequest } from '../../src/venue/platform/order-reads.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { predictionRow, type Row } from '../support/platform-rows.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPool } from '../../src/store/pool.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { proxiedUrl, storeRig } from '../support/store-rig.ts';
 import { testLog } from '../support/test-log.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
-import { proveCommands } from '../../src/cli/proof/prove-commands.ts';
+import { proveCommands } from '../../src/demo/proof/prove-commands.ts';
 
 const attempts = [{ attemptId: 'tm-1', state: 'unknown', sendingAtMs: 1 }];
 const command = { commandId: 'c-1', kind: 'place', orderId: null, quantity: '5', attempts };

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
-import type { OrderReads } from '../../src/platform/order-reads.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { AccountRecord } from '../../src/store/account-registry.ts';
+import { AccountsFollower } from '../../src/service/sources/accounts-follower.ts';
+import type { AccountRecord } from '../../src/store/fleet/account-registry.ts';
+import type { OrderReads } from '../../src/venue/platform/order-reads.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { unreadAccount } from '../support/unread-account.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

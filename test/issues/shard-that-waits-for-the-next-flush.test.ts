@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { awaitPublished } from '../../src/publish/await-published.ts';
-import { Relay } from '../../src/publish/relay.ts';
-import { relayDefaults } from '../../src/publish/relay-options.ts';
-import { StateWriter, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { awaitPublished } from '../../src/service/log/await-published.ts';
+import { Relay } from '../../src/service/log/relay.ts';
+import { relayDefaults } from '../../src/service/log/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../../src/service/log/state-writer.ts';
 import { LaneLog } from '../support/lane-log.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

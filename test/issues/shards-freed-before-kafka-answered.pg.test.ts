@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { LaneFinisher } from '../../src/service/lane-finisher.ts';
-import { PostgresShardStore } from '../../src/store/shard-store.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { LaneFinisher } from '../../src/service/fleet/lane-finisher.ts';
+import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { storeRig } from '../support/store-rig.ts';
 import { takeShards } from '../support/take-shards.ts';
 import { testLog } from '../support/test-log.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { SourceGauges } from '../../src/connectors/source-status.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { SourceGauges } from '../../src/service/sources/source-status.ts';
 
 // Found in a picture of the dashboard: a process had given its last account to another one, and its last frame stood still. The stream looked silent, the
 // verdict counted a doubt, and SourceSilent paged, though the other process heard every frame. So it was for each process that was drained.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bindOrder } from '../../src/ingest/load-known.ts';
-import { parsePlaceAccount, parsePlacePrediction } from '../../src/schema/command-bodies.ts';
+import { parsePlaceAccount, parsePlacePrediction } from '../../src/contract/command-bodies.ts';
+import { bindOrder } from '../../src/service/orders/load-known.ts';
 import { equityView, predictionView } from '../support/arbitrary-orders.ts';
 import { placeEquity, placePrediction } from '../support/command-rig.ts';
 

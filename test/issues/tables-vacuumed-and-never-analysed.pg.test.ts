@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
-import { auditOrders } from '../../src/store/audit-reads.ts';
-import { createPool } from '../../src/store/pool.ts';
-import { readLogSlice } from '../../src/store/read-log-slice.ts';
+import { auditOrders } from '../../src/store/commands/audit-reads.ts';
+import { readLogSlice } from '../../src/store/orders/read-log-slice.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { freshDatabase } from '../support/database.ts';
 import { testLog } from '../support/test-log.ts';
 

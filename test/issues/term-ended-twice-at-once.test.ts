@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ApplyResult } from '../../src/store/order-store.ts';
+import type { ApplyResult } from '../../src/store/orders/order-store.ts';
 import { connectorsRig } from '../support/connectors-rig.ts';
 import { ingestRig, orderAt } from '../support/ingest-rig.ts';
 import { observe } from '../support/observe.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { acquireToken, type CredentialOptions } from '../../src/platform/acquire-token.ts';
-import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
+import { acquireToken, type CredentialOptions } from '../../src/venue/platform/acquire-token.ts';
+import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 import { storeRig } from '../support/store-rig.ts';
 

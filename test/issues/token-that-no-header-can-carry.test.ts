@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { SocketEnd } from '../../src/connectors/socket.ts';
-import { wsSocketFactory } from '../../src/connectors/ws-socket.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import type { SocketEnd } from '../../src/service/sources/socket.ts';
+import { wsSocketFactory } from '../../src/service/sources/ws-socket.ts';
 
 // Found by reading: `ws` throws where a header has an invalid character. The rejection went through the source's loop, which nobody awaits, and ended the process.
 it('ends the socket like any other that could not be opened, and does not show the token', async () => {

@@ -1,11 +1,11 @@
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { foundTopics, type PublishedTo } from '../../src/publish/judge-topic-ids.ts';
-import { readTopicIds } from '../../src/publish/kafkajs/read-topic-ids.ts';
-import { applyTopics, checkTopics, planTopics } from '../../src/publish/plan-topics.ts';
-import { topicSpecs } from '../../src/publish/topics.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
-import { ReplacedTopics } from '../../src/service/replaced-topics.ts';
+import { foundTopics, type PublishedTo } from '../../src/service/log/judge-topic-ids.ts';
+import { readTopicIds } from '../../src/service/log/kafkajs/read-topic-ids.ts';
+import { applyTopics, checkTopics, planTopics } from '../../src/service/log/plan-topics.ts';
+import { topicSpecs } from '../../src/service/log/topics.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
+import { ReplacedTopics } from '../../src/service/run/replaced-topics.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 import { silentLog } from '../support/silent-log.ts';

@@ -1,9 +1,9 @@
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { describe, expect, inject, it } from 'vitest';
-import { applyTopics, checkTopics, planTopics } from '../../src/publish/plan-topics.ts';
-import { type TopicNames, topicSpecs } from '../../src/publish/topics.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { applyTopics, checkTopics, planTopics } from '../../src/service/log/plan-topics.ts';
+import { type TopicNames, topicSpecs } from '../../src/service/log/topics.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');

@@ -1,8 +1,8 @@
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { plannedPartitions, type TopicNames, topicSpecs } from '../../src/publish/topics.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/publish/transactional-publisher.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
+import { plannedPartitions, type TopicNames, topicSpecs } from '../../src/service/log/topics.ts';
+import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/service/log/transactional-publisher.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows, readAll } from '../support/kafka-fixture.ts';
 import { eventually } from '../support/poll.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { awaitCommand } from '../../src/commands/await-command.ts';
 import type { Command } from '../../src/domain/command.ts';
-import type { EventSink } from '../../src/http/stream/stream-event.ts';
-import { StreamHub, streamHubDefaults } from '../../src/http/stream/stream-hub.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { OrderReads } from '../../src/store/order-reads.ts';
+import { awaitCommand } from '../../src/service/commands/await-command.ts';
+import type { EventSink } from '../../src/service/rest/stream/stream-event.ts';
+import { StreamHub, streamHubDefaults } from '../../src/service/rest/stream/stream-hub.ts';
+import type { OrderReads } from '../../src/store/orders/order-reads.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

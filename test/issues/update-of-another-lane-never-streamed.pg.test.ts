@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { expect, it } from 'vitest';
-import { untilEnded } from '../../src/store/read-stream.ts';
+import { untilEnded } from '../../src/store/orders/read-stream.ts';
 import { eventually } from '../support/poll.ts';
 import { all, readRig } from '../support/read-rig.ts';
 

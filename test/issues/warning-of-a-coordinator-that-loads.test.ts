@@ -1,6 +1,6 @@
 import { KafkaJSError, KafkaJSProtocolError } from 'kafkajs';
 import { expect, it } from 'vitest';
-import { isWithoutLeader } from '../../src/publish/read-topic.ts';
+import { isWithoutLeader } from '../../src/service/log/read-topic.ts';
 
 it('a coordinator of a new Kafka that still reads its topic is as normal as one that is not there yet', () => {
   const answer = (code: number) => new KafkaJSProtocolError(Object.assign(new Error('from Kafka'), { code }));

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { startEmbeddedKafka } from '../../src/devstack/start-embedded-kafka.ts';
-import { readTopic } from '../../src/publish/read-topic.ts';
+import { startEmbeddedKafka } from '../../src/demo/devstack/start-embedded-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { readTopic } from '../../src/service/log/read-topic.ts';
 import { cacheDir } from '../support/cache-dir.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows } from '../support/kafka-fixture.ts';
 import { testLog } from '../support/test-log.ts';

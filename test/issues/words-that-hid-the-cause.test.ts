@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { databaseFix, databaseTrouble } from '../../src/cli/with-database.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { exchangeToken } from '../../src/platform/exchange-token.ts';
-import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { exchangeToken } from '../../src/venue/platform/exchange-token.ts';
+import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
 import { json, scriptedServer } from '../support/http-server.ts';
 
 const missing = (): never => {

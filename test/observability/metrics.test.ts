@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { absenceCauses as causesOfAbsence } from '../../src/connectors/absent-orders.ts';
-import type { EndReason } from '../../src/connectors/socket.ts';
 import { limitNames } from '../../src/domain/limits.ts';
-import { endReasons as reasonsOfEnds } from '../../src/http/connection-places.ts';
 import {
   absenceCauses,
   endReasons,
@@ -12,7 +9,10 @@ import {
   reconnectReasons,
 } from '../../src/observability/initialise-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { takeoverCauses } from '../../src/store/lane-store.ts';
+import { endReasons as reasonsOfEnds } from '../../src/service/rest/connection-places.ts';
+import { absenceCauses as causesOfAbsence } from '../../src/service/sources/absent-orders.ts';
+import type { EndReason } from '../../src/service/sources/socket.ts';
+import { takeoverCauses } from '../../src/store/fleet/lane-store.ts';
 
 const metrics = createMetrics();
 initialiseMetrics(metrics, '1.2.3');

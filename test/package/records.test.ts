@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import type { CommandOutcome, ContinuityMark, NormalisedOrder, OrderUpdate } from 'tidemark/records';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { commandOutcomeRecord } from '../../src/schema/command-outcome.ts';
-import type { normalisedOrder } from '../../src/schema/normalised-order.ts';
-import type { continuityRecord, updateRecord } from '../../src/schema/update-record.ts';
+import type { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
+import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
+import type { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
 import { unpackPackage } from '../support/unpack-package.ts';
 
 /** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LoopShare } from '../../src/http/send-page.ts';
+import { LoopShare } from '../../src/service/rest/send-page.ts';
 
 /** A loop whose turns are counted, and whose clock moves by the steps alone. */
 function loop() {

@@ -1,4 +1,4 @@
-import type { AccountLook, FollowedAccounts } from '../../src/connectors/account-access.ts';
+import type { AccountLook, FollowedAccounts } from '../../src/service/sources/account-access.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Commands, Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
+import type { Commands, Submission, SubmitResult } from '../../src/service/commands/commands.ts';
 import { drawCancel, drawPlace, drawReplace } from './draw-request.ts';
 import type { Host } from './host.ts';
 import { OperatorDeeds } from './operator-deeds.ts';

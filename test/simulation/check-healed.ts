@@ -1,8 +1,8 @@
 import { Verifier } from '../../docs/consumers/verify.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import type { Order } from '../../src/domain/order.ts';
-import type { PublishRow } from '../../src/publish/publisher.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
 import { expectedOrder } from './expected-order.ts';
 import type { TopicName } from './memory-broker.ts';
 import type { SimulatedWorld } from './simulated-world.ts';

@@ -1,8 +1,8 @@
-import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { IngestItem, Observation } from '../../src/domain/observation.ts';
-import type { Http, HttpRequest } from '../../src/platform/http.ts';
-import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
+import type { Http, HttpRequest } from '../../src/venue/platform/http.ts';
+import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
 import { InFlightWatch } from './in-flight-watch.ts';
 import { LossWatch } from './loss-watch.ts';
 import type { MemorySocket } from './memory-socket.ts';

@@ -1,10 +1,10 @@
 import type { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { AccountRegistry } from '../../src/store/account-registry.ts';
-import type { LaneStore } from '../../src/store/lane-store.ts';
-import type { OrderStore } from '../../src/store/order-store.ts';
-import type { ShardStore } from '../../src/store/shard-store.ts';
-import type { UpdateLog } from '../../src/store/update-log.ts';
+import type { AccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import type { LaneStore } from '../../src/store/fleet/lane-store.ts';
+import type { ShardStore } from '../../src/store/fleet/shard-store.ts';
+import type { OrderStore } from '../../src/store/orders/order-store.ts';
+import type { UpdateLog } from '../../src/store/orders/update-log.ts';
 import { laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
 import type { MemoryDatabase } from './memory-database.ts';

@@ -1,13 +1,13 @@
 import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
-import { addSums, hashOfValue } from '../../src/ingest/tally.ts';
-import { batchOfMark } from '../../src/publish/newest-records.ts';
-import { decodeWitness } from '../../src/publish/witness-writer.ts';
-import type { AccountRecord, OpenOrder } from '../../src/store/account-registry.ts';
-import type { LaneHold, Takeover } from '../../src/store/lane-store.ts';
-import type { BindingRow, HeadRow, QuarantineRow, Tally } from '../../src/store/order-store.ts';
-import type { MemberCard } from '../../src/store/shard-store.ts';
-import type { StoredLogRow } from '../../src/store/update-log.ts';
+import { batchOfMark } from '../../src/service/log/newest-records.ts';
+import { decodeWitness } from '../../src/service/log/witness-writer.ts';
+import { addSums, hashOfValue } from '../../src/service/orders/tally.ts';
+import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
+import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
+import type { MemberCard } from '../../src/store/fleet/shard-store.ts';
+import type { BindingRow, HeadRow, QuarantineRow, Tally } from '../../src/store/orders/order-store.ts';
+import type { StoredLogRow } from '../../src/store/orders/update-log.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
 export interface DatabaseFaults {

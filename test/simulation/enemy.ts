@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
-import type { Fleet, ShardStore } from '../../src/store/shard-store.ts';
+import type { Fleet, ShardStore } from '../../src/store/fleet/shard-store.ts';
 
 /** How the fleet misleads its members while faults are on, each as a probability a call. */
 export interface EnemyPlan {

@@ -1,5 +1,5 @@
-import type { HaltResult } from '../../src/commands/commands.ts';
-import type { Fence, Halt } from '../../src/store/command-journal.ts';
+import type { HaltResult } from '../../src/service/commands/commands.ts';
+import type { Fence, Halt } from '../../src/store/commands/command-journal.ts';
 import type { MemoryJournal } from '../support/memory-journal.ts';
 import type { LedgerWrite } from './write-ledger.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { CommandJournal, Fence, Halt } from '../../src/store/command-journal.ts';
+import type { CommandJournal, Fence, Halt } from '../../src/store/commands/command-journal.ts';
 import { JournalViolation } from '../support/journal-rules.ts';
 import type { JournalHook, JournalOperation, MemoryJournal } from '../support/memory-journal.ts';
 import type { CrashPoint, CrashPoints } from './crash-points.ts';

@@ -1,7 +1,7 @@
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { OutcomeLog } from '../../src/store/outcome-log.ts';
+import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import type { MemoryJournal } from '../support/memory-journal.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';

@@ -1,4 +1,4 @@
-import type { PublishRow } from '../../src/publish/publisher.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
 import type { LogEntry } from './database-rows.ts';
 
 /**

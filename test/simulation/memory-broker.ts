@@ -1,7 +1,7 @@
 import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../src/service/log/publisher.ts';
 import type { NewestRows } from './database-rows.ts';
 import type { Host } from './host.ts';
 

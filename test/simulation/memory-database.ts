@@ -2,10 +2,18 @@ import type { Head } from '../../src/domain/head.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
 import type { Witnessed } from '../../src/runtime/lease.ts';
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
-import type { FoundLoss } from '../../src/store/lane-store.ts';
-import type { ApplyResult, Batch, Binding, BindingRow, OrderStore, QuarantineRow, Tally } from '../../src/store/order-store.ts';
-import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/update-log.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/fleet/account-registry.ts';
+import type { FoundLoss } from '../../src/store/fleet/lane-store.ts';
+import type {
+  ApplyResult,
+  Batch,
+  Binding,
+  BindingRow,
+  OrderStore,
+  QuarantineRow,
+  Tally,
+} from '../../src/store/orders/order-store.ts';
+import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../src/store/orders/update-log.ts';
 import {
   type DatabaseCopy,
   type LaneSession,

@@ -1,5 +1,3 @@
-import type { HttpOutcome } from '../../src/platform/http.ts';
-import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../src/platform/write-result.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
@@ -8,6 +6,8 @@ import { isRefusal, type Refusal, type Write } from '../../src/sandbox/entry/wri
 import { present } from '../../src/sandbox/exchange/change-list.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/instruments.ts';
+import type { HttpOutcome } from '../../src/venue/platform/http.ts';
+import type { OpenLine, WriteLine, WriteLines, WriteRequest } from '../../src/venue/platform/write-result.ts';
 import type { BareViews } from './bare-views.ts';
 import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';

@@ -1,6 +1,3 @@
-import type { Http, HttpOutcome, HttpRequest } from '../../src/platform/http.ts';
-import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import { accountsPath } from '../../src/platform/wire/user.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
@@ -8,6 +5,9 @@ import type { Exchange } from '../../src/sandbox/exchange/exchange.ts';
 import type { Stream } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/instruments.ts';
 import { getOrder, listOrders, readListQuery } from '../../src/sandbox/rest/order-routes.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../src/venue/platform/http.ts';
+import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
+import { accountsPath } from '../../src/venue/platform/wire/user.ts';
 import type { BareViews } from './bare-views.ts';
 import type { Host } from './host.ts';
 import type { MemoryTokens } from './memory-tokens.ts';

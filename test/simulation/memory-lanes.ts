@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/store/lane-store.ts';
+import type { AcquireResult, FoundLoss, LaneHold, LaneStore } from '../../src/store/fleet/lane-store.ts';
 import {
   type DatabaseFaults,
   holdOf,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { Fleet, HeldShard, MemberCard, ShardStore } from '../../src/store/shard-store.ts';
+import type { Fleet, HeldShard, MemberCard, ShardStore } from '../../src/store/fleet/shard-store.ts';
 import type { LaneRow, ShardRow } from './database-rows.ts';
 
 interface MemoryShardsDeps {

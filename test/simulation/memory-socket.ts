@@ -1,6 +1,6 @@
-import type { Socket, SocketEnd, SocketHandlers } from '../../src/connectors/socket.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import type { Socket, SocketEnd, SocketHandlers } from '../../src/service/sources/socket.ts';
 import type { Host } from './host.ts';
 
 const handshakeMs = 5_000;

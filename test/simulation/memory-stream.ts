@@ -1,9 +1,9 @@
-import type { SocketEnd, SocketFactory } from '../../src/connectors/socket.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { ExchangeAccount, ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens } from '../../src/sandbox/market/instruments.ts';
 import { encodeEvent, encodeEventData } from '../../src/sandbox/stream/client-message.ts';
+import type { SocketEnd, SocketFactory } from '../../src/service/sources/socket.ts';
 import type { BareViews } from './bare-views.ts';
 import { spoiled } from './garbage.ts';
 import type { Host } from './host.ts';

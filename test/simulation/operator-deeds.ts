@@ -1,9 +1,9 @@
-import type { Commands, OperatorWord } from '../../src/commands/commands.ts';
 import { type Command, isFinal } from '../../src/domain/command.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
-import type { Halt } from '../../src/store/command-journal.ts';
+import type { Commands, OperatorWord } from '../../src/service/commands/commands.ts';
+import type { Halt } from '../../src/store/commands/command-journal.ts';
 import type { Reached } from './callers.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 

@@ -1,4 +1,4 @@
-import type { PublishRow } from '../../src/publish/publisher.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
 import type { MemoryJournal } from '../support/memory-journal.ts';
 
 /** What reaches the topic of outcomes: steps that were taken, those of one command in order, each at least once. */

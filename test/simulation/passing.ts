@@ -1,5 +1,5 @@
-import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
+import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
 
 /** The sink with each item as `change` leaves it; undefined: dropped. */
 export function passing(sink: ObservationSink, change: (item: IngestItem) => IngestItem | undefined): ObservationSink {

@@ -1,15 +1,15 @@
-import { AccountsFollower } from '../../src/connectors/accounts-follower.ts';
 import { emptyReport } from '../../src/domain/member-report.ts';
 import type { IngestItem } from '../../src/domain/observation.ts';
-import type { Ingest } from '../../src/ingest/ingest.ts';
-import type { PlatformAccount } from '../../src/platform/order-reads.ts';
-import { WitnessWriter } from '../../src/publish/witness-writer.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Lease } from '../../src/runtime/lease.ts';
-import { FollowCheck } from '../../src/service/follow-check.ts';
-import { HeldShards } from '../../src/service/held-shards.ts';
-import { LaneFinisher } from '../../src/service/lane-finisher.ts';
-import type { LaneMember, ShardStore } from '../../src/store/shard-store.ts';
+import { HeldShards } from '../../src/service/fleet/held-shards.ts';
+import { LaneFinisher } from '../../src/service/fleet/lane-finisher.ts';
+import { WitnessWriter } from '../../src/service/log/witness-writer.ts';
+import type { Ingest } from '../../src/service/orders/ingest.ts';
+import { FollowCheck } from '../../src/service/run/follow-check.ts';
+import { AccountsFollower } from '../../src/service/sources/accounts-follower.ts';
+import type { LaneMember, ShardStore } from '../../src/store/fleet/shard-store.ts';
+import type { PlatformAccount } from '../../src/venue/platform/order-reads.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';
 

@@ -1,10 +1,10 @@
-import { HaltAgreement } from '../../src/commands/halt-agreement.ts';
-import { Halts } from '../../src/commands/halts.ts';
-import type { OrderEntry } from '../../src/commands/order-entry.ts';
-import { SendAttempts, type Sending } from '../../src/commands/send-attempts.ts';
-import { WritePermit } from '../../src/commands/write-permit.ts';
-import type { WriteResult } from '../../src/platform/write-result.ts';
-import type { Halt } from '../../src/store/command-journal.ts';
+import { HaltAgreement } from '../../src/service/commands/halt-agreement.ts';
+import { Halts } from '../../src/service/commands/halts.ts';
+import type { OrderEntry } from '../../src/service/commands/order-entry.ts';
+import { SendAttempts, type Sending } from '../../src/service/commands/send-attempts.ts';
+import { WritePermit } from '../../src/service/commands/write-permit.ts';
+import type { Halt } from '../../src/store/commands/command-journal.ts';
+import type { WriteResult } from '../../src/venue/platform/write-result.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { replaced } from './replaced.ts';

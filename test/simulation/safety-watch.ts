@@ -1,8 +1,8 @@
 import { compareDecimals } from '../../src/domain/decimal.ts';
 import type { Order, OrderStatus } from '../../src/domain/order.ts';
 import { isTerminal } from '../../src/domain/order.ts';
-import type { PublishRow } from '../../src/publish/publisher.ts';
-import type { Batch, HeadRow } from '../../src/store/order-store.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
+import type { Batch, HeadRow } from '../../src/store/orders/order-store.ts';
 import type { LogEntry } from './database-rows.ts';
 import { type LoggedChange, MarkWatch } from './mark-watch.ts';
 import type { TopicName } from './memory-broker.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { OrderEntry } from '../../src/commands/order-entry.ts';
+import type { OrderEntry } from '../../src/service/commands/order-entry.ts';
 
 const attempts = new AsyncLocalStorage<string>();
 

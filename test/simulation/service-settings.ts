@@ -1,12 +1,12 @@
-import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
-import type { StreamTimings } from '../../src/connectors/stream-timings.ts';
 import type { FitnessRules } from '../../src/domain/judge-fitness.ts';
-import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
-import { type RelayOptions, relayDefaults } from '../../src/publish/relay-options.ts';
-import { type StateWriterOptions, stateWriterDefaults } from '../../src/publish/state-writer.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { below, happens, oneOf } from '../../src/sandbox/market/instruments.ts';
-import { type ShardKeeper, shardKeeperDefaults } from '../../src/service/shard-keeper.ts';
+import { type CommandOptions, commandDefaults } from '../../src/service/commands/command-options.ts';
+import { type ShardKeeper, shardKeeperDefaults } from '../../src/service/fleet/shard-keeper.ts';
+import { type RelayOptions, relayDefaults } from '../../src/service/log/relay-options.ts';
+import { type StateWriterOptions, stateWriterDefaults } from '../../src/service/log/state-writer.ts';
+import type { IngestOptions } from '../../src/service/orders/ingest-deps.ts';
+import type { StreamTimings } from '../../src/service/sources/stream-timings.ts';
 
 /** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
 export interface ServiceSettings {

@@ -1,11 +1,11 @@
-import { commandDefaults } from '../../src/commands/command-options.ts';
 import type { Command } from '../../src/domain/command.ts';
 import { shardOf } from '../../src/domain/shards.ts';
 import type { Log } from '../../src/observability/log.ts';
-import type { PublishRow } from '../../src/publish/publisher.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
-import type { Binding } from '../../src/store/order-store.ts';
+import { commandDefaults } from '../../src/service/commands/command-options.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
+import type { Binding } from '../../src/store/orders/order-store.ts';
 import { MemoryJournal } from '../support/memory-journal.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Callers } from './callers.ts';

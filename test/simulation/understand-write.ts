@@ -1,5 +1,3 @@
-import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import type { WriteRequest } from '../../src/platform/write-result.ts';
 import { cancelAccountOrder, placeAccountOrder } from '../../src/sandbox/entry/account-order-writes.ts';
 import {
   cancelPredictionOrder,
@@ -17,6 +15,8 @@ import { MemberFault, Members } from '../../src/sandbox/entry/request-members.ts
 import type { EntryDeps, Refusal, Write } from '../../src/sandbox/entry/write.ts';
 import { badOrder, nestedRefusal, predictionRefusal } from '../../src/sandbox/entry/write.ts';
 import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.ts';
+import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
+import type { WriteRequest } from '../../src/venue/platform/write-result.ts';
 
 /** What order entry makes of a request: the sandbox's own reading of it, without its HTTP server. */
 export function understandWrite(deps: EntryDeps, { method, url, body }: WriteRequest): Write | Refusal {

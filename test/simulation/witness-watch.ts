@@ -1,5 +1,5 @@
-import type { PublishRow } from '../../src/publish/publisher.ts';
-import { decodeWitness } from '../../src/publish/witness-writer.ts';
+import type { PublishRow } from '../../src/service/log/publisher.ts';
+import { decodeWitness } from '../../src/service/log/witness-writer.ts';
 
 /** What a lane has on Kafka is never ahead of its witness there (docs/decisions/013): by that alone a loss is found behind which others wrote on. */
 export class WitnessWatch {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
 import { PostgresAccountRepairs } from '../../src/store/account-repairs.ts';
+import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { storeRig } from '../support/store-rig.ts';
 import { unreadAccount } from '../support/unread-account.ts';

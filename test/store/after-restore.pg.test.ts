@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/lane-store.ts';
-import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
+import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { atMs, fence, newPlace } from '../support/journal-fixtures.ts';
 import { batch, storeRig } from '../support/store-rig.ts';
 

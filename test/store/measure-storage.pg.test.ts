@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { heartbeats } from '../../src/connectors/continuity.ts';
 import { encodeContinuity } from '../../src/domain/encode-update.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { heartbeats } from '../../src/service/sources/continuity.ts';
 import { measureStorage } from '../../src/store/maintenance.ts';
 import { sampleUpdate } from '../support/sample-update.ts';
 import { batch, head, storeRig, update } from '../support/store-rig.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { readMigrations, readSchemaVersion } from '../../src/store/migrations.ts';
-import { createPool } from '../../src/store/pool.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { onServer } from '../support/on-server.ts';
 import { testLog } from '../support/test-log.ts';

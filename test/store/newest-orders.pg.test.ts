@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OrderFilter } from '../../src/store/order-reads.ts';
+import type { OrderFilter } from '../../src/store/orders/order-reads.ts';
 import { newPlace, unknown } from '../support/journal-fixtures.ts';
 import { all, only, readRig } from '../support/read-rig.ts';
 import { rowsRead } from '../support/rows-read.ts';

@@ -4,19 +4,20 @@ import type { Measure } from '../../src/domain/measure-command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
-import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
-import { PostgresFleetDesk } from '../../src/store/fleet-desk.ts';
-import { PostgresLaneStore } from '../../src/store/lane-store.ts';
-import { listOrders } from '../../src/store/list-orders.ts';
+import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
+import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import { PostgresFleetDesk } from '../../src/store/fleet/fleet-desk.ts';
+import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
+import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../src/store/maintenance.ts';
 import { readSchemaVersion } from '../../src/store/migrations.ts';
-import { PostgresOutcomeLog } from '../../src/store/outcome-log.ts';
-import { createPool } from '../../src/store/pool.ts';
-import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
-import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
-import { PostgresQuarantine } from '../../src/store/postgres-quarantine.ts';
+import { listOrders } from '../../src/store/orders/list-orders.ts';
+import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
+import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
-import { countQuarantined, listQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine.ts';
+import { PostgresQuarantine } from '../../src/store/quarantine/postgres-quarantine.ts';
+import { countQuarantined, listQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine/quarantine.ts';
 import {
   accountsOfJobs,
   answerJobRows,
@@ -25,12 +26,11 @@ import {
   endJobs,
   hasOpenJobs,
   ordersOfJobs,
-} from '../../src/store/quarantine-job-rows.ts';
+} from '../../src/store/quarantine/quarantine-job-rows.ts';
 import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-requests.ts';
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
-import { PostgresShardStore } from '../../src/store/shard-store.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
-import { PostgresUpdateLog } from '../../src/store/update-log.ts';
 import { freshDatabase } from '../support/database.ts';
 import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/journal-fixtures.ts';
 import { onServer } from '../support/on-server.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { countOrders } from '../../src/store/maintenance.ts';
-import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine.ts';
+import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine/quarantine.ts';
 import { batch, head, quarantined, storeRig } from '../support/store-rig.ts';
 
 describe('the orders', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PostgresAccountRegistry } from '../../src/store/account-registry.ts';
-import type { AccountScope } from '../../src/store/order-reads.ts';
+import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
+import type { AccountScope } from '../../src/store/orders/order-reads.ts';
 import { answer, atMs, fence, newPlace, newReplace, unknown } from '../support/journal-fixtures.ts';
 import { all, only, readRig } from '../support/read-rig.ts';
 import { storedOrder } from '../support/stored-orders.ts';

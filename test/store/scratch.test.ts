@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Scratch } from '../../src/store/apply-batch.ts';
+import { Scratch } from '../../src/store/orders/apply-batch.ts';
 
 describe('a scratch', () => {
   it('gives out memory that nobody else has, until it is reset', () => {

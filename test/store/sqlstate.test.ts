@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { describeCode, isMissingPartition, isPoison, isTransient, sqlstateOf } from '../../src/store/retry-transaction.ts';
+import {
+  describeCode,
+  isMissingPartition,
+  isPoison,
+  isTransient,
+  sqlstateOf,
+} from '../../src/store/session/retry-transaction.ts';
 
 const fromServer = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, severity: 'ERROR', ...more });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storableJson } from '../../src/store/write-once.ts';
+import { storableJson } from '../../src/store/session/write-once.ts';
 
 describe('storable JSON', () => {
   it('is the value itself where Postgres can take it', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { maintainCommands } from '../../src/store/maintenance.ts';
-import type { EventPosition } from '../../src/store/order-reads.ts';
+import type { EventPosition } from '../../src/store/orders/order-reads.ts';
 import { fence, newPlace } from '../support/journal-fixtures.ts';
 import { eventually } from '../support/poll.ts';
 import { readRig } from '../support/read-rig.ts';

@@ -1,8 +1,8 @@
-import { AdminServer } from '../../src/http/admin-server.ts';
 import { EventLoopWatch } from '../../src/observability/event-loop-watch.ts';
 import { HealthRegistry } from '../../src/observability/health.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { AdminServer } from '../../src/service/rest/admin-server.ts';
 import { silentLog } from './silent-log.ts';
 
 /** An admin port of a service without parts, closed with `stops`. Returns its address, by loopback where it listens everywhere. */

@@ -1,5 +1,5 @@
 import { percentile } from '../../bench/percentile.ts';
-import type { TopicRecord } from '../../src/publish/follow-topic.ts';
+import type { TopicRecord } from '../../src/service/log/follow-topic.ts';
 
 interface Span {
   readonly account: string;

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { Colours } from '../../src/cli/colours.ts';
-import type { CliIo } from '../../src/cli/io.ts';
+import { Colours } from '../../src/cli/io/colours.ts';
+import type { CliIo } from '../../src/cli/io/io.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 

@@ -1,4 +1,4 @@
-import type { CommandHistory } from '../../src/schema/rest-answers.ts';
+import type { CommandHistory } from '../../src/contract/rest-answers.ts';
 import type { CommandOutcome } from '../../types/records.d.ts';
 
 const attempt = {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
-import { type CommandOptions, commandDefaults } from '../../src/commands/command-options.ts';
-import type { Submission, SubmitResult } from '../../src/commands/commands.ts';
 import type { Command, CommandRequest } from '../../src/domain/command.ts';
 import type { Order, Stream } from '../../src/domain/order.ts';
 import type { ExchangeOrder } from '../../src/sandbox/exchange/exchange-order.ts';
+import { type CommandOptions, commandDefaults } from '../../src/service/commands/command-options.ts';
+import type { Submission, SubmitResult } from '../../src/service/commands/commands.ts';
 import type { MemoryPlatform } from '../simulation/memory-platform.ts';
 import type { SimulatedService } from '../simulation/simulated-service.ts';
 import { SimulatedWorld } from '../simulation/simulated-world.ts';

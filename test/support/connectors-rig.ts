@@ -1,11 +1,11 @@
 import { expect, onTestFinished } from 'vitest';
-import { Connectors, type ConnectorsOptions } from '../../src/connectors/connectors.ts';
-import type { AccountState } from '../../src/connectors/source-status.ts';
-import { Window } from '../../src/connectors/window.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
+import { Connectors, type ConnectorsOptions } from '../../src/service/sources/connectors.ts';
+import type { AccountState } from '../../src/service/sources/source-status.ts';
+import { Window } from '../../src/service/sources/window.ts';
 import { ScriptedPlatform } from './scripted-platform.ts';
 import { ScriptedRegistry } from './scripted-registry.ts';
 import { ScriptedSink } from './scripted-sink.ts';

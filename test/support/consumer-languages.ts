@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cachedFolder } from '../../src/devstack/cached-folder.ts';
+import { cachedFolder } from '../../src/demo/devstack/cached-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cacheDir } from './cache-dir.ts';
 

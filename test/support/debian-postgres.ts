@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../src/devstack/free-port.ts';
-import { unprivilegedUser } from '../../src/devstack/prepare-postgres-cluster.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
+import { unprivilegedUser } from '../../src/demo/devstack/prepare-postgres-cluster.ts';
 import { makeTemporaryFolder } from '../../src/runtime/temporary-folder.ts';
 import { ensureProgram } from './debian-package.ts';
 

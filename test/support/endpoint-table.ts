@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { z } from 'zod';
+import { stocks } from '../../src/sandbox/data/listings.ts';
+import { optionContract } from '../../src/sandbox/data/option-contracts.ts';
 import {
   apiKeyHeader,
   chartQuotesPath,
@@ -10,16 +12,16 @@ import {
   previousDayQuery,
   symbolSearchPath,
   symbolSearchQuery,
-} from '../../src/platform/wire/market-data.ts';
-import { tokenPath } from '../../src/platform/wire/oauth.ts';
-import { listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
+} from '../../src/venue/platform/wire/market-data.ts';
+import { tokenPath } from '../../src/venue/platform/wire/oauth.ts';
+import { listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
 import {
   fdaCalendarPath,
   investmentThemePath,
   investmentThemeQuery,
   ownershipPath,
   ownershipQuery,
-} from '../../src/platform/wire/research.ts';
+} from '../../src/venue/platform/wire/research.ts';
 import {
   accountsPath,
   changeEmailBody,
@@ -28,9 +30,7 @@ import {
   healthPath,
   settingDeleteError,
   settingsPath,
-} from '../../src/platform/wire/user.ts';
-import { stocks } from '../../src/sandbox/data/listings.ts';
-import { optionContract } from '../../src/sandbox/data/option-contracts.ts';
+} from '../../src/venue/platform/wire/user.ts';
 import { accountQuery, type Endpoint } from './endpoint.ts';
 import { orderEntryEndpoints } from './order-entry-endpoints.ts';
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { connectionOptions } from '../../src/store/pool.ts';
-import { PrimarySession } from '../../src/store/primary-session.ts';
+import { connectionOptions } from '../../src/store/session/pool.ts';
+import { PrimarySession } from '../../src/store/session/primary-session.ts';
 import type { JournalRig } from './journal-rig.ts';
 import { eventually } from './poll.ts';
 import { proxiedUrl } from './store-rig.ts';

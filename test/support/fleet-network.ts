@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { startEmbeddedKafka } from '../../src/devstack/start-embedded-kafka.ts';
+import { startEmbeddedKafka } from '../../src/demo/devstack/start-embedded-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { cacheDir } from './cache-dir.ts';

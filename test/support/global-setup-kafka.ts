@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startKafka } from '../../src/devstack/start-kafka.ts';
+import { startKafka } from '../../src/demo/devstack/start-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { cacheDir } from './cache-dir.ts';
 import { shared } from './shared-part.ts';

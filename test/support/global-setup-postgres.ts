@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from '../../src/devstack/start-postgres.ts';
+import { startPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { cacheDir } from './cache-dir.ts';

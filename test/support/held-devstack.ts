@@ -18,7 +18,7 @@ export async function holdDevstack(what: 'sleep' | 'postgres' | 'kafka', cacheDi
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-held-'));
   // As /tmp is: the user as whom root runs Postgres has to get through, and to remove what is his.
   chmodSync(folder, 0o1777);
-  const child = spawn(process.execPath, ['test/devstack/hold-devstack.ts', what, cacheDir], {
+  const child = spawn(process.execPath, ['test/demo/devstack/hold-devstack.ts', what, cacheDir], {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,13 +1,13 @@
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import type { Observation, Outcome } from '../../src/domain/observation.ts';
 import type { OrderView } from '../../src/domain/order.ts';
-import { Ingest } from '../../src/ingest/ingest.ts';
-import type { IngestOptions } from '../../src/ingest/ingest-deps.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
-import type { LaneHold } from '../../src/store/lane-store.ts';
+import { Ingest } from '../../src/service/orders/ingest.ts';
+import type { IngestOptions } from '../../src/service/orders/ingest-deps.ts';
+import type { LaneHold } from '../../src/store/fleet/lane-store.ts';
 import { MemoryDatabase } from '../simulation/memory-database.ts';
 import { equityView, instantAt } from './arbitrary-orders.ts';
 import { testLog } from './test-log.ts';

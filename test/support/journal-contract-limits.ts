@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parsePlacePrediction } from '../../src/contract/command-bodies.ts';
 import type { AccountPlaceTerms } from '../../src/domain/command.ts';
 import type { Bounds, LimitBreach, LimitScope } from '../../src/domain/limits.ts';
 import { measurePlace, measureReplace, type Quote } from '../../src/domain/measure-command.ts';
 import type { Order } from '../../src/domain/order.ts';
-import { parsePlacePrediction } from '../../src/schema/command-bodies.ts';
-import type { CommandJournal, NewCommand } from '../../src/store/command-journal.ts';
+import type { CommandJournal, NewCommand } from '../../src/store/commands/command-journal.ts';
 import { equityView, predictionView } from './arbitrary-orders.ts';
 import { answered, atMs, fence, type JournalUnderTest, newCancel, newPlace, newReplace, sending } from './journal-fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { NewCommand } from '../../src/store/command-journal.ts';
+import type { NewCommand } from '../../src/store/commands/command-journal.ts';
 import {
   answered,
   atMs,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewCommand } from '../../src/store/command-journal.ts';
+import type { NewCommand } from '../../src/store/commands/command-journal.ts';
 import { atMs, fence, type JournalUnderTest, newPlace, newReplace, unknown } from './journal-fixtures.ts';
 
 const day = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Fence } from '../../src/store/command-journal.ts';
+import type { Fence } from '../../src/store/commands/command-journal.ts';
 import { answer, answered, atMs, fence, halt, type JournalUnderTest, newPlace, sending, unknown } from './journal-fixtures.ts';
 
 export function takeOverContract(make: () => Promise<JournalUnderTest>): void {

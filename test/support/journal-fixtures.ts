@@ -9,7 +9,7 @@ import type {
   NewCancelAll,
   NewCommand,
   NewEvidence,
-} from '../../src/store/command-journal.ts';
+} from '../../src/store/commands/command-journal.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
   readonly journal: CommandJournal;

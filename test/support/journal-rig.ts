@@ -1,8 +1,8 @@
 import type { OrderView } from '../../src/domain/order.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import type { NewCommand } from '../../src/store/command-journal.ts';
-import { createPostgresJournal } from '../../src/store/postgres-journal.ts';
+import type { NewCommand } from '../../src/store/commands/command-journal.ts';
+import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { atMs, fence } from './journal-fixtures.ts';
 import { storeRig } from './store-rig.ts';
 

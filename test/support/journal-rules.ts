@@ -18,7 +18,7 @@ import {
   stateOf,
   type Transition,
 } from '../../src/domain/command-machine.ts';
-import type { Halt, NewCancelAll, NewCommand } from '../../src/store/command-journal.ts';
+import type { Halt, NewCancelAll, NewCommand } from '../../src/store/commands/command-journal.ts';
 
 /** As the journal in Postgres names them: a rule of our own, a unique index, a constraint on a row, and what is not there. */
 type ViolationCode = 'TM010' | '23505' | '23514' | 'NO_SUCH_COMMAND';

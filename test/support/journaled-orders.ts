@@ -1,5 +1,5 @@
 import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
-import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/command-journal.ts';
+import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/commands/command-journal.ts';
 
 /** The side of the journal that reads what ingest has committed. All answers are of this instant. */
 export interface JournaledOrders {

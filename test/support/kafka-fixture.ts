@@ -1,15 +1,15 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { LogRow } from '../../src/domain/committed-batch.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { TopicRecord } from '../../src/publish/follow-topic.ts';
-import { type KafkaOptions, kafkaDefaults } from '../../src/publish/kafka-options.ts';
-import { LogPublisher, type LogPublisherOptions, logPublisherDefaults } from '../../src/publish/log-publisher.ts';
-import { applyTopics, planTopics } from '../../src/publish/plan-topics.ts';
-import { readTopic } from '../../src/publish/read-topic.ts';
-import { type TopicNames, type TopicSpec, topicNames, topicSpecs } from '../../src/publish/topics.ts';
-import { withAdmin } from '../../src/publish/with-admin.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import type { TopicRecord } from '../../src/service/log/follow-topic.ts';
+import { type KafkaOptions, kafkaDefaults } from '../../src/service/log/kafka-options.ts';
+import { LogPublisher, type LogPublisherOptions, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
+import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
+import { readTopic } from '../../src/service/log/read-topic.ts';
+import { type TopicNames, type TopicSpec, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { testLog } from './test-log.ts';
 import { topicPrefix } from './topics.ts';
 

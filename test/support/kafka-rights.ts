@@ -1,5 +1,5 @@
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs';
-import { withAdmin } from '../../src/publish/with-admin.ts';
+import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { kafkaDeps, kafkaOptions } from './kafka-fixture.ts';
 
 export interface Right {

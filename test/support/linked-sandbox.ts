@@ -1,8 +1,8 @@
 import { runProgram } from '../../src/cli/program.ts';
-import { freePort } from '../../src/devstack/free-port.ts';
-import { scopes } from '../../src/platform/wire/oauth.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
 import type { SandboxInput } from '../../src/sandbox/sandbox-options.ts';
 import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { scopes } from '../../src/venue/platform/wire/oauth.ts';
 import { cliIo } from './cli-io.ts';
 import { eventually } from './poll.ts';
 import { ask, runningSandbox } from './sandbox.ts';

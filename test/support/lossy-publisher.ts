@@ -1,6 +1,6 @@
-import type { Publisher, PublishRow } from '../../src/publish/publisher.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
+import type { Publisher, PublishRow } from '../../src/service/log/publisher.ts';
 import { Host } from '../simulation/host.ts';
 import { MemoryBroker, type RequestFate } from '../simulation/memory-broker.ts';
 

@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { PreviewBook } from '../../src/cli/mcp/preview-book.ts';
 import { readCaller } from '../../src/cli/mcp/previews.ts';
 import { makeServer, offeredTools } from '../../src/cli/mcp/serve-mcp.ts';
-import { RestClient } from '../../src/cli/rest-client.ts';
+import { RestClient } from '../../src/cli/rest/rest-client.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';

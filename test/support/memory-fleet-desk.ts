@@ -1,4 +1,4 @@
-import type { FleetDesk, FleetWord } from '../../src/store/fleet-desk.ts';
+import type { FleetDesk, FleetWord } from '../../src/store/fleet/fleet-desk.ts';
 
 /** The wishes of operators in memory, for a fleet of one process with the name `one`, and one shard. */
 export class MemoryFleetDesk implements FleetDesk {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../src/store/shard-store.ts';
+import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../src/store/fleet/shard-store.ts';
 
 /** The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call under another one changes nothing. */
 export class MemoryFleet implements ShardStore {

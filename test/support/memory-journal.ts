@@ -31,8 +31,8 @@ import {
   type RivalCancel,
   type SettlingUpdate,
   type StepResult,
-} from '../../src/store/command-journal.ts';
-import type { JournalPreview, JudgedCommand } from '../../src/store/journal-preview.ts';
+} from '../../src/store/commands/command-journal.ts';
+import type { JournalPreview, JudgedCommand } from '../../src/store/commands/journal-preview.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import {
   must,

@@ -1,4 +1,4 @@
-import type { AccountScope, Page } from '../../src/store/order-reads.ts';
+import type { AccountScope, Page } from '../../src/store/orders/order-reads.ts';
 import type {
   JobSize,
   NewQuarantineJob,
@@ -9,7 +9,7 @@ import type {
   QuarantineJob,
   QuarantineMessage,
   QuarantineWord,
-} from '../../src/store/quarantine-desk.ts';
+} from '../../src/store/quarantine/quarantine-desk.ts';
 
 export const jobId = '7a1f0c52-0d5e-4c1b-9a53-1f2b3c4d5e6f';
 

@@ -16,7 +16,7 @@ import type {
   StoredOrder,
   StreamedEvent,
   StreamedUpdate,
-} from '../../src/store/order-reads.ts';
+} from '../../src/store/orders/order-reads.ts';
 import { sampleUpdate } from './sample-update.ts';
 
 const sees = (scope: AccountScope, accountId: string) => scope.kind === 'all' || scope.accountIds.includes(accountId);

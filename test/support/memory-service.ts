@@ -1,11 +1,11 @@
-import type { ConsumersAnswer, ServiceView } from '../../src/http/service-view.ts';
-import type { FleetDocument } from '../../src/schema/fleet-answer.ts';
-import type { HistoryDocument } from '../../src/schema/pipeline-answers.ts';
-import type { StatusDocument } from '../../src/schema/status-answer.ts';
-import { historyDocument } from '../../src/service/history-document.ts';
-import type { PipelineReading } from '../../src/service/pipeline-reading.ts';
-import { statusDocument } from '../../src/service/status-document.ts';
-import type { AccountScope } from '../../src/store/order-reads.ts';
+import type { FleetDocument } from '../../src/contract/fleet-answer.ts';
+import type { HistoryDocument } from '../../src/contract/pipeline-answers.ts';
+import type { StatusDocument } from '../../src/contract/status-answer.ts';
+import type { PipelineReading } from '../../src/service/fleet/pipeline-reading.ts';
+import type { ConsumersAnswer, ServiceView } from '../../src/service/rest/service-view.ts';
+import { historyDocument } from '../../src/service/run/history-document.ts';
+import { statusDocument } from '../../src/service/run/status-document.ts';
+import type { AccountScope } from '../../src/store/orders/order-reads.ts';
 import { followedAccount, quietReading, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from './status-parts.ts';
 
 /** The view of a service with every kind of trouble; all of it is of account ACC-1 where it is of an account. */

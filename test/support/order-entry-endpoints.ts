@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { ordersPath, predictionOrdersPath } from '../../src/platform/wire/order-pages.ts';
-import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/platform/wire/order-writes.ts';
 import { handMadeOrder } from '../../src/sandbox/control/open-by-hand.ts';
 import { stocks } from '../../src/sandbox/data/listings.ts';
 import { isClosed } from '../../src/sandbox/exchange/exchange-order.ts';
 import type { RunningSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
+import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/venue/platform/wire/order-writes.ts';
 import { accountQuery, type Endpoint } from './endpoint.ts';
 
 type Terms = Record<string, unknown>;

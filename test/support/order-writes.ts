@@ -1,12 +1,12 @@
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { writeOrder } from '../../src/platform/order-writes.ts';
-import { SocketWriteLines, type SocketWriteOptions } from '../../src/platform/socket-write-lines.ts';
-import type { TokenSource } from '../../src/platform/token-source.ts';
-import type { WriteDeps, WriteOptions } from '../../src/platform/write-platform.ts';
-import type { WriteResult } from '../../src/platform/write-result.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { writeOrder } from '../../src/venue/platform/order-writes.ts';
+import { SocketWriteLines, type SocketWriteOptions } from '../../src/venue/platform/socket-write-lines.ts';
+import type { TokenSource } from '../../src/venue/platform/token-source.ts';
+import type { WriteDeps, WriteOptions } from '../../src/venue/platform/write-platform.ts';
+import type { WriteResult } from '../../src/venue/platform/write-result.ts';
 import { accountRow, predictionRow, rowText } from './platform-rows.ts';
 
 /** A token that never ends, counted each time it is asked for. */

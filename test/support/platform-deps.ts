@@ -1,13 +1,13 @@
 import { onTestFinished } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import type { ReadDeps } from '../../src/platform/read-platform.ts';
-import { RefreshingTokenSource } from '../../src/platform/token-source.ts';
-import { UndiciHttp } from '../../src/platform/undici-http.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { Proxies } from '../../src/runtime/proxies.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { MemoryTokenStore } from '../../src/runtime/token-store.ts';
+import type { ReadDeps } from '../../src/venue/platform/read-platform.ts';
+import { RefreshingTokenSource } from '../../src/venue/platform/token-source.ts';
+import { UndiciHttp } from '../../src/venue/platform/undici-http.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Real time, but waits of the backoff are over at once: what is shown is what is asked, not when. */

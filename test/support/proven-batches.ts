@@ -1,8 +1,8 @@
 import { formatInstant } from '../../src/domain/instant.ts';
 import type { ContinuityMark } from '../../src/domain/observation.ts';
-import { HeadCache } from '../../src/ingest/head-cache.ts';
-import { type PreparedBatch, prepareBatch } from '../../src/ingest/prepare-batch.ts';
-import { emptyTally } from '../../src/ingest/tally.ts';
+import { HeadCache } from '../../src/service/orders/head-cache.ts';
+import { type PreparedBatch, prepareBatch } from '../../src/service/orders/prepare-batch.ts';
+import { emptyTally } from '../../src/service/orders/tally.ts';
 import { predictionView } from './arbitrary-orders.ts';
 import { observe } from './observe.ts';
 

@@ -1,10 +1,10 @@
-import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Head } from '../../src/domain/head.ts';
 import type { ContinuityMark, IngestItem, Unreadable } from '../../src/domain/observation.ts';
 import { orderKey, type Stream } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { OpenOrder } from '../../src/store/account-registry.ts';
+import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
+import type { OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import { openOrdersOf } from '../simulation/database-rows.ts';
 import { ScriptedRegistry } from './scripted-registry.ts';
 

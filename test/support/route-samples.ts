@@ -1,4 +1,4 @@
-import type { Route } from '../../src/http/route.ts';
+import type { Route } from '../../src/service/rest/route.ts';
 import { jobId } from './memory-quarantine.ts';
 import { approvalId, commandId } from './scripted-commands.ts';
 

@@ -1,11 +1,11 @@
 import type { CommittedBatch } from '../../src/domain/committed-batch.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
-import type { Publisher } from '../../src/publish/publisher.ts';
-import { Relay } from '../../src/publish/relay.ts';
-import { relayDefaults } from '../../src/publish/relay-options.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import type { Publisher } from '../../src/service/log/publisher.ts';
+import { Relay } from '../../src/service/log/relay.ts';
+import { relayDefaults } from '../../src/service/log/relay-options.ts';
 import { LaneLog } from './lane-log.ts';
 import { silentLog } from './silent-log.ts';
 

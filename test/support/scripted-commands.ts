@@ -1,3 +1,6 @@
+import type { Command, CommandState } from '../../src/domain/command.ts';
+import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
+import type { Measure } from '../../src/domain/measure-command.ts';
 import type {
   ApprovalsResult,
   ApproveResult,
@@ -17,11 +20,8 @@ import type {
   SettleResult,
   Submission,
   SubmitResult,
-} from '../../src/commands/commands.ts';
-import type { Command, CommandState } from '../../src/domain/command.ts';
-import type { BoundsChange, LimitScope } from '../../src/domain/limits.ts';
-import type { Measure } from '../../src/domain/measure-command.ts';
-import type { Approval, Halt } from '../../src/store/command-journal.ts';
+} from '../../src/service/commands/commands.ts';
+import type { Approval, Halt } from '../../src/store/commands/command-journal.ts';
 
 export const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
 

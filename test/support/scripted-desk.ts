@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { parsePlaceAccount, parsePlacePrediction } from '../../src/contract/command-bodies.ts';
+import type { PreviewAnswer } from '../../src/contract/preview-answer.ts';
 import { measurePlace } from '../../src/domain/measure-command.ts';
-import { parsePlaceAccount, parsePlacePrediction } from '../../src/schema/command-bodies.ts';
-import type { PreviewAnswer } from '../../src/schema/preview-answer.ts';
 import { json, type Received } from './http-server.ts';
 import { commandBody, problemBody, restServer } from './rest-answers.ts';
 

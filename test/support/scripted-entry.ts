@@ -1,7 +1,7 @@
-import type { HttpOutcome } from '../../src/platform/http.ts';
-import type { WriteLines, WriteRequest } from '../../src/platform/write-result.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { isRefusal, type Write } from '../../src/sandbox/entry/write.ts';
+import type { HttpOutcome } from '../../src/venue/platform/http.ts';
+import type { WriteLines, WriteRequest } from '../../src/venue/platform/write-result.ts';
 import type { Host } from '../simulation/host.ts';
 import type { MemoryPlatform } from '../simulation/memory-platform.ts';
 import { presentAttempt } from '../simulation/sending-attempt.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/runtime/clock.ts';
-import type { OutcomeLog, OutcomeRow } from '../../src/store/outcome-log.ts';
+import type { OutcomeLog, OutcomeRow } from '../../src/store/commands/outcome-log.ts';
 
 /**
  * The outbox of the command side for tests of its relay: the steps are those that the test writes, without commands. Where there are commands, in the simulator, the

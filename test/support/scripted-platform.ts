@@ -1,5 +1,7 @@
-import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from '../../src/connectors/socket.ts';
 import type { Stream } from '../../src/domain/order.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import type { Socket, SocketEnd, SocketFactory, SocketHandlers } from '../../src/service/sources/socket.ts';
 import type {
   AccountsResult,
   GetResult,
@@ -8,11 +10,9 @@ import type {
   OrderReads,
   Page,
   PlatformAccount,
-} from '../../src/platform/order-reads.ts';
-import type { PlatformError } from '../../src/platform/platform-error.ts';
-import type { AccessToken, TokenResult, TokenSource } from '../../src/platform/token-source.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
-import { Secret } from '../../src/runtime/secret.ts';
+} from '../../src/venue/platform/order-reads.ts';
+import type { PlatformError } from '../../src/venue/platform/platform-error.ts';
+import type { AccessToken, TokenResult, TokenSource } from '../../src/venue/platform/token-source.ts';
 import { eventText, type Row } from './platform-rows.ts';
 
 type Subscription = 'acknowledge' | 'silent' | { readonly code: string } | { readonly afterMs: number };

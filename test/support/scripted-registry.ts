@@ -1,5 +1,5 @@
 import type { Stream } from '../../src/domain/order.ts';
-import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/account-registry.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 
 /** The accounts for tests of one step of the connectors: which orders are open is what the test says. `ReducingSink` and `MemoryDatabase` find it out. */
 export class ScriptedRegistry implements AccountRegistry {

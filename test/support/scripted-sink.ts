@@ -1,6 +1,6 @@
-import type { ObservationSink } from '../../src/connectors/observation-sink.ts';
 import type { Doubt } from '../../src/domain/head.ts';
 import type { IngestItem, Observation, Outcome } from '../../src/domain/observation.ts';
+import type { ObservationSink } from '../../src/service/sources/observation-sink.ts';
 
 /** A sink for tests of one step of the connectors: it keeps what it is offered, and settles it at once with the outcome that the test says. */
 export class ScriptedSink implements ObservationSink {

@@ -1,11 +1,11 @@
 import { inject } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../bench/prometheus-text.ts';
-import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../../src/cli/proof/prove-run.ts';
-import { TopicTally } from '../../src/cli/proof/topic-tally.ts';
-import type { TopicNames } from '../../src/publish/topics.ts';
-import { topicNames } from '../../src/publish/topics.ts';
+import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../../src/demo/proof/prove-run.ts';
+import { TopicTally } from '../../src/demo/proof/topic-tally.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
-import { createPool } from '../../src/store/pool.ts';
+import type { TopicNames } from '../../src/service/log/topics.ts';
+import { topicNames } from '../../src/service/log/topics.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { atEnd } from './at-end.ts';
 import { freshDatabase } from './database.ts';
 import { freshTopics, readAll } from './kafka-fixture.ts';

@@ -1,8 +1,8 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/devstack/free-port.ts';
-import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
+import { GuardedProcess } from '../../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually } from './poll.ts';
 

@@ -1,7 +1,7 @@
-import type { AccountStatus } from '../../src/connectors/source-status.ts';
-import type { PipelineReading } from '../../src/service/pipeline-reading.ts';
-import type { StatusParts } from '../../src/service/status-document.ts';
-import type { AccountScope } from '../../src/store/order-reads.ts';
+import type { PipelineReading } from '../../src/service/fleet/pipeline-reading.ts';
+import type { StatusParts } from '../../src/service/run/status-document.ts';
+import type { AccountStatus } from '../../src/service/sources/source-status.ts';
+import type { AccountScope } from '../../src/store/orders/order-reads.ts';
 
 /** When the sample was taken. */
 export const sampledMs = 1_795_000_000_000;

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { DatabaseSession } from '../../src/store/database-session.ts';
-import { PostgresLaneStore } from '../../src/store/lane-store.ts';
-import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../src/store/order-store.ts';
-import { createPool } from '../../src/store/pool.ts';
-import { PostgresOrderStore } from '../../src/store/postgres-orders.ts';
+import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
+import type { Batch, HeadRow, QuarantineRow, UpdateRow } from '../../src/store/orders/order-store.ts';
+import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
+import { DatabaseSession } from '../../src/store/session/database-session.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { freshDatabase } from './database.ts';
 import { eventually } from './poll.ts';
 import { TcpProxy } from './tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import type { Stream } from '../../src/domain/order.ts';
-import type { HeadRow, UpdateRow } from '../../src/store/order-store.ts';
+import type { HeadRow, UpdateRow } from '../../src/store/orders/order-store.ts';
 import { head, update } from './store-rig.ts';
 
 export interface StoredOrderSpec {

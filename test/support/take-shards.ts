@@ -1,4 +1,4 @@
-import type { HeldShard, ShardStore } from '../../src/store/shard-store.ts';
+import type { HeldShard, ShardStore } from '../../src/store/fleet/shard-store.ts';
 
 /** As they stand, at their newest epochs. */
 async function seen(store: ShardStore, numbers: readonly number[]): Promise<HeldShard[]> {

@@ -1,6 +1,6 @@
 import { shardOf } from '../../src/domain/shards.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { createPool } from '../../src/store/pool.ts';
+import { createPool } from '../../src/store/session/pool.ts';
 import { atEnd } from './at-end.ts';
 import type { RunningService } from './service-under-test.ts';
 import { silentLog } from './silent-log.ts';

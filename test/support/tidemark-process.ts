@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { GuardedProcess } from '../../src/devstack/guarded-process.ts';
+import { GuardedProcess } from '../../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { atEnd } from './at-end.ts';
 import { neutralEnv } from './neutral-env.ts';

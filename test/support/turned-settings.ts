@@ -1,5 +1,5 @@
 /**
- * What a database or a role may say to the contrary of what we depend on, and a session of ours sets (src/store/database-session.ts). Every database of a test says
+ * What a database or a role may say to the contrary of what we depend on, and a session of ours sets (src/store/session/database-session.ts). Every database of a test says
  * it, so the whole suite of the store shows that no setting of these changes what is read or written.
  */
 export const turnedForms: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { type AttemptState, type Command, isFinal } from '../../src/domain/command.ts';
-import type { CommandJournal, Fence, Halt, NewCommand } from '../../src/store/command-journal.ts';
-import { decodeCommand, type StoredCommand } from '../../src/store/decode-command.ts';
-import { storableJson } from '../../src/store/write-once.ts';
+import type { CommandJournal, Fence, Halt, NewCommand } from '../../src/store/commands/command-journal.ts';
+import { decodeCommand, type StoredCommand } from '../../src/store/commands/decode-command.ts';
+import { storableJson } from '../../src/store/session/write-once.ts';
 import { fence, newPlace } from './journal-fixtures.ts';
 import { journalRig } from './journal-rig.ts';
 import { MemoryJournal } from './memory-journal.ts';

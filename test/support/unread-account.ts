@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../src/store/account-registry.ts';
+import type { AccountRecord } from '../../src/store/fleet/account-registry.ts';
 
 /** A simulated account that no read has completed yet, as it is stored at first sight. */
 export function unreadAccount(accountId: string, over: Partial<AccountRecord> = {}): AccountRecord {

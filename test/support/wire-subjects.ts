@@ -1,9 +1,12 @@
-import { decodeFrame } from '../../src/connectors/decode-frame.ts';
-import { decodeOrder } from '../../src/connectors/decode-order.ts';
 import type { Stream } from '../../src/domain/order.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { exchangeToken } from '../../src/platform/exchange-token.ts';
-import type { Http } from '../../src/platform/http.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { decodeFrame } from '../../src/service/sources/decode-frame.ts';
+import { decodeOrder } from '../../src/service/sources/decode-order.ts';
+import { exchangeToken } from '../../src/venue/platform/exchange-token.ts';
+import type { Http } from '../../src/venue/platform/http.ts';
 import {
   readChartQuotes,
   readFdaCalendar,
@@ -12,15 +15,12 @@ import {
   readOwnership,
   readPreviousDay,
   searchSymbols,
-} from '../../src/platform/market-data.ts';
-import { parseJson } from '../../src/platform/parse-json.ts';
-import { PlatformReads } from '../../src/platform/platform-reads.ts';
-import type { Fetched, ReadDeps } from '../../src/platform/read-platform.ts';
-import { readHealth } from '../../src/platform/user-data.ts';
-import type { WriteDeps } from '../../src/platform/write-platform.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
-import { Secret } from '../../src/runtime/secret.ts';
+} from '../../src/venue/platform/market-data.ts';
+import { parseJson } from '../../src/venue/platform/parse-json.ts';
+import { PlatformReads } from '../../src/venue/platform/platform-reads.ts';
+import type { Fetched, ReadDeps } from '../../src/venue/platform/read-platform.ts';
+import { readHealth } from '../../src/venue/platform/user-data.ts';
+import type { WriteDeps } from '../../src/venue/platform/write-platform.ts';
 import { fixedToken, writes } from './order-writes.ts';
 import { accountRow, eventText, predictionRow, rowText } from './platform-rows.ts';
 import type { Outcome, WireSubject } from './wire-variations.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeDocuments } from '../../src/http/documents/asyncapi-document.ts';
-import { routeTable } from '../../src/http/route-table.ts';
+import { makeDocuments } from '../../src/service/rest/documents/asyncapi-document.ts';
+import { routeTable } from '../../src/service/rest/route-table.ts';
 
 // Writes the documents of the interfaces to a folder, for the linters of `npm run check`: node test/support/write-documents.ts FOLDER
 const [, , folder = 'node_modules/.cache/documents'] = process.argv;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { type ChildProgram, jsonObject, startChild } from '../../src/cli/stack/child-program.ts';
-import { freePort } from '../../src/devstack/free-port.ts';
+import { freePort } from '../../src/demo/devstack/free-port.ts';
+import { type ChildProgram, jsonObject, startChild } from '../../src/demo/stack/child-program.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { neutralEnv } from '../../test/support/neutral-env.ts';
 

@@ -1,5 +1,5 @@
-import type { UpdatePosition } from '../../publish/newest-records.ts';
-import type { AuditedOrder } from '../../store/audit-reads.ts';
+import type { UpdatePosition } from '../../service/log/newest-records.ts';
+import type { AuditedOrder } from '../../store/commands/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
 /**

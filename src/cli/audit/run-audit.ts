@@ -1,8 +1,14 @@
 import type { Pool } from 'pg';
-import type { KafkaOptions } from '../../publish/kafka-options.ts';
-import type { TopicNames } from '../../publish/topics.ts';
-import { type AuditedOrder, auditOrders, countQuarantined, type Quarantined, readRevisions } from '../../store/audit-reads.ts';
-import { relayBacklog } from '../../store/update-log.ts';
+import type { KafkaOptions } from '../../service/log/kafka-options.ts';
+import type { TopicNames } from '../../service/log/topics.ts';
+import {
+  type AuditedOrder,
+  auditOrders,
+  countQuarantined,
+  type Quarantined,
+  readRevisions,
+} from '../../store/commands/audit-reads.ts';
+import { relayBacklog } from '../../store/orders/update-log.ts';
 import { type Acknowledged, type AuditFinding, judgeOrder } from './judge-order.ts';
 import type { StrayRecord, TopicFold } from './topic-fold.ts';
 import { type FoldDeps, foldTopic } from './topic-fold.ts';

@@ -1,9 +1,9 @@
-import type { FollowDeps, Jump, TopicRecord } from '../../publish/follow-topic.ts';
-import type { KafkaOptions } from '../../publish/kafka-options.ts';
-import { comparePositions, type UpdatePosition, updatePosition } from '../../publish/newest-records.ts';
-import { readTopic } from '../../publish/read-topic.ts';
-import { withAdmin } from '../../publish/with-admin.ts';
 import { abortWith } from '../../runtime/waiting.ts';
+import type { FollowDeps, Jump, TopicRecord } from '../../service/log/follow-topic.ts';
+import type { KafkaOptions } from '../../service/log/kafka-options.ts';
+import { comparePositions, type UpdatePosition, updatePosition } from '../../service/log/newest-records.ts';
+import { readTopic } from '../../service/log/read-topic.ts';
+import { withAdmin } from '../../service/log/with-admin.ts';
 
 /** A record that is not an update of ours, or a tombstone. */
 export interface StrayRecord {

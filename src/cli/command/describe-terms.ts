@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { commandAnswer } from '../../contract/rest-answers.ts';
 import { plural } from '../../runtime/plural.ts';
-import { commandAnswer } from '../../schema/rest-answers.ts';
-import { ageOf } from '../format-text.ts';
-import { understood } from '../rest-client.ts';
+import { ageOf } from '../io/format-text.ts';
+import { understood } from '../rest/rest-client.ts';
 
 /** A command as REST shows it. */
 export type RestCommand = z.infer<typeof commandAnswer>;

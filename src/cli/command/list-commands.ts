@@ -1,7 +1,7 @@
-import { ageOf, formatTable, printable } from '../format-text.ts';
-import type { CliIo } from '../io.ts';
-import type { RestClient } from '../rest-client.ts';
-import { query, type RestFlags, restClient } from '../rest-flags.ts';
+import { ageOf, formatTable, printable } from '../io/format-text.ts';
+import type { CliIo } from '../io/io.ts';
+import type { RestClient } from '../rest/rest-client.ts';
+import { query, type RestFlags, restClient } from '../rest/rest-flags.ts';
 import {
   describeTerms,
   describeUnresolved,

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
+import { updatePage } from '../../contract/rest-answers.ts';
+import type { updateRecord } from '../../contract/update-record.ts';
 import type { Attempt, Baseline, Command, CommandRequest, Evidence, Reason } from '../../domain/command.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import type { Order } from '../../domain/order.ts';
 import { type RecomputedVerdict, recomputeVerdict } from '../../domain/recompute-verdict.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
-import { updatePage } from '../../schema/rest-answers.ts';
-import type { updateRecord } from '../../schema/update-record.ts';
-import { ageOf, formatTable, printable } from '../format-text.ts';
-import type { CliIo } from '../io.ts';
-import type { RestClient } from '../rest-client.ts';
-import { query, type RestFlags, restClient, segment } from '../rest-flags.ts';
+import { ageOf, formatTable, printable } from '../io/format-text.ts';
+import type { CliIo } from '../io/io.ts';
+import type { RestClient } from '../rest/rest-client.ts';
+import { query, type RestFlags, restClient, segment } from '../rest/rest-flags.ts';
 import { describeTerms, type RestCommand, readCommand } from './describe-terms.ts';
 
 /** `command show`: the known facts of one command, in the order of time, and the verdict that follows from the evidence alone. */

@@ -1,12 +1,12 @@
 import type { Admin } from 'kafkajs';
 import type { Config } from '../../config/config.ts';
-import type { KafkaOptions } from '../../publish/kafka-options.ts';
-import { kafkaOptions } from '../../publish/kafka-options.ts';
-import { planTopics, topicFindings } from '../../publish/plan-topics.ts';
-import { topicNames, topicSpecs } from '../../publish/topics.ts';
-import { type AdminDeps, withBrokerAt } from '../../publish/with-admin.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
+import type { KafkaOptions } from '../../service/log/kafka-options.ts';
+import { kafkaOptions } from '../../service/log/kafka-options.ts';
+import { planTopics, topicFindings } from '../../service/log/plan-topics.ts';
+import { topicNames, topicSpecs } from '../../service/log/topics.ts';
+import { type AdminDeps, withBrokerAt } from '../../service/log/with-admin.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** Checks that each broker can be reached, the size of the cluster, and the topics with their settings. */

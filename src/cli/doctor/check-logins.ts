@@ -1,14 +1,14 @@
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
-import { accountsMaxBytes, accountsPath, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import { sentenceOf } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { loginPrefix } from '../../runtime/token-store.ts';
-import { createPool } from '../../store/pool.ts';
+import { createPool } from '../../store/session/pool.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
+import { accountsMaxBytes, accountsPath, userAccounts } from '../../venue/platform/wire/user.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 interface LoginCheckDeps {

@@ -1,13 +1,19 @@
 import type { Config } from '../../config/config.ts';
-import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../platform/clock-reading.ts';
-import { exchangeToken } from '../../platform/exchange-token.ts';
-import type { Http, HttpOutcome } from '../../platform/http.ts';
-import { tokenPath } from '../../platform/wire/oauth.ts';
-import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
-import { accountsMaxBytes, accountsPath, permitsPlacing, type UserAccounts, userAccounts } from '../../platform/wire/user.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import { type ClockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
+import { exchangeToken } from '../../venue/platform/exchange-token.ts';
+import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
+import { tokenPath } from '../../venue/platform/wire/oauth.ts';
+import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
+import {
+  accountsMaxBytes,
+  accountsPath,
+  permitsPlacing,
+  type UserAccounts,
+  userAccounts,
+} from '../../venue/platform/wire/user.ts';
 import { type Finding, fail, fixOfStatus, getSignedIn, ok, parsedJson, type SignedIn, warn } from './finding.ts';
 
 interface PlatformFindings {

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
-import type { SocketEnd, SocketFactory } from '../../connectors/socket.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import type { SocketEnd, SocketFactory } from '../../service/sources/socket.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 interface StreamCheckDeps {

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts';
-import { judgeTopicIds, remedyOf } from '../../publish/judge-topic-ids.ts';
-import type { AdminDeps } from '../../publish/with-admin.ts';
-import { createPool } from '../../store/pool.ts';
+import { judgeTopicIds, remedyOf } from '../../service/log/judge-topic-ids.ts';
+import type { AdminDeps } from '../../service/log/with-admin.ts';
 import { PublishedTopics } from '../../store/published-topics.ts';
+import { createPool } from '../../store/session/pool.ts';
 import { findTopics } from '../topic-ids.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 

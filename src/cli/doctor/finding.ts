@@ -1,5 +1,5 @@
-import type { Http, HttpOutcome, HttpRequest } from '../../platform/http.ts';
 import { Secret } from '../../runtime/secret.ts';
+import type { Http, HttpOutcome, HttpRequest } from '../../venue/platform/http.ts';
 
 /** The result of one check. */
 export interface Finding {

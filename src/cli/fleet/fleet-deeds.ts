@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type FleetDocument, type FleetLane, fleetAnswer } from '../../contract/fleet-answer.ts';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
-import { type FleetDocument, type FleetLane, fleetAnswer } from '../../schema/fleet-answer.ts';
-import type { CliIo } from '../io.ts';
-import { type RestClient, understood } from '../rest-client.ts';
-import { addReasonFlag, type RestFlags, restClient, restExitCodes, segment } from '../rest-flags.ts';
+import type { CliIo } from '../io/io.ts';
+import { type RestClient, understood } from '../rest/rest-client.ts';
+import { addReasonFlag, type RestFlags, restClient, restExitCodes, segment } from '../rest/rest-flags.ts';
 import { fleetText } from './fleet-text.ts';
 
 type DeedFlags = RestFlags & { readonly reason: string };

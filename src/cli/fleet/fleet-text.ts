@@ -1,5 +1,5 @@
-import type { FleetDocument, FleetLane } from '../../schema/fleet-answer.ts';
-import { ageOf, formatTable, printable } from '../format-text.ts';
+import type { FleetDocument, FleetLane } from '../../contract/fleet-answer.ts';
+import { ageOf, formatTable, printable } from '../io/format-text.ts';
 
 /** The fleet for people: its verdict, and a row a lane. */
 export function fleetText({ lanes, free, pinned, verdict, at }: FleetDocument): string {

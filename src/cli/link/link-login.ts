@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { platform } from 'node:os';
 import { createMetrics } from '../../observability/metrics.ts';
-import { beginAuthorization, readCallback } from '../../platform/authorization.ts';
-import { type Credential, exchangeToken } from '../../platform/exchange-token.ts';
-import type { Http } from '../../platform/http.ts';
-import type { PlatformError } from '../../platform/platform-error.ts';
-import { listAccounts } from '../../platform/platform-reads.ts';
-import type { TokenSource } from '../../platform/token-source.ts';
-import { storeLogin } from '../../platform/token-source.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CredentialList, Token, TokenStore } from '../../runtime/token-store.ts';
+import { beginAuthorization, readCallback } from '../../venue/platform/authorization.ts';
+import { type Credential, exchangeToken } from '../../venue/platform/exchange-token.ts';
+import type { Http } from '../../venue/platform/http.ts';
+import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import { listAccounts } from '../../venue/platform/platform-reads.ts';
+import type { TokenSource } from '../../venue/platform/token-source.ts';
+import { storeLogin } from '../../venue/platform/token-source.ts';
 
 export interface LinkDeps {
   readonly http: Http;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { commandHistory } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
 import { orderStatuses } from '../../domain/order.ts';
-import { commandHistory } from '../../schema/rest-answers.ts';
 import { describeTerms, type RestCommand } from '../command/describe-terms.ts';
-import { clip } from '../format-text.ts';
-import { type RestClient, understood } from '../rest-client.ts';
-import { segment } from '../rest-flags.ts';
+import { clip } from '../io/format-text.ts';
+import { type RestClient, understood } from '../rest/rest-client.ts';
+import { segment } from '../rest/rest-flags.ts';
 import { present } from './short-order.ts';
 import { readRest } from './tool.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { idKinds } from '../../http/request-fields.ts';
+import { commandAnswer } from '../../contract/rest-answers.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
-import { commandAnswer } from '../../schema/rest-answers.ts';
+import { idKinds } from '../../service/rest/request-fields.ts';
 import type { RestCommand } from '../command/describe-terms.ts';
-import { isProblem, type RestAnswer, type RestClient } from '../rest-client.ts';
+import { isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
 import { readHistory } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';
 import { readCaller } from './previews.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longestCursor } from '../../http/cursor.ts';
+import { longestCursor } from '../../service/rest/cursor.ts';
 
 /** An assistant reads every row that it gets, so a page is small. */
 export const pageLimit = z.int().min(1).max(50).default(20).describe('How many at most');

@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { RestCommand } from '../command/describe-terms.ts';
-import type { RestRequest } from '../rest-client.ts';
+import type { RestRequest } from '../rest/rest-client.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A request that was shown, and that `commit` may send. */

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import type { CommandRequest } from '../../domain/command.ts';
-import { formatInstant } from '../../domain/instant.ts';
-import { measureReplace } from '../../domain/measure-command.ts';
-import type { Order, Stream } from '../../domain/order.ts';
-import { idKinds } from '../../http/request-fields.ts';
-import type { BodyResult } from '../../schema/body-fields.ts';
-import { accountIdText } from '../../schema/body-fields.ts';
+import type { BodyResult } from '../../contract/body-fields.ts';
+import { accountIdText } from '../../contract/body-fields.ts';
 import {
   parsePlaceAccount,
   parsePlacePrediction,
@@ -13,13 +8,18 @@ import {
   placeAccountBody,
   placePredictionBody,
   replaceBody,
-} from '../../schema/command-bodies.ts';
-import { type PreviewAnswer, previewAnswer } from '../../schema/preview-answer.ts';
-import { type CallerDocument, callerAnswer } from '../../schema/status-answer.ts';
+} from '../../contract/command-bodies.ts';
+import { type PreviewAnswer, previewAnswer } from '../../contract/preview-answer.ts';
+import { type CallerDocument, callerAnswer } from '../../contract/status-answer.ts';
+import type { CommandRequest } from '../../domain/command.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { measureReplace } from '../../domain/measure-command.ts';
+import type { Order, Stream } from '../../domain/order.ts';
+import { idKinds } from '../../service/rest/request-fields.ts';
 import { describeTerms } from '../command/describe-terms.ts';
-import type { ListedOrder } from '../order-text.ts';
-import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest-client.ts';
-import { query, segment } from '../rest-flags.ts';
+import type { ListedOrder } from '../io/order-text.ts';
+import { faultLine, isProblem, type RestClient, type RestRequest, understood } from '../rest/rest-client.ts';
+import { query, segment } from '../rest/rest-flags.ts';
 import { atStakeData, atStakeLines, readAtStake, type Traded } from './at-stake.ts';
 import { keyOf, previewMs } from './preview-book.ts';
 import { readOrder } from './read-orders.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { accountIdText } from '../../contract/body-fields.ts';
+import { commandPage } from '../../contract/rest-answers.ts';
 import { commandStates } from '../../domain/command.ts';
-import { idKinds } from '../../http/request-fields.ts';
-import { accountIdText } from '../../schema/body-fields.ts';
-import { commandPage } from '../../schema/rest-answers.ts';
-import { understood } from '../rest-client.ts';
-import { query } from '../rest-flags.ts';
+import { idKinds } from '../../service/rest/request-fields.ts';
+import { understood } from '../rest/rest-client.ts';
+import { query } from '../rest/rest-flags.ts';
 import { commandLine, evidencePage, readHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
 import { present } from './short-order.ts';

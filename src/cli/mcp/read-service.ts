@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { accountList } from '../../schema/account-answers.ts';
-import { statusAnswer } from '../../schema/status-answer.ts';
-import { clip } from '../format-text.ts';
-import { type RestClient, understood } from '../rest-client.ts';
+import { accountList } from '../../contract/account-answers.ts';
+import { statusAnswer } from '../../contract/status-answer.ts';
+import { clip } from '../io/format-text.ts';
+import { type RestClient, understood } from '../rest/rest-client.ts';
 import { pageLimit } from './page-fields.ts';
 import { present } from './short-order.ts';
 import { readOnly, readRest, tool } from './tool.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { commandPage } from '../../contract/rest-answers.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { commandPage } from '../../schema/rest-answers.ts';
 import type { RestCommand } from '../command/describe-terms.ts';
-import { type RestClient, understood } from '../rest-client.ts';
-import { query } from '../rest-flags.ts';
+import { type RestClient, understood } from '../rest/rest-client.ts';
+import { query } from '../rest/rest-flags.ts';
 import {
   commandLine,
   evidencePage,

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { CallerDocument } from '../../contract/status-answer.ts';
 import { escapeControls } from '../../observability/escape-controls.ts';
-import type { CallerDocument } from '../../schema/status-answer.ts';
 import { commit, receipt } from './commit.ts';
 import { previewCancel, previewPlace, previewPlacePrediction, previewReplace } from './previews.ts';
 import { listCommands, showCommand } from './read-commands.ts';

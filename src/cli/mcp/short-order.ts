@@ -1,5 +1,5 @@
-import { clip } from '../format-text.ts';
-import { instrumentText, type ListedOrder } from '../order-text.ts';
+import { clip } from '../io/format-text.ts';
+import { instrumentText, type ListedOrder } from '../io/order-text.ts';
 
 /** Texts from outside have no bound of their own. */
 const mostText = 300;

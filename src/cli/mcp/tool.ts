@@ -1,12 +1,12 @@
 import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import type { Scope } from '../../http/auth/principal.ts';
+import type { CallerDocument } from '../../contract/status-answer.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { ProgramError } from '../../runtime/program-error.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { CallerDocument } from '../../schema/status-answer.ts';
-import { clip, printable } from '../format-text.ts';
-import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient } from '../rest-client.ts';
+import type { Scope } from '../../service/rest/auth/principal.ts';
+import { clip, printable } from '../io/format-text.ts';
+import { faultLine, faultsOf, isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
 import { plainSchema } from './plain-schema.ts';
 import type { PreviewBook } from './preview-book.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
 import { answerRepair, askRepair, type NewRepairRequest, type RepairAnswer, readAnswer } from '../../store/repair-requests.ts';
-import type { CliIo, TextOutput } from '../io.ts';
-import { readConfig } from '../read-config.ts';
+import type { CliIo, TextOutput } from '../io/io.ts';
+import { readConfig } from '../io/read-config.ts';
 import { withDatabase } from '../with-database.ts';
 
 /** Runs `work` with one connection to the service's database, and a signal that aborts when the user interrupts. */

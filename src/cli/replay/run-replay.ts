@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { PublishError, type Publisher, type PublishRow } from '../../publish/publisher.ts';
 import type { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { type LogSlice, readLogSlice } from '../../store/read-log-slice.ts';
+import { PublishError, type Publisher, type PublishRow } from '../../service/log/publisher.ts';
+import { type LogSlice, readLogSlice } from '../../store/orders/read-log-slice.ts';
 
 /** The publisher's topic of updates is the one that is written to. */
 export interface ReplayDeps extends PatientDeps {

@@ -1,5 +1,5 @@
-import { ageText } from '../state/age-text.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { ageText } from '../state/text/age-text.ts';
 import { html } from './html.ts';
 import { useValue } from './use-value.ts';
 

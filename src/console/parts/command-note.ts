@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { CommandAnswer } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { commandStateText, commandTone } from './command-words.ts';

@@ -1,5 +1,5 @@
-import type { CommandHistory } from '../../schema/rest-answers.ts';
-import type { CommandRow } from '../state/command-row.ts';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
+import type { CommandRow } from '../state/commands/command-row.ts';
 import { plural } from './plural.ts';
 
 type State = CommandRow['state'];

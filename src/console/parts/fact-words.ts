@@ -1,4 +1,4 @@
-import type { Fact } from '../state/command-timeline.ts';
+import type { Fact } from '../state/commands/command-timeline.ts';
 import { commandStateText } from './command-words.ts';
 import { statusText } from './words.ts';
 

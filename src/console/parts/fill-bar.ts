@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { thousandthsOf } from '../state/decimal-text.ts';
+import { thousandthsOf } from '../state/text/decimal-text.ts';
 import { html } from './html.ts';
 
 /** How much of an order is filled, as a bar with its amount. */

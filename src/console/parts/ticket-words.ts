@@ -1,4 +1,4 @@
-import type { PlaceAccountBody, PlacePredictionBody } from '../../schema/command-bodies.ts';
+import type { PlaceAccountBody, PlacePredictionBody } from '../../contract/command-bodies.ts';
 
 // The choices of a ticket with their words. Each list has every word of its body and no other: the compiler compares them with the shapes of the service.
 

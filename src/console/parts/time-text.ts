@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { zoneText } from '../state/zone-text.ts';
+import { zoneText } from '../state/text/zone-text.ts';
 import { html } from './html.ts';
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });

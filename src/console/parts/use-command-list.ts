@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { CommandList } from '../state/command-list.ts';
-import type { CommandFilters } from '../state/command-row.ts';
+import { CommandList } from '../state/commands/command-list.ts';
+import type { CommandFilters } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { useValue } from './use-value.ts';
 

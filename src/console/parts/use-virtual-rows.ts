@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { rowsInView } from '../state/rows-in-view.ts';
+import { rowsInView } from '../state/orders/rows-in-view.ts';
 
 interface VirtualRows {
   /** The rows that exist in the page: from `first` up to `end`, without it. */

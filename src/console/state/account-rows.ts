@@ -1,4 +1,4 @@
-import type { AccountListDocument } from '../../schema/account-answers.ts';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
 
 export type AccountRow = AccountListDocument['items'][number];
 

@@ -1,5 +1,5 @@
 import type { Stream } from '../../../types/records.d.ts';
-import { type BlotterView, defaultView, queryOf } from './blotter-view.ts';
+import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

@@ -1,18 +1,18 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
-import type { HaltChange } from '../../schema/rest-answers.ts';
-import type { CancelAllRun } from './cancel-all-run.ts';
+import type { HaltChange } from '../../contract/rest-answers.ts';
+import type { CancelAllRun } from './commands/cancel-all-run.ts';
+import { Ticket } from './commands/ticket.ts';
+import type { TicketFields } from './commands/ticket-body.ts';
 import { Listeners } from './listeners.ts';
-import { type LoadEnd, loadOrders } from './load-orders.ts';
-import { OrderStore } from './order-store.ts';
+import { type LoadEnd, loadOrders } from './orders/load-orders.ts';
+import { OrderStore } from './orders/order-store.ts';
+import { UpdateRate } from './orders/update-rate.ts';
 import type { Ports } from './ports.ts';
 import { Rest } from './rest.ts';
 import { Session } from './session.ts';
 import { StatusWatch } from './status-watch.ts';
 import { StreamClient } from './stream-client.ts';
-import { Ticket } from './ticket.ts';
-import type { TicketFields } from './ticket-body.ts';
-import { UpdateRate } from './update-rate.ts';
 
 export type LoadState = { readonly kind: 'reading' } | LoadEnd;
 

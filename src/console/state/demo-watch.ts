@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { DemoDocument, FaultName } from '../../schema/demo-desk.ts';
+import type { DemoDocument, FaultName } from '../../contract/demo-desk.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 

@@ -1,4 +1,4 @@
-import type { HistoryDocument, HistorySample } from '../../schema/pipeline-answers.ts';
+import type { HistoryDocument, HistorySample } from '../../contract/pipeline-answers.ts';
 import { Polled } from './polled.ts';
 import type { Ports } from './ports.ts';
 import type { Answer, Rest } from './rest.ts';

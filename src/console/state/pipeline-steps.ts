@@ -1,4 +1,4 @@
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 
 /** One place on the way of the data. */
 export interface PipelineStep {

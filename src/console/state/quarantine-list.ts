@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { QuarantineJobDocument, QuarantinePageDocument } from '../../schema/quarantine-bodies.ts';
+import type { QuarantineJobDocument, QuarantinePageDocument } from '../../contract/quarantine-bodies.ts';
 import { type Rest, sentenceOf } from './rest.ts';
 
 export type QuarantineEntry = QuarantinePageDocument['items'][number];

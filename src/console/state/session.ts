@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { CallerDocument } from '../../schema/status-answer.ts';
+import type { CallerDocument } from '../../contract/status-answer.ts';
 import { IssuerSignIn, signedInPath } from './issuer-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { Renewal } from './renewal.ts';

@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 

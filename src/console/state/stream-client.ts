@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
-import type { HaltChange } from '../../schema/rest-answers.ts';
-import { type EventBlock, EventBlocks } from './event-blocks.ts';
+import type { HaltChange } from '../../contract/rest-answers.ts';
+import { type EventBlock, EventBlocks } from './orders/event-blocks.ts';
 import { type Ports, pause } from './ports.ts';
 import { problemOf, type Rest } from './rest.ts';
 

@@ -1,8 +1,8 @@
 import { type Signal, signal } from '@preact/signals-core';
-import type { PreviewAnswer } from '../../schema/preview-answer.ts';
+import type { PreviewAnswer } from '../../contract/preview-answer.ts';
+import { fieldOfPath, isEmpty, requestOf, type TicketFields } from './commands/ticket-body.ts';
 import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
-import { fieldOfPath, isEmpty, requestOf, type TicketFields } from './ticket-body.ts';
 
 interface PreviewState {
   /** What the service said last, of these fields or of the ones before. */

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import type { AccountRepairDocument } from '../../schema/account-answers.ts';
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { AccountRepairDocument } from '../../contract/account-answers.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';
@@ -9,8 +9,8 @@ import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import { type AccountRow, countText, stateWords } from '../state/account-rows.ts';
 import { addressOf, blotterAddress } from '../state/address.ts';
-import { defaultView } from '../state/blotter-view.ts';
 import type { ConsoleState } from '../state/console-state.ts';
+import { defaultView } from '../state/orders/blotter-view.ts';
 import { Polled } from '../state/polled.ts';
 
 interface DetailProps {

@@ -1,5 +1,5 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
-import type { AccountListDocument } from '../../schema/account-answers.ts';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { DoubtNotes } from '../parts/doubt-notes.ts';
 import { html } from '../parts/html.ts';
 import { Go } from '../parts/link.ts';

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { ApprovalDocument } from '../../schema/rest-answers.ts';
+import type { ApprovalDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { html } from '../parts/html.ts';
 import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { RiskWatch } from '../state/risk-watch.ts';
 
 interface ApprovalsProps {
   readonly state: ConsoleState;

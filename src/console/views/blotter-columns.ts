@@ -6,8 +6,8 @@ import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
 import { orderAddress } from '../state/address.ts';
-import type { BlotterView, ColumnName } from '../state/blotter-view.ts';
-import { directionOf, type OrderRow, priceText } from '../state/order-row.ts';
+import type { BlotterView, ColumnName } from '../state/orders/blotter-view.ts';
+import { directionOf, type OrderRow, priceText } from '../state/orders/order-row.ts';
 
 interface Column {
   readonly label: string;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { statusWords } from '../parts/words.ts';
-import { type BlotterView, isFiltered, withoutFilters } from '../state/blotter-view.ts';
+import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
 import { ColumnMenu } from './column-menu.ts';
 
 interface FilterProps {

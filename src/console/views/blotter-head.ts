@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { html } from '../parts/html.ts';
-import { type BlotterView, type ColumnName, widthBounds } from '../state/blotter-view.ts';
+import { type BlotterView, type ColumnName, widthBounds } from '../state/orders/blotter-view.ts';
 import { columnsByName } from './blotter-columns.ts';
 
 interface HeadProps {

@@ -1,7 +1,7 @@
 import { Component, type VNode } from 'preact';
 import { html } from '../parts/html.ts';
-import type { ColumnName } from '../state/blotter-view.ts';
-import type { OrderRow } from '../state/order-row.ts';
+import type { ColumnName } from '../state/orders/blotter-view.ts';
+import type { OrderRow } from '../state/orders/order-row.ts';
 import { columnsByName } from './blotter-columns.ts';
 
 interface RowProps {

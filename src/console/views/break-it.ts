@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { FaultName } from '../../schema/demo-desk.ts';
+import type { FaultName } from '../../contract/demo-desk.ts';
 import { faultGroups } from '../parts/fault-words.ts';
 import { html } from '../parts/html.ts';
 import { useValue } from '../parts/use-value.ts';

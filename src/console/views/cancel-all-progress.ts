@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useReducer } from 'preact/hooks';
-import type { CancelAllDocument } from '../../schema/rest-answers.ts';
+import type { CancelAllDocument } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { html } from '../parts/html.ts';
@@ -9,7 +9,7 @@ import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
-import type { CancelAllRun, SweptLine } from '../state/cancel-all-run.ts';
+import type { CancelAllRun, SweptLine } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface ProgressProps {

@@ -1,11 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
-import type { CommandAnswer } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
+import { KeyedSend } from '../state/commands/keyed-send.ts';
+import { orderPath } from '../state/commands/order-deeds.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { KeyedSend } from '../state/keyed-send.ts';
-import { orderPath } from '../state/order-deeds.ts';
 
 interface CancelProps {
   readonly state: ConsoleState;

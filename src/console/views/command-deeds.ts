@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
 import { useContext, useState } from 'preact/hooks';
-import type { CommandAnswer, CommandHistory } from '../../schema/rest-answers.ts';
+import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
 import { Go, Link } from '../parts/link.ts';
 import { plural } from '../parts/plural.ts';
 import { addressOf } from '../state/address.ts';
-import { deedsOf, settlements } from '../state/command-deeds.ts';
+import { deedsOf, settlements } from '../state/commands/command-deeds.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { CancelDialog } from './cancel-dialog.ts';

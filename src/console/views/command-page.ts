@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { CommandHistory } from '../../schema/rest-answers.ts';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { commandStateText, commandTone, stateMeaning, termsText } from '../parts/command-words.ts';
 import { reasonText } from '../parts/fact-words.ts';
 import { html } from '../parts/html.ts';
@@ -9,7 +9,7 @@ import { timeText } from '../parts/time-text.ts';
 import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
-import { CommandFollower } from '../state/command-follower.ts';
+import { CommandFollower } from '../state/commands/command-follower.ts';
 import { CommandDeedBar } from './command-deeds.ts';
 import { CommandTimeline } from './command-timeline.ts';
 import { CommandVerdict } from './command-verdict.ts';

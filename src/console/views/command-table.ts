@@ -5,7 +5,7 @@ import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
-import { type CommandRow, isUnresolved } from '../state/command-row.ts';
+import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface TableOptions {

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
-import type { CommandHistory } from '../../schema/rest-answers.ts';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { factDetail, factText, reasonText } from '../parts/fact-words.ts';
 import { html } from '../parts/html.ts';
 import { plural } from '../parts/plural.ts';
 import { lengthText, timeText } from '../parts/time-text.ts';
-import { type Fact, type Step, type TimelineGroup, timelineOf } from '../state/command-timeline.ts';
+import { type Fact, type Step, type TimelineGroup, timelineOf } from '../state/commands/command-timeline.ts';
 
 interface TimelineProps {
   readonly command: CommandHistory;

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
-import type { CommandHistory } from '../../schema/rest-answers.ts';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
 import { Age } from '../parts/age.ts';
 import { commandStateText, commandTone, probeText } from '../parts/command-words.ts';
 import { html } from '../parts/html.ts';
 import { useValue } from '../parts/use-value.ts';
-import { isUnresolved } from '../state/command-row.ts';
+import { isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface VerdictProps {

@@ -6,7 +6,7 @@ import { Go } from '../parts/link.ts';
 import { plural } from '../parts/plural.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
 import { addressOf } from '../state/address.ts';
-import { type CommandFilters, type CommandRow, filtersOf, isUnresolved } from '../state/command-row.ts';
+import { type CommandFilters, type CommandRow, filtersOf, isUnresolved } from '../state/commands/command-row.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { commandTable } from './command-table.ts';
 import type { ScreenProps } from './screen-props.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { Stream } from '../../../types/records.d.ts';
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { timeText } from '../parts/time-text.ts';

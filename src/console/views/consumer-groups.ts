@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { ConsumersDocument } from '../../schema/pipeline-answers.ts';
+import type { ConsumersDocument } from '../../contract/pipeline-answers.ts';
 import { html } from '../parts/html.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';
 import { usePolled } from '../parts/use-polled.ts';

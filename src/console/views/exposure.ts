@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ExposureLine } from '../../schema/rest-answers.ts';
+import type { ExposureLine } from '../../contract/rest-answers.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';
@@ -7,10 +7,10 @@ import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import { sideText } from '../parts/words.ts';
 import { addressOf, blotterAddress } from '../state/address.ts';
-import { defaultView } from '../state/blotter-view.ts';
-import { addDecimals } from '../state/decimal-text.ts';
-import { directionOf } from '../state/order-row.ts';
-import type { RiskWatch } from '../state/risk-watch.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
+import { defaultView } from '../state/orders/blotter-view.ts';
+import { directionOf } from '../state/orders/order-row.ts';
+import { addDecimals } from '../state/text/decimal-text.ts';
 
 const mostLines = 500;
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { QuarantineJobSizeDocument } from '../../schema/quarantine-bodies.ts';
+import type { QuarantineJobSizeDocument } from '../../contract/quarantine-bodies.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
 import { countText } from '../state/account-rows.ts';

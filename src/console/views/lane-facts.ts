@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { html } from '../parts/html.ts';
 import { lengthText, timeText } from '../parts/time-text.ts';
 

@@ -1,10 +1,10 @@
-import type { LimitLine } from '../../schema/limit-bodies.ts';
+import type { LimitLine } from '../../contract/limit-bodies.ts';
 import { html } from '../parts/html.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';
 import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import { fieldText } from '../parts/words.ts';
-import type { RiskWatch } from '../state/risk-watch.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
 
 const mostLines = 200;
 

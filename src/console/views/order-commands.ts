@@ -1,7 +1,7 @@
 import { html } from '../parts/html.ts';
 import { useCommandList } from '../parts/use-command-list.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { ListedOrder } from '../state/order-row.ts';
+import type { ListedOrder } from '../state/orders/order-row.ts';
 import { commandTable } from './command-table.ts';
 
 /** The commands about one order, where there are any. */

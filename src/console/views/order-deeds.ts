@@ -1,15 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { CommandAnswer } from '../../schema/rest-answers.ts';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
 import { CommandNote } from '../parts/command-note.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { fieldText, sideText, statusText } from '../parts/words.ts';
+import { changedTerms, type NewTerms, OrderDeed, orderDeeds } from '../state/commands/order-deeds.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { changedTerms, type NewTerms, OrderDeed, orderDeeds } from '../state/order-deeds.ts';
-import type { ListedOrder } from '../state/order-row.ts';
+import type { ListedOrder } from '../state/orders/order-row.ts';
+import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
-import { type Change, changesBetween } from '../state/version-ladder.ts';
 import { ReplaceFields } from './replace-fields.ts';
 
 interface OrderDeedsProps {

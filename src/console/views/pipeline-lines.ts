@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { HistoryDocument } from '../../schema/pipeline-answers.ts';
+import type { HistoryDocument } from '../../contract/pipeline-answers.ts';
 import { html } from '../parts/html.ts';
 import { LineChart } from '../parts/line-chart.ts';
 import { lengthText } from '../parts/time-text.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { StatusDocument } from '../../schema/status-answer.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
 import { DoubtNotes } from '../parts/doubt-notes.ts';
 import { html } from '../parts/html.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';

@@ -1,14 +1,14 @@
 import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
-import type { AccountListDocument } from '../../schema/account-answers.ts';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { html } from '../parts/html.ts';
 import { Go, Link } from '../parts/link.ts';
 import { useAnswer } from '../parts/use-answer.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
+import { mayCommand } from '../state/commands/may-command.ts';
+import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
+import { requestOf, type TicketKind } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { mayCommand } from '../state/may-command.ts';
-import { prefilledBy, type Ticket } from '../state/ticket.ts';
-import { requestOf, type TicketKind } from '../state/ticket-body.ts';
 import { TicketForm } from './ticket-form.ts';
 import { Preview } from './ticket-preview.ts';
 

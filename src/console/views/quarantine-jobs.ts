@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { QuarantineJobDocument } from '../../schema/quarantine-bodies.ts';
+import type { QuarantineJobDocument } from '../../contract/quarantine-bodies.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';

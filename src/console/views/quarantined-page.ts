@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { QuarantineRowDocument } from '../../schema/quarantine-bodies.ts';
+import type { QuarantineRowDocument } from '../../contract/quarantine-bodies.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
@@ -9,7 +9,7 @@ import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { Polled } from '../state/polled.ts';
-import { visibleText } from '../state/visible-text.ts';
+import { visibleText } from '../state/text/visible-text.ts';
 import type { JobAction } from './job-dialog.ts';
 import type { ScreenProps } from './screen-props.ts';
 

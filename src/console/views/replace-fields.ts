@@ -1,7 +1,7 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { html } from '../parts/html.ts';
 import { predictionTimesInForce } from '../parts/ticket-words.ts';
-import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/order-deeds.ts';
+import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/commands/order-deeds.ts';
 
 const labels: Readonly<Record<TermName, string>> = {
   quantity: 'Total quantity',

@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { html } from '../parts/html.ts';
 import { useValue } from '../parts/use-value.ts';
+import { RiskWatch } from '../state/commands/risk-watch.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { RiskWatch } from '../state/risk-watch.ts';
 import { Approvals } from './approvals.ts';
 import { CancelAllProgress } from './cancel-all-progress.ts';
 import { Exposure } from './exposure.ts';

@@ -4,7 +4,7 @@ import { html } from '../parts/html.ts';
 import { Link } from '../parts/link.ts';
 import { addressOf } from '../state/address.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
-import { blocksOf, type RunbookBlock, type RunbookWord } from '../state/runbook-text.ts';
+import { blocksOf, type RunbookBlock, type RunbookWord } from '../state/text/runbook-text.ts';
 import type { ScreenProps } from './screen-props.ts';
 
 /** The page of a doubt or an alert: its meaning, how to look, and what to do. */

@@ -8,7 +8,7 @@ import { plural } from '../parts/plural.ts';
 import { useValue } from '../parts/use-value.ts';
 import { sideText, statusText } from '../parts/words.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import { type Hit, Search } from '../state/search.ts';
+import { type Hit, Search } from '../state/orders/search.ts';
 
 interface SearchBoxProps {
   readonly state: ConsoleState;

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { scopeText } from '../parts/halt-words.ts';
 import { html } from '../parts/html.ts';
-import { CancelAllRun } from '../state/cancel-all-run.ts';
+import { CancelAllRun } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { pause } from '../state/ports.ts';
 import type { Answer } from '../state/rest.ts';

@@ -3,9 +3,9 @@ import { html } from '../parts/html.ts';
 import { staleNote, waitingNote } from '../parts/polled-notes.ts';
 import { timeText } from '../parts/time-text.ts';
 import { usePolled } from '../parts/use-polled.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
+import { type ScopeLine, stopsByScope } from '../state/commands/stops-by-scope.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { RiskWatch } from '../state/risk-watch.ts';
-import { type ScopeLine, stopsByScope } from '../state/stops-by-scope.ts';
 import type { AskedStop } from './stop-dialog.ts';
 
 interface StopsProps {

@@ -1,4 +1,4 @@
-import type { AccountListDocument } from '../../schema/account-answers.ts';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
 import { html } from '../parts/html.ts';
 import { TicketField } from '../parts/ticket-field.ts';
 import {
@@ -10,8 +10,8 @@ import {
   predictionTimesInForce,
   predictionTypes,
 } from '../parts/ticket-words.ts';
-import type { Ticket } from '../state/ticket.ts';
-import { fieldsShown, type TicketFields } from '../state/ticket-body.ts';
+import type { Ticket } from '../state/commands/ticket.ts';
+import { fieldsShown, type TicketFields } from '../state/commands/ticket-body.ts';
 import { TicketLegs } from './ticket-legs.ts';
 
 interface TicketFormProps {

@@ -1,7 +1,7 @@
 import { html } from '../parts/html.ts';
 import { TicketField } from '../parts/ticket-field.ts';
 import { accountSides, positionEffects } from '../parts/ticket-words.ts';
-import { emptyLeg, mostLegs, type TicketLeg } from '../state/ticket-body.ts';
+import { emptyLeg, mostLegs, type TicketLeg } from '../state/commands/ticket-body.ts';
 
 interface TicketLegsProps {
   readonly legs: readonly TicketLeg[];

@@ -1,11 +1,11 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import type { PreviewAnswer } from '../../schema/preview-answer.ts';
+import type { PreviewAnswer } from '../../contract/preview-answer.ts';
 import { html } from '../parts/html.ts';
 import { useValue } from '../parts/use-value.ts';
 import { fieldText } from '../parts/words.ts';
-import { ageText } from '../state/age-text.ts';
+import type { TicketFields } from '../state/commands/ticket-body.ts';
 import type { ConsoleState } from '../state/console-state.ts';
-import type { TicketFields } from '../state/ticket-body.ts';
+import { ageText } from '../state/text/age-text.ts';
 import { TicketPreview } from '../state/ticket-preview.ts';
 
 interface PreviewProps {

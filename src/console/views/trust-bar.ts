@@ -6,7 +6,7 @@ import { addressOf } from '../state/address.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
 import type { Doubt, StatusState } from '../state/status-watch.ts';
-import { zoneText } from '../state/zone-text.ts';
+import { zoneText } from '../state/text/zone-text.ts';
 
 /** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
 export function TrustBar({ state }: { readonly state: ConsoleState }) {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { html } from '../parts/html.ts';
 import { lengthText, timeText } from '../parts/time-text.ts';
 import { causeText, fieldText, statusText } from '../parts/words.ts';
-import type { Change, Step } from '../state/version-ladder.ts';
+import type { Change, Step } from '../state/orders/version-ladder.ts';
 
 interface LadderProps {
   readonly steps: readonly Step[];

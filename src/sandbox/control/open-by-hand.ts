@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
+import type { Random } from '../../runtime/random.ts';
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../venue/platform/wire/account-order.ts';
 import {
   predictionOrderTypes,
   predictionOutcomes,
   predictionSides,
   predictionTimesInForce,
-} from '../../platform/wire/prediction-order.ts';
-import type { Random } from '../../runtime/random.ts';
+} from '../../venue/platform/wire/prediction-order.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeAccount, ExchangeOrder, OrderTerms } from '../exchange/exchange-order.ts';
 import { acceptOrder } from '../exchange/venue-steps.ts';

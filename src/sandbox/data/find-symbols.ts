@@ -1,4 +1,4 @@
-import type { FoundSymbol } from '../../platform/wire/market-data.ts';
+import type { FoundSymbol } from '../../venue/platform/wire/market-data.ts';
 import type { DayPrices } from './day-prices.ts';
 import { indices, stocks } from './listings.ts';
 import { contractsAround, type OptionContract, optionContract } from './option-contracts.ts';

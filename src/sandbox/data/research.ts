@@ -1,4 +1,4 @@
-import type { FdaEvent, Theme } from '../../platform/wire/research.ts';
+import type { FdaEvent, Theme } from '../../venue/platform/wire/research.ts';
 import { noise, numberOf } from './daily-bars.ts';
 import type { DayPrices } from './day-prices.ts';
 import { listingOf, stocks } from './listings.ts';

@@ -1,4 +1,4 @@
-import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../platform/wire/account-order.ts';
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../venue/platform/wire/account-order.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/wire-text.ts';

@@ -4,7 +4,7 @@ import {
   predictionOutcomes,
   predictionSides,
   predictionTimesInForce,
-} from '../../platform/wire/prediction-order.ts';
+} from '../../venue/platform/wire/prediction-order.ts';
 import type { Micros } from '../exchange/wire-text.ts';
 import { type Fixed, whole } from '../exchange/wire-text.ts';
 import { MemberFault, type Members, required } from './request-members.ts';

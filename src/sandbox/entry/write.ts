@@ -1,6 +1,6 @@
-import { type PredictionErrorCode, predictionErrors } from '../../platform/wire/error-bodies.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
+import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import type { Instrument } from '../market/instruments.ts';

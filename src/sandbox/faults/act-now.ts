@@ -1,4 +1,4 @@
-import type { StreamTopic } from '../../platform/wire/stream-messages.ts';
+import type { StreamTopic } from '../../venue/platform/wire/stream-messages.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import type { EventFaults } from '../stream/event-faults.ts';
 import type { StreamSession, Subscriptions } from '../stream/stream-session.ts';

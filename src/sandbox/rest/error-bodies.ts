@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type PredictionErrorCode, predictionErrors } from '../../platform/wire/error-bodies.ts';
+import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 
 /**
  * The three shapes of an error body, as different routes of the real service mix them (specification, "General error bodies"). Which route uses which

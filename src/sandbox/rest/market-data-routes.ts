@@ -13,14 +13,14 @@ import {
   symbolSearchLimit,
   symbolSearchPath,
   symbolSearchQuery,
-} from '../../platform/wire/market-data.ts';
+} from '../../venue/platform/wire/market-data.ts';
 import {
   fdaCalendarPath,
   investmentThemePath,
   investmentThemeQuery,
   ownershipPath,
   ownershipQuery,
-} from '../../platform/wire/research.ts';
+} from '../../venue/platform/wire/research.ts';
 import { chartItem, dollars } from '../data/chart-values.ts';
 import { findSymbols } from '../data/find-symbols.ts';
 import { optionContract } from '../data/option-contracts.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ordersPath, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
+import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { cancelAccountOrder, placeAccountOrder } from '../entry/account-order-writes.ts';
 import { cancelPredictionOrder, placePredictionOrder, replacePredictionOrder } from '../entry/prediction-order-writes.ts';

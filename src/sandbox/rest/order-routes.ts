@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseInstant } from '../../domain/instant.ts';
-import { type ListState, listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../platform/wire/order-pages.ts';
+import {
+  type ListState,
+  listStates,
+  ordersPath,
+  pageLimit,
+  predictionOrdersPath,
+} from '../../venue/platform/wire/order-pages.ts';
 import { entryAt } from '../exchange/change-list.ts';
 import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify';
-import { authorizeScreenPath, jwksPath, metadataPath, scopes, tokenPath } from '../../platform/wire/oauth.ts';
+import { authorizeScreenPath, jwksPath, metadataPath, scopes, tokenPath } from '../../venue/platform/wire/oauth.ts';
 import { grantToken } from '../auth/grant-token.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';

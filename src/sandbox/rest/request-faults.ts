@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { jwksPath, metadataPath } from '../../platform/wire/oauth.ts';
+import { jwksPath, metadataPath } from '../../venue/platform/wire/oauth.ts';
 import type { RequestFault } from '../faults/fault-shapes.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { sendFlat, sendNested } from './error-bodies.ts';

@@ -1,4 +1,4 @@
-import { confirmPath, mfaPath, signInPath } from '../../platform/wire/oauth.ts';
+import { confirmPath, mfaPath, signInPath } from '../../venue/platform/wire/oauth.ts';
 import type { AuthorizationRequest } from '../auth/authorization-request.ts';
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10vh auto;padding:0 1rem;color:#1a1a1a}

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { authorizeScreenPath, confirmPath, mfaPath, signInPath } from '../../platform/wire/oauth.ts';
+import { authorizeScreenPath, confirmPath, mfaPath, signInPath } from '../../venue/platform/wire/oauth.ts';
 import {
   type AuthorizationRequest,
   type ReadAuthorization,

@@ -6,7 +6,7 @@ import {
   deleteSettingsBody,
   settingDeleteError,
   type UserAccount,
-} from '../../platform/wire/user.ts';
+} from '../../venue/platform/wire/user.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { subjectOf } from '../users/user-records.ts';

@@ -4,7 +4,7 @@ import {
   eventNames,
   type StreamTopic,
   streamTopics,
-} from '../../platform/wire/stream-messages.ts';
+} from '../../venue/platform/wire/stream-messages.ts';
 import { encodeAccountOrder, encodePredictionOrder } from '../exchange/encode-row.ts';
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';

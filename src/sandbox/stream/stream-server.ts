@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { accountTarget, streamCloseCodes, streamPath } from '../../platform/wire/stream-messages.ts';
+import { accountTarget, streamCloseCodes, streamPath } from '../../venue/platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { jsonText } from '../exchange/wire-text.ts';
 import type { UpgradeFault } from '../faults/fault-shapes.ts';

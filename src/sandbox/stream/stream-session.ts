@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import { type StreamTopic, streamCloseCodes } from '../../platform/wire/stream-messages.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import { type StreamTopic, streamCloseCodes } from '../../venue/platform/wire/stream-messages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { instantText } from '../exchange/wire-text.ts';
 import type { CutWay } from '../faults/fault-shapes.ts';

@@ -125,7 +125,7 @@ export const approvals = pgTable(
   'approvals',
   {
     approvalId: uuid('approval_id').primaryKey(),
-    /** `Deed` (store/command-journal.ts). */
+    /** `Deed` (store/commands/command-journal.ts). */
     deed: json().notNull(),
     /** Null: it concerns every account. */
     accountId: text('account_id'),

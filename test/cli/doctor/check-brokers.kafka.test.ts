@@ -1,8 +1,8 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { checkKafka } from '../../../src/cli/doctor/check-kafka.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { freePort } from '../../../src/devstack/free-port.ts';
-import { startEmbeddedKafka } from '../../../src/devstack/start-embedded-kafka.ts';
+import { freePort } from '../../../src/demo/devstack/free-port.ts';
+import { startEmbeddedKafka } from '../../../src/demo/devstack/start-embedded-kafka.ts';
 import { cacheDir } from '../../support/cache-dir.ts';
 import { kafkaDeps } from '../../support/kafka-fixture.ts';
 import { eventually } from '../../support/poll.ts';

@@ -4,7 +4,7 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
-import { createPool } from '../../../src/store/pool.ts';
+import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../../src/store/token-store.ts';
 import { cliIo } from '../../support/cli-io.ts';
 import { freshDatabase } from '../../support/database.ts';

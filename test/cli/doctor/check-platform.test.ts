@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { checkSignInScreen } from '../../../src/cli/doctor/check-callers.ts';
 import { checkPlatform } from '../../../src/cli/doctor/check-platform.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { UndiciHttp } from '../../../src/platform/undici-http.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { json, type ScriptedServer, scriptedServer } from '../../support/http-server.ts';
 
 let server: ScriptedServer;

@@ -4,9 +4,9 @@ import { afterEach, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { checkStreams } from '../../../src/cli/doctor/check-streams.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { wsSocketFactory } from '../../../src/connectors/ws-socket.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
+import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 
 let close: () => Promise<void>;
 afterEach(() => close());

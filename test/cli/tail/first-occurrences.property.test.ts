@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FirstOccurrences } from '../../../src/cli/tail/tail-records.ts';
+import { FirstOccurrences } from '../../../src/cli/io/tail-records.ts';
 
 const update = fc.record({
   stream: fc.constantFrom('account' as const, 'prediction' as const),

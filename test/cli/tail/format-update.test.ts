@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatUpdate, type LineWidth, parseUpdate } from '../../../src/cli/tail/tail-records.ts';
+import { formatUpdate, type LineWidth, parseUpdate } from '../../../src/cli/io/tail-records.ts';
 import { sampleUpdate } from '../../support/sample-update.ts';
 
 const lineOf = (payload: string, width: LineWidth = 'whole') => {

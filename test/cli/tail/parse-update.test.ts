@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseUpdate, type Update, wanted } from '../../../src/cli/tail/tail-records.ts';
+import { parseUpdate, type Update, wanted } from '../../../src/cli/io/tail-records.ts';
 import { sampleUpdate } from '../../support/sample-update.ts';
 
 function parsed(payload: string): Update {

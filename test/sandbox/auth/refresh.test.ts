@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { tokenError, tokenResponse } from '../../../src/platform/wire/oauth.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
 import { control, runningSandbox } from '../../support/sandbox.ts';
 import { accountsOf, asPublic, codeFor, exchange, pkce, refresh } from '../../support/sign-in.ts';
 import { silentLog } from '../../support/silent-log.ts';

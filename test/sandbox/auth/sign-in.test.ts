@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { codeGiven, mfaAnswer, mfaAsked, tokenError } from '../../../src/platform/wire/oauth.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
+import { codeGiven, mfaAnswer, mfaAsked, tokenError } from '../../../src/venue/platform/wire/oauth.ts';
 import { type Answer, ask, controlLines, runningSandbox } from '../../support/sandbox.ts';
 import { accountsOf, alice, asPublic, authorization, bob, exchange, pkce, postForm, postJson } from '../../support/sign-in.ts';
 

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { scopes, tokenError, tokenResponse } from '../../../src/platform/wire/oauth.ts';
+import { scopes, tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, askToken, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/platform/parse-json.ts';
-import { accountOrderEventData, accountOrderItem, accountOrderStatuses } from '../../../src/platform/wire/account-order.ts';
-import { predictionOrder, predictionStates } from '../../../src/platform/wire/prediction-order.ts';
-import { eventEnvelope } from '../../../src/platform/wire/stream-messages.ts';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
+import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { accountOrderEventData, accountOrderItem, accountOrderStatuses } from '../../../src/venue/platform/wire/account-order.ts';
+import { predictionOrder, predictionStates } from '../../../src/venue/platform/wire/prediction-order.ts';
+import { eventEnvelope } from '../../../src/venue/platform/wire/stream-messages.ts';
 import { book } from '../../support/book.ts';
 
 // The specification's own field tables, word for word.

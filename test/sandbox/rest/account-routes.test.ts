@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { flatError } from '../../../src/platform/wire/error-bodies.ts';
-import { userAccounts } from '../../../src/platform/wire/user.ts';
+import { flatError } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { userAccounts } from '../../../src/venue/platform/wire/user.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 
 describe('GET /v2/users/me/accounts', () => {

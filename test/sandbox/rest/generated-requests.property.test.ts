@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/platform/parse-json.ts';
-import { errorFromAnswer } from '../../../src/platform/platform-error.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { readState } from '../../../src/sandbox/control/control-app.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { errorFromAnswer } from '../../../src/venue/platform/platform-error.ts';
 import { arbitraryOf, breaksOf, schemaOf } from '../../support/arbitrary-schema.ts';
 import type { Endpoint } from '../../support/endpoint.ts';
 import { endpoints } from '../../support/endpoint-table.ts';

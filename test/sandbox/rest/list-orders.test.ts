@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/platform/parse-json.ts';
-import { nestedError, predictionError } from '../../../src/platform/wire/error-bodies.ts';
-import { accountOrderPage, predictionOrderPage } from '../../../src/platform/wire/order-pages.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { nestedError, predictionError } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { accountOrderPage, predictionOrderPage } from '../../../src/venue/platform/wire/order-pages.ts';
 import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
 
 // The two lists follow the same rules under other names.

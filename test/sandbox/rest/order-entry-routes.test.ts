@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderResponse } from '../../../src/platform/wire/order-writes.ts';
+import { orderResponse } from '../../../src/venue/platform/wire/order-writes.ts';
 import { limitOrder, notEnrolled, orderDesk } from '../../support/order-entry.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, askToken, controlLines, signedIn } from '../../support/sandbox.ts';

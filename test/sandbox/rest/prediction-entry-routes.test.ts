@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { predictionErrors } from '../../../src/platform/wire/error-bodies.ts';
-import { predictionOrderReply } from '../../../src/platform/wire/order-pages.ts';
+import { predictionErrors } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { predictionOrderReply } from '../../../src/venue/platform/wire/order-pages.ts';
 import { enrolled, notEnrolled, orderDesk, predictionOrder } from '../../support/order-entry.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, control, controlLines, signedIn } from '../../support/sandbox.ts';

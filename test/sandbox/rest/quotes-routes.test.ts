@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/platform/parse-json.ts';
-import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { optionsQuotes, previousDay } from '../../../src/platform/wire/market-data.ts';
 import { dayText, newYorkDay, tradingDayBefore } from '../../../src/sandbox/data/trading-days.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { optionsQuotes, previousDay } from '../../../src/venue/platform/wire/market-data.ts';
 import { listedOption } from '../../support/listed-option.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { fdaCalendar, investmentTheme, ownership, themes } from '../../../src/platform/wire/research.ts';
 import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
+import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { fdaCalendar, investmentTheme, ownership, themes } from '../../../src/venue/platform/wire/research.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 
 async function asker(path: string, input: SandboxInput = {}, scope?: string) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { flatError, nestedError } from '../../../src/platform/wire/error-bodies.ts';
-import { chartQuotes, foundSymbols } from '../../../src/platform/wire/market-data.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
+import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
+import { chartQuotes, foundSymbols } from '../../../src/venue/platform/wire/market-data.ts';
 import { listedOption } from '../../support/listed-option.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';

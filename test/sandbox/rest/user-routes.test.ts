@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { flatError } from '../../../src/platform/wire/error-bodies.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
+import { flatError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
 import { codeFor, exchange } from '../../support/sign-in.ts';
 

@@ -7,7 +7,7 @@ import {
   heartbeatMessage,
   streamErrorMessage,
   subscribedMessage,
-} from '../../../src/platform/wire/stream-messages.ts';
+} from '../../../src/venue/platform/wire/stream-messages.ts';
 import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
 import { eventually } from '../../support/poll.ts';
 import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';

@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import { updateRecord } from '../../contract/update-record.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
+import { clip, printable } from './format-text.ts';
+import { namesOrder, shortId } from './short-id.ts';
+
+export type Update = z.infer<typeof updateRecord>;
+
+/** An update is wanted when it is of one of the named orders, and matches all else that is given. */
+export interface TailFilter {
+  /** Each by its id, by the end of it that `formatUpdate` shows, or as `<stream>:<orderId>`, which is its key on the topic. */
+  readonly order?: readonly string[];
+  readonly account?: string;
+  readonly stream?: 'account' | 'prediction';
+  /** Canonical. */
+  readonly symbol?: string;
+  readonly status?: string;
+}
+
+/** A record's value as an update; undefined for any other record on the topic. Fields of a later version are kept. */
+export function parseUpdate(value: string): Update | undefined {
+  try {
+    return updateRecord.safeParse(JSON.parse(value)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+export function wanted({ stream, orderId, accountId, order }: Update, filter: TailFilter): boolean {
+  if (filter.stream !== undefined && stream !== filter.stream) return false;
+  if (filter.account !== undefined && accountId !== filter.account) return false;
+  if (filter.symbol !== undefined && canonicalSymbol(order.instrument.symbol) !== filter.symbol) return false;
+  if (filter.status !== undefined && order.status !== filter.status) return false;
+  return filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`);
+}
+
+/** About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since repeats soon follow the original. */
+const remembered = 100_000;
+
+/**
+ * Drops repeats as the topic's contract asks of every consumer: a record that is not above the highest (generation, revision) of its
+ * order is a repeat.
+ *
+ * Invariant: remembers the orders updated last, at most `limit` of them.
+ */
+export class FirstOccurrences {
+  private readonly newest = new Map<string, { readonly generation: number; readonly revision: number }>();
+  private readonly limit: number;
+
+  constructor(limit = remembered) {
+    this.limit = limit;
+  }
+
+  isFirst({ stream, orderId, generation, revision }: Pick<Update, 'stream' | 'orderId' | 'generation' | 'revision'>): boolean {
+    const key = `${stream}:${orderId}`;
+    const known = this.newest.get(key);
+    if (known !== undefined && (generation < known.generation || (generation === known.generation && revision <= known.revision)))
+      return false;
+    // Set anew, so that the map's order is the order of the last update.
+    this.newest.delete(key);
+    this.newest.set(key, { generation, revision });
+    if (this.newest.size > this.limit) {
+      const [oldest] = this.newest.keys();
+      if (oldest !== undefined) this.newest.delete(oldest);
+    }
+    return true;
+  }
+}
+
+/** Whole ids and milliseconds, for pipes and wide terminals; or the end of each id and seconds, within 100 columns. */
+export type LineWidth = 'whole' | 'short';
+
+const shortColumns = 100;
+
+/**
+ * One line for people: time of arrival, account, order, revision, status, direction, filled of working quantity, instrument, and last what changed: the fill
+ * (`~` where it may be several), else the terms. Everything else is in `--json`. `paint` colours status and direction, which it gets with their padding.
+ */
+export function formatUpdate(update: Update, width: LineWidth, paint = (word: string) => word): string {
+  const { order, fill, stream, orderId, accountId } = update;
+  const isWhole = width === 'whole';
+  const gap = isWhole ? '  ' : ' ';
+  const which = [
+    update.observedAt.slice(11, isWhole ? 23 : 19),
+    isWhole ? accountId : shortId(accountId).padEnd(8),
+    isWhole ? `${stream}:${orderId}` : shortId(orderId),
+    `r${update.revision}`.padEnd(3),
+  ];
+  const start = printable(which.join(gap));
+  const [status, side] = [order.status.padEnd(16), printable(order.side.padEnd(4))];
+  const outcome = order.instrument.outcome === undefined ? '' : `/${order.instrument.outcome}`;
+  const now = `${order.cumQty}/${order.working.quantity} ${order.instrument.symbol}${outcome}`;
+  const end = printable(`${now}${gap}${fill === undefined ? termsOf(order) : fillText(fill)}`);
+  const left = shortColumns - `${start} ${status} ${side} `.length;
+  return `${start}${gap}${paint(status)}${gap}${paint(side)} ${isWhole ? end : clip(end, left)}`;
+}
+
+function termsOf({ orderType, working: { price } }: Update['order']): string {
+  return price === undefined ? orderType : `${orderType} ${price}`;
+}
+
+function fillText({ quantity, price, inferred }: NonNullable<Update['fill']>): string {
+  return `${inferred ? '~' : '+'}${quantity}${price === undefined ? '' : ` at ${price}`}`;
+}

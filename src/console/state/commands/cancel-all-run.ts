@@ -1,0 +1,119 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { CancelAllDocument } from '../../../contract/rest-answers.ts';
+import type { Listeners } from '../listeners.ts';
+import { isOpen } from '../orders/order-row.ts';
+import type { OrderStore } from '../orders/order-store.ts';
+import { type Ports, pause } from '../ports.ts';
+import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { KeyedSend } from './keyed-send.ts';
+
+interface RunDeps {
+  readonly ports: Ports;
+  readonly rest: Rest;
+  readonly orders: OrderStore;
+  readonly outcomes: Listeners<CommandOutcome>;
+}
+
+interface CancelAllWish {
+  /** Undefined: all accounts. */
+  readonly accountId: string | undefined;
+  readonly body: Readonly<Record<string, string>>;
+}
+
+type SweptOrder = CancelAllDocument['orders'][number];
+type SweptState = 'done' | 'under way' | 'not cancelled';
+
+/** One order of a cancel-all as it stands now. */
+export interface SweptLine {
+  readonly order: SweptOrder;
+  readonly state: SweptState;
+  /** The state of its cancel, or the code of the reason why there is none. */
+  readonly word: string;
+  readonly why: string | undefined;
+  /** How its order ended, where that is known here. */
+  readonly status: string | undefined;
+}
+
+const askAgainMs = 3_000;
+const askRarelyMs = 15_000;
+
+/**
+ * One cancel-all under one key. Its answer lists the orders that were open; afterwards each cancel is followed by the steps of its command and by the order
+ * itself. While cancels are missing, or it stays in force, the same request asks how far it is: that cancels nothing else.
+ */
+export class CancelAllRun {
+  readonly wish: CancelAllWish;
+  readonly atMs: number;
+  readonly answer: Signal<CancelAllDocument | undefined> = signal<CancelAllDocument | undefined>(undefined);
+  /** Why the newest request had no good answer. */
+  readonly fault: Signal<string | undefined> = signal<string | undefined>(undefined);
+  /** Rises when the state of a cancel changed. */
+  readonly steps: Signal<number> = signal(0);
+  private readonly outcomes = new Map<string, CommandOutcome>();
+  private readonly deps: RunDeps;
+  private readonly keyed: KeyedSend<CancelAllDocument>;
+
+  constructor(deps: RunDeps, wish: CancelAllWish) {
+    this.deps = deps;
+    this.wish = wish;
+    this.atMs = deps.ports.nowMs();
+    this.keyed = new KeyedSend(deps);
+  }
+
+  /** Sends it, or asks how far it is. */
+  async ask(): Promise<Answer<CancelAllDocument>> {
+    const { accountId, body } = this.wish;
+    const path = accountId === undefined ? '/v1/cancel-all' : `/v1/accounts/${encodeURIComponent(accountId)}/cancel-all`;
+    const answer = await this.keyed.send({ method: 'POST', path, body });
+    if (answer.kind === 'ok') this.answer.value = answer.body;
+    this.fault.value = answer.kind === 'ok' ? undefined : sentenceOf(answer);
+    return answer;
+  }
+
+  /** Follows it until nothing of it is open any more, or `signal` aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const end = this.deps.outcomes.add((outcome) => this.takeOutcome(outcome));
+    signal.addEventListener('abort', end, { once: true });
+    while (!signal.aborted) {
+      const answer = this.answer.peek();
+      const isOver = answer !== undefined && !answer.open && !answer.inForce;
+      if (isOver && this.lines().every(({ state }) => state !== 'under way')) return;
+      const isMissing = answer === undefined || answer.orders.some(({ code }) => code === 'UNDER_WAY');
+      await pause(this.deps.ports, isMissing ? askAgainMs : askRarelyMs, signal);
+      if (!signal.aborted) await this.ask();
+    }
+  }
+
+  /** Each order, those first that a person has to look at. */
+  lines(): readonly SweptLine[] {
+    const rank: Readonly<Record<SweptState, number>> = { 'not cancelled': 0, 'under way': 1, done: 2 };
+    const lines = (this.answer.peek()?.orders ?? []).map((order) => this.lineOf(order));
+    return lines.sort((a, b) => rank[a.state] - rank[b.state]);
+  }
+
+  private lineOf(order: SweptOrder): SweptLine {
+    const row = this.deps.orders.rows.get(`${order.stream}:${order.orderId}`);
+    const newest = order.commandId === undefined ? undefined : this.outcomes.get(order.commandId);
+    const word = newest?.state ?? order.state ?? order.code ?? 'UNDER_WAY';
+    // However it ended: an order that was filled meanwhile is not open any more either.
+    const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot'].includes(word);
+    const status = row !== undefined && isOver ? row.order.status : undefined;
+    // A cancel without an answer yet has words for callers, who have to ask again; this page does.
+    const why = newest?.reason?.message ?? (word === 'UNDER_WAY' ? undefined : order.detail);
+    return { order, word, why, status, state: isOver ? 'done' : stateOf(word) };
+  }
+
+  private takeOutcome(outcome: CommandOutcome): void {
+    const { commandId, version } = outcome;
+    const known = this.outcomes.get(commandId);
+    if (outcome.kind !== 'cancel' || (known !== undefined && known.version >= version)) return;
+    if (this.answer.peek()?.orders.some((order) => order.commandId === commandId) !== true) return;
+    this.outcomes.set(commandId, outcome);
+    this.steps.value += 1;
+  }
+}
+
+function stateOf(word: string): SweptState {
+  return ['open', 'accepted', 'unknown', 'UNDER_WAY'].includes(word) ? 'under way' : 'not cancelled';
+}

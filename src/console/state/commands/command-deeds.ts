@@ -1,0 +1,43 @@
+import type { CommandHistory } from '../../../contract/rest-answers.ts';
+import type { Scope } from '../session.ts';
+
+/** The outcomes that a person may give to a command, each with its meaning. */
+export function settlements(kind: CommandHistory['kind']): readonly (readonly [outcome: string, words: string])[] {
+  if (kind === 'place')
+    return [
+      ['applied', 'Applied: the order was placed'],
+      ['rejected', 'Rejected: the platform or the venue did not take it'],
+      ['not_sent', 'Not sent: it never reached the platform'],
+    ];
+  const thing = kind === 'replace' ? 'the new terms' : 'the cancel';
+  return [
+    ['applied', `Applied: ${thing} took effect`],
+    ['rejected', `Rejected: ${thing} had no effect, and the order works on`],
+    ['moot', 'Moot: the order had ended before'],
+    ['not_sent', 'Not sent: it never reached the platform'],
+  ];
+}
+
+/** The deeds that make sense now and that this reader may do. */
+interface CommandDeeds {
+  readonly reconcile: boolean;
+  readonly settle: boolean;
+  readonly cancel: boolean;
+}
+
+const overStatuses = ['filled', 'canceled', 'rejected', 'expired', 'replaced'];
+
+/** `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all. */
+export function deedsOf(
+  { state, orderId, orderStatus, kind }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind'>,
+  { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
+): CommandDeeds {
+  const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !overStatuses.includes(orderStatus);
+  // The platform is not asked about a place whose order is there: the stream brings the rest.
+  const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));
+  return {
+    reconcile: may('ops:write') && isAskedAbout,
+    settle: may('ops:write') && (state === 'unknown' || state === 'accepted' || state === 'conflict'),
+    cancel: may('orders:write') && commandsOn && isOpenOrder,
+  };
+}

@@ -1,0 +1,100 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { CommandOutcome, OrderUpdate } from '../../../../types/records.d.ts';
+import type { CommandHistory } from '../../../contract/rest-answers.ts';
+import { type Ports, pause } from '../ports.ts';
+import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+
+type FollowedState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'failed'; readonly why: string }
+  /** `stale`: why a newer answer could not be read. */
+  | { readonly kind: 'shown'; readonly command: CommandHistory; readonly stale?: string };
+
+/** Reads that follow each other closely are one. */
+const restMs = 250;
+/** A look at the platform has been recorded by then. */
+const afterProbeMs = 1_500;
+const tryAgainMs = 2_000;
+/** A step follows its update within moments. */
+const agreesSoonMs = 1_000;
+
+/**
+ * One command with all that is known about it: read again at each of its steps, at each update of its order, and once the next look at the platform is over. So
+ * nothing is asked while nothing happens.
+ */
+export class CommandFollower {
+  readonly state: Signal<FollowedState> = signal<FollowedState>({ kind: 'loading' });
+  private wake: (() => void) | undefined;
+  private isNewsWaiting = false;
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+  private readonly commandId: string;
+
+  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, commandId: string) {
+    this.ports = deps.ports;
+    this.rest = deps.rest;
+    this.commandId = commandId;
+  }
+
+  /** Follows the command until `signal` aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.isNewsWaiting = false;
+      const answer = await this.rest.get<CommandHistory>(`/v1/commands/${this.commandId}`, {}, signal);
+      if (signal.aborted) return;
+      this.state.value = this.stateAfter(answer);
+      await pause(this.ports, restMs, signal);
+      if (!this.isNewsWaiting) await this.news(signal);
+    }
+  }
+
+  /** Of any command. */
+  takeOutcome({ commandId }: CommandOutcome): void {
+    if (commandId === this.commandId) this.readAgain();
+  }
+
+  /** Of any order. */
+  takeUpdate({ orderId, order }: OrderUpdate): void {
+    const state = this.state.peek();
+    const own = state.kind === 'shown' ? state.command.orderId : undefined;
+    if (orderId === own || order.commandId === this.commandId) this.readAgain();
+  }
+
+  /** Something happened that the answer must have. */
+  readAgain(): void {
+    this.isNewsWaiting = true;
+    this.wake?.();
+  }
+
+  private stateAfter(answer: Answer<CommandHistory>): FollowedState {
+    if (answer.kind === 'ok') return { kind: 'shown', command: answer.body };
+    if (answer.kind === 'problem' && answer.status === 404) return { kind: 'missing' };
+    const state = this.state.peek();
+    const why = sentenceOf(answer);
+    return state.kind === 'shown' ? { ...state, stale: why } : { kind: 'failed', why };
+  }
+
+  private async news(signal: AbortSignal): Promise<void> {
+    const wait = new AbortController();
+    this.wake = () => wait.abort();
+    signal.addEventListener('abort', this.wake, { once: true });
+    const ms = this.waitMs();
+    if (ms === undefined)
+      await new Promise<void>((resolve) => wait.signal.addEventListener('abort', () => resolve(), { once: true }));
+    else await pause(this.ports, ms, wait.signal);
+    signal.removeEventListener('abort', this.wake);
+    this.wake = undefined;
+  }
+
+  /** Undefined: nothing is expected that the stream does not bring. */
+  private waitMs(): number | undefined {
+    const state = this.state.peek();
+    if (state.kind === 'missing') return undefined;
+    if (state.kind !== 'shown' || state.stale !== undefined) return tryAgainMs;
+    const { nextProbe, recomputed } = state.command;
+    if (!recomputed.agrees && recomputed.complete && state.command.settledAt === undefined) return agreesSoonMs;
+    if (nextProbe === undefined) return undefined;
+    return Math.max(afterProbeMs, Date.parse(nextProbe.at) - this.ports.nowMs() + afterProbeMs);
+  }
+}

@@ -1,0 +1,173 @@
+import { type Signal, signal } from '@preact/signals-core';
+import type { CommandOutcome } from '../../../../types/records.d.ts';
+import type { Ports } from '../ports.ts';
+import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import { type CommandFilters, type CommandRow, inOrder, isUnresolved, matches, rowOfOutcome } from './command-row.ts';
+
+interface CommandPage {
+  readonly items: readonly CommandRow[];
+  readonly next?: string;
+}
+
+type CommandListState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'shown';
+      readonly rows: readonly CommandRow[];
+      /** Where the next page begins; absent when all are here, or when older ones were left out to keep the page small. */
+      readonly next?: string;
+      readonly isCut: boolean;
+      /** The last further page could not be read. */
+      readonly fault?: string;
+    };
+
+const pageSize = '50';
+const mostUnresolved = 1_000;
+const mostRows = 1_000;
+const readAgainMs = 1_000;
+
+/** Commands as they are now: read once, then kept up by the steps on the stream. */
+export class CommandList {
+  readonly state: Signal<CommandListState> = signal<CommandListState>({ kind: 'loading' });
+  private readonly rows = new Map<string, CommandRow>();
+  /** The newest step of each command that came while the list was read. */
+  private readonly early = new Map<string, CommandOutcome>();
+  private reading: AbortSignal | undefined;
+  private until: AbortSignal | undefined;
+  private next: string | undefined;
+  private isCut = false;
+  private fault: string | undefined;
+  private drawing = false;
+  private readingAgain = false;
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+  private readonly filters: CommandFilters;
+
+  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, filters: CommandFilters) {
+    this.ports = deps.ports;
+    this.rest = deps.rest;
+    this.filters = filters;
+  }
+
+  /** Reads the unresolved ones and the newest page; again after the stream began anew. */
+  async load(signal: AbortSignal): Promise<void> {
+    this.reading = signal;
+    this.until = signal;
+    const [unresolved, newest] = await Promise.all([this.readUnresolved(signal), this.page({}, signal)]);
+    if (signal.aborted || this.reading !== signal) return;
+    this.reading = undefined;
+    if (unresolved.kind !== 'ok') return this.fail(unresolved);
+    if (newest.kind !== 'ok') return this.fail(newest);
+    this.rows.clear();
+    this.isCut = false;
+    for (const row of [...unresolved.body.items, ...newest.body.items]) this.take(row);
+    this.next = newest.body.next;
+    this.publish();
+    for (const outcome of this.early.values()) this.takeOutcome(outcome);
+    this.early.clear();
+  }
+
+  /** The next older page. */
+  async more(signal: AbortSignal): Promise<void> {
+    if (this.next === undefined) return;
+    const page = await this.page({ cursor: this.next }, signal);
+    if (signal.aborted) return;
+    this.fault = page.kind === 'ok' ? undefined : sentenceOf(page);
+    if (page.kind === 'ok') {
+      for (const row of page.body.items) this.take(row);
+      this.next = page.body.next;
+    }
+    this.publish();
+  }
+
+  /** Of any command: one that the filters leave out is passed over. */
+  takeOutcome(outcome: CommandOutcome): void {
+    if (this.reading !== undefined) this.early.set(outcome.commandId, outcome);
+    if (this.reading !== undefined || this.state.peek().kind !== 'shown') return;
+    const row = rowOfOutcome(outcome);
+    const fits = matches(row, this.filters);
+    if (fits === undefined && !this.rows.has(row.commandId)) this.readAgain();
+    else if (fits === false) this.rows.delete(row.commandId);
+    else this.take(row);
+    this.publishSoon();
+  }
+
+  private fail(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): void {
+    this.state.value = { kind: 'failed', why: sentenceOf(answer) };
+  }
+
+  private take(row: CommandRow): void {
+    // The service finds the id of an order among keys and references as well.
+    if (this.filters.order !== undefined && row.orderId !== this.filters.order) return;
+    const known = this.rows.get(row.commandId);
+    if (known === undefined || row.version > known.version) this.rows.set(row.commandId, row);
+  }
+
+  private async readUnresolved(signal: AbortSignal): Promise<Answer<CommandPage>> {
+    const items: CommandRow[] = [];
+    let cursor: string | undefined;
+    let answer: Answer<CommandPage>;
+    do {
+      answer = await this.page({ unresolved: 'true', limit: '500', cursor }, signal);
+      if (answer.kind !== 'ok') return answer;
+      items.push(...answer.body.items);
+      cursor = answer.body.next;
+    } while (cursor !== undefined && items.length < mostUnresolved && !signal.aborted);
+    return { ...answer, body: { items } };
+  }
+
+  private page(over: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<Answer<CommandPage>> {
+    const { account, kind, state, key, reference, order } = this.filters;
+    const query = {
+      ...{ accountId: account, kind, idempotencyKey: key, callerRef: reference, q: order, limit: pageSize },
+      ...(state === 'unresolved' ? { unresolved: 'true' } : { state }),
+      ...over,
+    };
+    return this.rest.get<CommandPage>('/v1/commands', query, signal);
+  }
+
+  /** Only the service knows the key of a new command: it is asked, at most once a second. */
+  private readAgain(): void {
+    const { until } = this;
+    if (this.readingAgain || until === undefined) return;
+    this.readingAgain = true;
+    this.ports.after(readAgainMs, async () => {
+      this.readingAgain = false;
+      const page = await this.page({}, until);
+      if (page.kind !== 'ok' || until.aborted) return;
+      for (const row of page.body.items) this.take(row);
+      this.publish();
+    });
+  }
+
+  /** Many steps in one frame are drawn once. */
+  private publishSoon(): void {
+    if (this.drawing) return;
+    this.drawing = true;
+    this.ports.frame(() => {
+      this.drawing = false;
+      this.publish();
+    });
+  }
+
+  private publish(): void {
+    if (this.reading !== undefined) return;
+    this.leaveOutOldest();
+    const rows = inOrder(this.rows.values());
+    this.state.value = {
+      ...{ kind: 'shown', rows, isCut: this.isCut },
+      ...(this.next !== undefined && { next: this.next }),
+      ...(this.fault !== undefined && { fault: this.fault }),
+    };
+  }
+
+  /** The page stays small on a busy day. What is unresolved stays. */
+  private leaveOutOldest(): void {
+    if (this.rows.size <= mostRows) return;
+    const settled = inOrder(this.rows.values()).filter((row) => !isUnresolved(row));
+    for (const { commandId } of settled.slice(-(this.rows.size - mostRows))) this.rows.delete(commandId);
+    this.next = undefined;
+    this.isCut = true;
+  }
+}

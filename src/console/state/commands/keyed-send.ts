@@ -1,0 +1,54 @@
+import { type Ports, pause } from '../ports.ts';
+import type { Answer, Rest } from '../rest.ts';
+
+interface KeyedRequest {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Pauses before the second and the third try. */
+const waitsMs = [500, 2_000] as const;
+
+/**
+ * One deed under one idempotency key, for as long as the deed is wanted: the service does it once, however often it is asked. So a second click while a
+ * request is under way joins that request, and a request without an answer is sent again.
+ */
+export class KeyedSend<T> {
+  readonly key: string;
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+  private underWay: Promise<Answer<T>> | undefined;
+
+  constructor({ ports, rest }: { readonly ports: Ports; readonly rest: Rest }) {
+    this.ports = ports;
+    this.rest = rest;
+    this.key = `console-${ports.newId()}`;
+  }
+
+  /** Never rejects. `away`: three tries had no answer, and it may have been done; the same call later finds out. */
+  send(request: KeyedRequest): Promise<Answer<T>> {
+    this.underWay ??= this.tryAll(request).finally(() => {
+      this.underWay = undefined;
+    });
+    return this.underWay;
+  }
+
+  private async tryAll(request: KeyedRequest): Promise<Answer<T>> {
+    let answer = await this.tryOnce(request);
+    for (const waitMs of waitsMs) {
+      if (answer.kind !== 'away') return answer;
+      await pause(this.ports, waitMs, new AbortController().signal);
+      answer = await this.tryOnce(request);
+    }
+    return answer;
+  }
+
+  private tryOnce({ method, path, body, headers }: KeyedRequest): Promise<Answer<T>> {
+    return this.rest.send<T>(method, path, {
+      ...(body !== undefined && { body }),
+      headers: { ...headers, 'idempotency-key': this.key },
+    });
+  }
+}

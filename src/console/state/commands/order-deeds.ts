@@ -1,0 +1,98 @@
+import type { NormalisedOrder, Stream } from '../../../../types/records.d.ts';
+import type { CommandAnswer } from '../../../contract/rest-answers.ts';
+import type { ConsoleState } from '../console-state.ts';
+import { isOpen, type ListedOrder } from '../orders/order-row.ts';
+import type { Answer } from '../rest.ts';
+import type { Session } from '../session.ts';
+import { KeyedSend } from './keyed-send.ts';
+import { mayCommand } from './may-command.ts';
+
+/** New terms of a prediction order, as typed: a term that is left out, or empty, stays. */
+export type NewTerms = Readonly<Partial<Record<TermName, string>>>;
+export type TermName = 'quantity' | 'price' | 'stopPx' | 'timeInForce' | 'expireTime';
+
+/** One term of an order: its name in the body of a replace, and its value now, empty where it has none. */
+interface Term {
+  readonly name: TermName;
+  readonly now: string;
+}
+
+/** Deeds that this reader may do with an order now. */
+export function orderDeeds(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
+  if (!mayCommand(session)) return [];
+  // The platform has no way to replace an account order. What it makes of the cancel of an order that has ended here is for it to say.
+  return stream === 'prediction' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
+}
+
+/** The terms of a prediction order that a replace can change, as they work now. */
+export function termsOf({ price, stopPrice, timeInForce, expireTime, working }: NormalisedOrder): readonly Term[] {
+  const all: readonly (readonly [name: TermName, now: string | undefined])[] = [
+    ['quantity', working.quantity],
+    ['price', working.price ?? price],
+    ['stopPx', stopPrice],
+    ['timeInForce', timeInForce],
+    ['expireTime', expireTime ?? ''],
+  ];
+  return all.flatMap(([name, now]) => (now === undefined ? [] : [{ name, now }]));
+}
+
+/** The new terms that differ from those that work now. */
+export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly (Term & { readonly to: string })[] {
+  return termsOf(order).flatMap(({ name, now }) => {
+    const to = wanted[name]?.trim() ?? '';
+    return to === '' || to === now ? [] : [{ name, now, to }];
+  });
+}
+
+/**
+ * A cancel or a replace of the order as the reader has seen it. When the order has changed since, the service does nothing (412); the reader then looks at the
+ * order as it is, and decides again, under the same key.
+ */
+export class OrderDeed {
+  /** The order that the reader has before the eyes. */
+  seen: ListedOrder;
+  private readonly state: ConsoleState;
+  private readonly keyed: KeyedSend<CommandAnswer>;
+
+  constructor(state: ConsoleState, seen: ListedOrder) {
+    this.state = state;
+    this.seen = seen;
+    this.keyed = new KeyedSend(state);
+  }
+
+  cancel(): Promise<Answer<CommandAnswer>> {
+    const { accountId, revision } = this.seen;
+    const path = `${orderPath(this.seen)}?${new URLSearchParams({ accountId })}`;
+    return this.keyed.send({ method: 'DELETE', path, headers: matching(revision) });
+  }
+
+  replace(wanted: NewTerms): Promise<Answer<CommandAnswer>> {
+    const { accountId, revision, order } = this.seen;
+    const terms = Object.fromEntries(changedTerms(order, wanted).map(({ name, to }) => [name, to]));
+    return this.keyed.send({
+      method: 'PATCH',
+      path: orderPath(this.seen),
+      body: { accountId, ...terms },
+      headers: matching(revision),
+    });
+  }
+
+  /** After a 412: the order as it is now becomes the one that was seen. Resolves with the one before; undefined where it could not be read. */
+  async lookAgain(): Promise<ListedOrder | undefined> {
+    const { stream, orderId } = this.seen;
+    const answer = await this.state.rest.get<ListedOrder>(`/v1/orders/${stream}/${encodeURIComponent(orderId)}`);
+    if (answer.kind !== 'ok') return undefined;
+    const before = this.seen;
+    this.seen = answer.body;
+    return before;
+  }
+}
+
+/** The path of cancels and replaces of an order. */
+export function orderPath({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
+  return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
+}
+
+function matching(revision: number): Readonly<Record<string, string>> {
+  return { 'if-match': `"${revision}"`, prefer: 'wait=3' };
+}

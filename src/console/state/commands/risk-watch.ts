@@ -1,0 +1,108 @@
+import type { AccountListDocument } from '../../../contract/account-answers.ts';
+import type { LimitLine } from '../../../contract/limit-bodies.ts';
+import type { ApprovalDocument, ExposureLine, HaltChange, HaltDocument } from '../../../contract/rest-answers.ts';
+import type { ConsoleState } from '../console-state.ts';
+import { Polled } from '../polled.ts';
+import { pause } from '../ports.ts';
+import type { Answer } from '../rest.ts';
+
+interface Items<T> {
+  readonly items: readonly T[];
+}
+
+interface ExposureNow extends Items<ExposureLine> {
+  readonly atMs: number;
+}
+
+interface HaltsNow {
+  readonly halts: readonly HaltDocument[];
+}
+
+const lookMs = 1_000;
+const quickMs = 5_000;
+const slowMs = 30_000;
+/** A read of the exposure takes at most this share of the time: it goes through all open orders. */
+const exposureShare = 0.1;
+
+/**
+ * What is at risk and what is stopped. Exposure is read again after orders or commands changed, at a bounded pace. Halts come live; they are read as well,
+ * since a halt that was raised while the database was away has no event yet.
+ */
+export class RiskWatch {
+  readonly exposure: Polled<ExposureNow>;
+  readonly halts: Polled<HaltsNow>;
+  readonly approvals: Polled<Items<ApprovalDocument>>;
+  readonly limits: Polled<Items<LimitLine>>;
+  readonly accounts: Polled<AccountListDocument>;
+  private readonly state: ConsoleState;
+  private changed = true;
+  private exposureTookMs = 0;
+  /** Changes of halts that came while the halts were read. */
+  private early: HaltChange[] = [];
+
+  constructor(state: ConsoleState) {
+    this.state = state;
+    const { ports, rest } = state;
+    const polled = <T>(path: string, everyMs: number) =>
+      new Polled<T>(ports, { read: (signal) => rest.get<T>(path, {}, signal), everyMs: () => everyMs });
+    this.exposure = new Polled(ports, {
+      read: (signal) => this.readExposure(signal),
+      everyMs: () => Math.max(quickMs, this.exposureTookMs / exposureShare),
+    });
+    this.halts = new Polled(ports, { read: (signal) => this.readHalts(signal), everyMs: () => quickMs });
+    this.approvals = polled('/v1/approvals', quickMs);
+    this.limits = polled('/v1/limits', slowMs);
+    this.accounts = polled('/v1/accounts', slowMs);
+  }
+
+  /** Takes what the stream says. Returns a function that ends it. */
+  listen(): () => void {
+    const { updates, outcomes, halts } = this.state;
+    const changed = () => {
+      this.changed = true;
+    };
+    const ends = [updates.add(changed), outcomes.add(changed), halts.add((halt) => this.takeHalt(halt))];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** After a deed: reads at once what it may have changed. */
+  again(): void {
+    this.halts.again();
+    this.approvals.again();
+  }
+
+  private takeHalt(halt: HaltChange): void {
+    this.early.push(halt);
+    const { state } = this.halts;
+    const { value, fault } = state.peek();
+    if (value !== undefined) state.value = { value: withHalt(value, halt), fault };
+  }
+
+  private async readHalts(signal: AbortSignal): Promise<Answer<HaltsNow>> {
+    this.early = [];
+    const answer = await this.state.rest.get<HaltsNow>('/v1/halts', {}, signal);
+    if (answer.kind !== 'ok') return answer;
+    // The answer may be older than what came meanwhile.
+    return { ...answer, body: this.early.reduce(withHalt, answer.body) };
+  }
+
+  private async readExposure(signal: AbortSignal): Promise<Answer<ExposureNow>> {
+    const { ports, rest, session } = this.state;
+    // Without the stream nothing says that something changed.
+    while (!this.changed && session.may('orders:read') && !signal.aborted) await pause(ports, lookMs, signal);
+    this.changed = false;
+    const startedMs = ports.monotonicMs();
+    const answer = await rest.get<Items<ExposureLine>>('/v1/exposure', {}, signal);
+    this.exposureTookMs = ports.monotonicMs() - startedMs;
+    if (answer.kind === 'ok') return { ...answer, body: { items: answer.body.items, atMs: ports.nowMs() } };
+    this.changed = true;
+    return answer;
+  }
+}
+
+function withHalt({ halts }: HaltsNow, halt: HaltChange): HaltsNow {
+  const others = halts.filter(({ haltId }) => haltId !== halt.haltId);
+  return { halts: halt.inForce ? [...others, halt] : others };
+}

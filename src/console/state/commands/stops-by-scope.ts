@@ -1,0 +1,25 @@
+import type { AccountListDocument } from '../../../contract/account-answers.ts';
+import type { HaltDocument } from '../../../contract/rest-answers.ts';
+
+/** One line of the stops: all accounts together, or one account, with the halts in force there. */
+export interface ScopeLine {
+  /** Undefined: all accounts. */
+  readonly accountId: string | undefined;
+  readonly isSim: boolean | undefined;
+  readonly halts: readonly HaltDocument[];
+}
+
+/** All accounts first, then those that are halted, then the others, by name. */
+export function stopsByScope(accounts: AccountListDocument['items'], halts: readonly HaltDocument[]): readonly ScopeLine[] {
+  const simulated = new Map(accounts.map(({ accountId, isSim }) => [accountId, isSim]));
+  const of = (accountId: string | undefined) =>
+    halts.filter(({ scope }) => (scope.kind === 'account' ? scope.accountId : undefined) === accountId);
+  const named = new Set([
+    ...simulated.keys(),
+    ...halts.flatMap(({ scope }) => (scope.kind === 'account' ? [scope.accountId] : [])),
+  ]);
+  const lines = [...named].sort().map((accountId) => ({ accountId, isSim: simulated.get(accountId), halts: of(accountId) }));
+  const halted = lines.filter((line) => line.halts.length > 0);
+  const free = lines.filter((line) => line.halts.length === 0);
+  return [{ accountId: undefined, isSim: undefined, halts: of(undefined) }, ...halted, ...free];
+}

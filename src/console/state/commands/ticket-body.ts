@@ -1,0 +1,151 @@
+import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/command-bodies.ts';
+
+export type TicketKind = 'equity' | 'option' | 'prediction';
+type Body = PlaceAccountBody | PlacePredictionBody;
+
+/** A ticket as it is typed: every field is text, empty where nothing was typed. Sides, types and times in force are in the words of their endpoint. */
+export interface TicketFields {
+  readonly kind: TicketKind;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly outcome: string;
+  readonly side: string;
+  readonly type: string;
+  readonly timeInForce: string;
+  readonly quantity: string;
+  readonly price: string;
+  readonly stopPrice: string;
+  readonly expireTime: string;
+  readonly reference: string;
+  readonly legs: readonly TicketLeg[];
+  /** The command that this one takes the place of: it comes by the address only. */
+  readonly supersedes: string;
+}
+
+export interface TicketLeg {
+  readonly symbol: string;
+  readonly side: string;
+  readonly ratioQty: string;
+  readonly positionEffect: string;
+}
+
+export const mostLegs = 4;
+export const emptyLeg: TicketLeg = { symbol: '', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
+
+/** The choices that a ticket of this kind begins with: the ones that do the least. */
+export function firstWords(kind: TicketKind): Pick<TicketFields, 'kind' | 'side' | 'type' | 'timeInForce'> {
+  return kind === 'prediction'
+    ? { kind, side: 'buy', type: 'limit', timeInForce: 'day' }
+    : { kind, side: 'BUY', type: 'LIMIT', timeInForce: 'DAY' };
+}
+
+export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
+  const texts = {
+    accountId: '',
+    symbol: '',
+    quantity: '',
+    price: '',
+    stopPrice: '',
+    expireTime: '',
+    reference: '',
+    supersedes: '',
+  };
+  return { ...firstWords(kind), ...texts, outcome: 'YES', legs: [emptyLeg] };
+}
+
+/** Which of the fields belong to a ticket with these choices; those that do not are neither shown nor sent. */
+export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
+  const isPrediction = kind === 'prediction';
+  return {
+    outcome: isPrediction,
+    legs: kind === 'option',
+    // An option has the side of its first leg.
+    side: kind !== 'option',
+    price: /limit$/i.test(type),
+    stopPrice: /^stop/i.test(type),
+    expireTime: isPrediction && timeInForce === 'gtd',
+  };
+}
+
+/** The path and the exact body that the ticket sends. Only the service judges it: empty fields that it needs come back as its faults. */
+export function requestOf(fields: TicketFields): { readonly path: string; readonly body: Body } {
+  return fields.kind === 'prediction'
+    ? { path: '/v1/predictions/orders', body: predictionBody(fields) }
+    : { path: '/v1/orders', body: accountBody(fields) };
+}
+
+function accountBody(fields: TicketFields): PlaceAccountBody {
+  const shown = fieldsShown(fields);
+  const legs = fields.legs.map((leg) => ({ ...leg, symbol: leg.symbol.trim(), ratioQty: leg.ratioQty.trim() }));
+  const side = shown.legs ? (legs[0]?.side ?? fields.side) : fields.side;
+  return withoutEmpty<PlaceAccountBody>({
+    accountId: fields.accountId,
+    symbol: fields.symbol,
+    side,
+    type: fields.type,
+    qty: fields.quantity,
+    timeInForce: fields.timeInForce,
+    price: shown.price ? fields.price : '',
+    stopPrice: shown.stopPrice ? fields.stopPrice : '',
+    clientId: fields.reference,
+    ...(shown.legs && { legs }),
+    supersedes: fields.supersedes,
+  });
+}
+
+function predictionBody(fields: TicketFields): PlacePredictionBody {
+  const shown = fieldsShown(fields);
+  return withoutEmpty<PlacePredictionBody>({
+    accountId: fields.accountId,
+    symbol: fields.symbol,
+    outcome: fields.outcome,
+    side: fields.side,
+    orderType: fields.type,
+    timeInForce: fields.timeInForce,
+    quantity: fields.quantity,
+    price: shown.price ? fields.price : '',
+    stopPx: shown.stopPrice ? fields.stopPrice : '',
+    expireTime: shown.expireTime ? fields.expireTime : '',
+    clientOrderRef: fields.reference,
+    supersedes: fields.supersedes,
+  });
+}
+
+/** The shapes of the bodies are the goal, not a promise: the service says where what was typed is not one. */
+function withoutEmpty<T extends Body>(fields: Readonly<Partial<Record<keyof T, unknown>>>): T {
+  const given = Object.entries<unknown>(fields).map(
+    ([name, value]) => [name, typeof value === 'string' ? value.trim() : value] as const,
+  );
+  return Object.fromEntries(given.filter(([, value]) => value !== '')) as unknown as T;
+}
+
+type FieldName = Exclude<keyof TicketFields, 'kind' | 'legs'>;
+
+const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
+  accountId: ['accountId'],
+  symbol: ['symbol'],
+  outcome: ['outcome'],
+  side: ['side'],
+  type: ['type', 'orderType'],
+  timeInForce: ['timeInForce'],
+  quantity: ['qty', 'quantity'],
+  price: ['price'],
+  stopPrice: ['stopPrice', 'stopPx'],
+  expireTime: ['expireTime'],
+  reference: ['clientId', 'clientOrderRef'],
+  supersedes: ['supersedes'],
+};
+
+/** The field of the ticket that a path of a fault names: `qty` is `quantity`, `legs[1].symbol` stays. Undefined: it has none. */
+export function fieldOfPath(path: string): string | undefined {
+  if (/^legs\[\d\]\.\w+$/.test(path)) return path;
+  return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];
+}
+
+/** Whether nothing was typed in a field that `fieldOfPath` names. */
+export function isEmpty(fields: TicketFields, field: string): boolean {
+  const [, at, name] = /^legs\[(\d)\]\.(\w+)$/.exec(field) ?? [];
+  const holder = at === undefined ? fields : fields.legs[Number(at)];
+  const value = Object.entries({ ...holder }).find(([key]) => key === (name ?? field))?.[1];
+  return typeof value === 'string' && value.trim() === '';
+}

@@ -1,0 +1,214 @@
+import type { Stream } from '../../../../types/records.d.ts';
+import { symbolFilter } from '../symbol-text.ts';
+import { compareDecimals } from '../text/decimal-text.ts';
+import { directionOf, isOpen, type OrderRow } from './order-row.ts';
+
+export const columnNames = [
+  'updated',
+  'account',
+  'instrument',
+  'side',
+  'status',
+  'quantity',
+  'price',
+  'working',
+  'fill',
+  'average',
+  'certainty',
+  'origin',
+  'order',
+] as const;
+export type ColumnName = (typeof columnNames)[number];
+
+/** The blotter as its address says it: filters, order and columns. A view is sent to a colleague as a link. */
+export interface BlotterView {
+  readonly stream?: Stream;
+  readonly account?: string;
+  readonly symbol?: string;
+  /** A direction, as for a cancel-all: `buy` takes `buy_to_cover` too. */
+  readonly side?: 'buy' | 'sell';
+  readonly status?: string;
+  readonly origin?: 'tidemark' | 'external';
+  /** Found in the ids, the references and the symbol, without regard to case. */
+  readonly text?: string;
+  readonly openOnly: boolean;
+  readonly sort: { readonly column: ColumnName; readonly descending: boolean };
+  readonly columns: readonly ColumnName[];
+  /** In pixels, of columns that the reader resized. */
+  readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
+}
+
+/** Narrower, a heading can't be found again; wider, it hides the others. */
+export const widthBounds = { least: 40, most: 900 } as const;
+
+export const defaultView: BlotterView = {
+  openOnly: true,
+  sort: { column: 'updated', descending: true },
+  columns: columnNames,
+  widths: {},
+};
+
+/** Reads the view from the words after `?`. Unknown words count as left out: an address that a person wrote never breaks the page. */
+export function viewOf(query: URLSearchParams): BlotterView {
+  const text = (name: string) => query.get(name)?.trim() || undefined;
+  const [stream, origin, side, sort = ''] = [text('stream'), text('origin'), text('side'), text('sort')];
+  const column = columnNames.find((name) => name === sort.replace(/^-/, ''));
+  const columns = (text('columns') ?? '').split(',').flatMap((word) => columnNames.filter((name) => name === word));
+  return {
+    ...(stream === 'account' || stream === 'prediction' ? { stream } : {}),
+    ...given('account', text('account')),
+    ...given('symbol', text('symbol')),
+    ...(side === 'buy' || side === 'sell' ? { side } : {}),
+    ...given('status', text('status')),
+    ...(origin === 'tidemark' || origin === 'external' ? { origin } : {}),
+    ...given('text', text('text')),
+    openOnly: query.get('open') !== 'any',
+    sort: column === undefined ? defaultView.sort : { column, descending: sort.startsWith('-') },
+    columns: columns.length === 0 ? defaultView.columns : [...new Set(columns)],
+    widths: widthsIn(text('widths') ?? ''),
+  };
+}
+
+/** `account:120,price:80` */
+function widthsIn(text: string): BlotterView['widths'] {
+  const widths: { [name in ColumnName]?: number } = {};
+  for (const word of text.split(',')) {
+    const [, column, digits] = /^([a-z]+):(\d{1,4})$/.exec(word) ?? [];
+    const name = columnNames.find((known) => known === column);
+    const width = Number(digits);
+    if (name !== undefined && width >= widthBounds.least && width <= widthBounds.most) widths[name] = width;
+  }
+  return widths;
+}
+
+/** The words for the address: only those that differ from the default. */
+export function queryOf(view: BlotterView): string {
+  const query = new URLSearchParams();
+  for (const name of filterNames) {
+    const value = view[name];
+    if (value !== undefined && value !== '') query.set(name, value);
+  }
+  if (!view.openOnly) query.set('open', 'any');
+  const sort = `${view.sort.descending ? '-' : ''}${view.sort.column}`;
+  if (sort !== '-updated') query.set('sort', sort);
+  const columns = view.columns.join(',');
+  if (columns !== defaultView.columns.join(',')) query.set('columns', columns);
+  const widths = Object.entries(view.widths).map(([name, width]) => `${name}:${width}`);
+  if (widths.length > 0) query.set('widths', widths.join(','));
+  const text = query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
+  return text === '' ? '' : `?${text}`;
+}
+
+/** The same text for views that have the same rows in the same order. */
+export function selectionOf(view: BlotterView): string {
+  return queryOf({ ...view, columns: defaultView.columns, widths: {} });
+}
+
+/** `openOnly` is a choice of its own. */
+const filterNames = ['stream', 'account', 'symbol', 'side', 'status', 'origin', 'text'] as const;
+const filterLabels: Readonly<Record<(typeof filterNames)[number], string>> = {
+  stream: 'Stream',
+  account: 'Account',
+  symbol: 'Symbol',
+  side: 'Side',
+  status: 'Status',
+  origin: 'Origin',
+  text: 'Filter',
+};
+
+export function isFiltered(view: BlotterView): boolean {
+  return filterNames.some((name) => view[name] !== undefined);
+}
+
+export function withoutFilters(): Partial<BlotterView> {
+  return Object.fromEntries(filterNames.map((name) => [name, undefined]));
+}
+
+/** A filter that hides rows: its name for people, how many rows it alone hides, and the view without it. */
+interface Hiding {
+  readonly filter: string;
+  /** Undefined: not all of them have been read. */
+  readonly hidden: number | undefined;
+  readonly without: Partial<BlotterView>;
+}
+
+/**
+ * For a view that shows nothing: the filters that a reader can drop to see something, or all that are set where none of them alone is the reason. Closed orders are
+ * read only once a reader asks for them, so `Open only` is always among them.
+ */
+export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): readonly Hiding[] {
+  const all = [...rows];
+  const count = (without: Partial<BlotterView>) => all.filter(filterOf({ ...view, ...without })).length;
+  const given = filterNames.flatMap((name) => {
+    const value = view[name];
+    if (value === undefined) return [];
+    const without = { [name]: undefined };
+    return [{ filter: `${filterLabels[name]} ${value.replaceAll('_', ' ')}`, hidden: count(without), without }];
+  });
+  const effective = given.filter(({ hidden }) => hidden > 0);
+  const openOnly = view.openOnly ? [{ filter: 'Open only', hidden: undefined, without: { openOnly: false } }] : [];
+  return [...openOnly, ...(effective.length > 0 ? effective : given)];
+}
+
+/** One column more, at its usual place among those that are there; their own order stays. */
+export function withColumn(columns: readonly ColumnName[], name: ColumnName): readonly ColumnName[] {
+  const rank = columnNames.indexOf(name);
+  const next = columns.findIndex((other) => columnNames.indexOf(other) > rank);
+  return next < 0 ? [...columns, name] : [...columns.slice(0, next), name, ...columns.slice(next)];
+}
+
+/** Whether a row belongs into the view. */
+export function filterOf(view: BlotterView): (row: OrderRow) => boolean {
+  const { stream, account, symbol, side, status, origin, text, openOnly } = view;
+  const wanted = text?.toLowerCase();
+  const accountText = account?.toLowerCase();
+  const [bySymbol, byTyped] = [symbol, text].map((typed) => (typed === undefined ? undefined : symbolFilter(typed)));
+  return ({ order, orderId, accountId, ...row }) =>
+    (!openOnly || isOpen(order)) &&
+    (stream === undefined || row.stream === stream) &&
+    (accountText === undefined || accountId.toLowerCase() === accountText) &&
+    (bySymbol === undefined || bySymbol(order.instrument)) &&
+    (side === undefined || directionOf(order.side) === side) &&
+    (status === undefined || order.status === status) &&
+    (origin === undefined || order.origin === origin) &&
+    (wanted === undefined || finds(wanted, orderId, order) || byTyped?.(order.instrument) === true);
+}
+
+/** `wanted`: in small letters. */
+function finds(wanted: string, orderId: string, order: OrderRow['order']): boolean {
+  const { instrument, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId } = order;
+  const words = [orderId, instrument.symbol, callerRef, clientOrderRef, clOrdId, venueOrderId, commandId];
+  return words.some((word) => word?.toLowerCase().includes(wanted) === true);
+}
+
+const byText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
+
+/** A stop order without a limit stands at its trigger. */
+const firstPrice = ({ order }: OrderRow) => order.price ?? order.stopPrice;
+
+const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => number>> = {
+  updated: (a, b) => a.rank - b.rank,
+  account: (a, b) => byText(a.accountId, b.accountId),
+  instrument: (a, b) => byText(a.order.instrument.symbol, b.order.instrument.symbol),
+  side: (a, b) => byText(a.order.side, b.order.side),
+  status: (a, b) => byText(a.order.status, b.order.status),
+  quantity: (a, b) => compareDecimals(a.order.quantity, b.order.quantity),
+  price: (a, b) => compareDecimals(firstPrice(a), firstPrice(b)),
+  working: (a, b) => compareDecimals(a.order.working.quantity, b.order.working.quantity),
+  fill: (a, b) => compareDecimals(a.order.cumQty, b.order.cumQty),
+  average: (a, b) => compareDecimals(a.order.avgPrice, b.order.avgPrice),
+  certainty: (a, b) => byText(a.order.certainty + a.order.pendingAction, b.order.certainty + b.order.pendingAction),
+  origin: (a, b) => byText(a.order.origin, b.order.origin),
+  order: (a, b) => byText(a.orderId, b.orderId),
+};
+
+/** Rows that are equal in the column come newest first, then by key, so that none changes its place without a reason. */
+export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => number {
+  const compare = comparers[sort.column];
+  const sign = sort.descending ? -1 : 1;
+  return (a, b) => sign * compare(a, b) || b.rank - a.rank || byText(a.key, b.key);
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { readonly [key in Name]?: string } {
+  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]?: string });
+}

@@ -1,0 +1,123 @@
+import { type Signal, signal } from '@preact/signals-core';
+import { addressOf, blotterAddress, orderAddress } from '../address.ts';
+import type { CommandRow } from '../commands/command-row.ts';
+import { type Ports, pause } from '../ports.ts';
+import { type Answer, type Rest, sentenceOf } from '../rest.ts';
+import type { Scope } from '../session.ts';
+import { defaultView } from './blotter-view.ts';
+import type { ListedOrder } from './order-row.ts';
+
+/** One thing that was found, and its page. */
+export type Hit =
+  | { readonly kind: 'order'; readonly address: string; readonly order: ListedOrder }
+  | { readonly kind: 'command'; readonly address: string; readonly command: CommandRow }
+  | { readonly kind: 'account'; readonly address: string; readonly accountId: string; readonly openOrders: number }
+  /** The live orders, filtered by the text. */
+  | { readonly kind: 'filter'; readonly address: string; readonly text: string };
+
+interface SearchState {
+  /** The text that the hits are of; empty: nothing was looked for. */
+  readonly text: string;
+  readonly isAsking: boolean;
+  readonly hits: readonly Hit[];
+  /** Why a part of the answer is missing. */
+  readonly fault?: string;
+}
+
+interface AccountItem {
+  readonly accountId: string;
+  readonly openOrders: number;
+}
+
+const none: SearchState = { text: '', isAsking: false, hits: [] };
+/** A person who types on does not ask for each letter. */
+const restMs = 200;
+const mostOfAKind = '6';
+const mostAccounts = 4;
+const askable = /^[^\p{Cc}]{2,128}$/u;
+
+/** Finds orders, commands and accounts by any id or reference. Bounded: a few hits of each kind. */
+export class Search {
+  readonly state: Signal<SearchState> = signal<SearchState>(none);
+  private asking = new AbortController();
+  private accounts: Promise<Answer<{ readonly items: readonly AccountItem[] }>> | undefined;
+  private readonly ports: Ports;
+  private readonly rest: Rest;
+  private readonly may: (scope: Scope) => boolean;
+
+  constructor(deps: { readonly ports: Ports; readonly rest: Rest }, may: (scope: Scope) => boolean) {
+    this.ports = deps.ports;
+    this.rest = deps.rest;
+    this.may = may;
+  }
+
+  /** What is typed now; an answer to what was typed before is dropped. */
+  async ask(typed: string): Promise<void> {
+    this.close();
+    const text = typed.trim();
+    const { signal } = this.asking;
+    if (!askable.test(text)) {
+      this.state.value = none;
+      return;
+    }
+    this.state.value = { ...this.state.peek(), isAsking: true };
+    await pause(this.ports, restMs, signal);
+    if (signal.aborted) return;
+    const parts = await Promise.all([this.commands(text, signal), this.orders(text, signal), this.accountHits(text)]);
+    if (signal.aborted) return;
+    const fault = parts.find((part) => part.fault !== undefined)?.fault;
+    const hits = [...parts.flatMap((part) => part.hits), ...this.filterHit(text)];
+    this.state.value = { text, isAsking: false, hits, ...(fault !== undefined && { fault }) };
+  }
+
+  /** Nothing is asked any more. */
+  close(): void {
+    this.asking.abort();
+    this.asking = new AbortController();
+  }
+
+  private async commands(q: string, signal: AbortSignal): Promise<Part> {
+    const answer = await this.rest.get<{ items: CommandRow[] }>('/v1/commands', { q, limit: mostOfAKind }, signal);
+    return partOf(answer, ({ items }) =>
+      items.map((command) => ({ kind: 'command', command, address: addressOf('command', { commandId: command.commandId }) })),
+    );
+  }
+
+  private async orders(q: string, signal: AbortSignal): Promise<Part> {
+    if (!this.may('orders:read')) return { hits: [] };
+    const answer = await this.rest.get<{ items: ListedOrder[] }>('/v1/orders', { q, limit: mostOfAKind }, signal);
+    return partOf(answer, ({ items }) => items.map((order) => ({ kind: 'order', order, address: orderAddress(order) })));
+  }
+
+  /** The list of accounts is read once for a search: it is short, and changes rarely. */
+  private async accountHits(text: string): Promise<Part> {
+    this.accounts ??= this.rest.get('/v1/accounts');
+    const answer = await this.accounts;
+    if (answer.kind !== 'ok') this.accounts = undefined;
+    const wanted = text.toLowerCase();
+    return partOf(answer, ({ items }) => {
+      const openOrders = new Map<string, number>();
+      for (const item of items)
+        if (item.accountId.toLowerCase().includes(wanted))
+          openOrders.set(item.accountId, (openOrders.get(item.accountId) ?? 0) + item.openOrders);
+      return [...openOrders].slice(0, mostAccounts).map(([accountId, open]) => ({
+        ...{ kind: 'account', accountId, openOrders: open },
+        address: blotterAddress({ ...defaultView, account: accountId }),
+      }));
+    });
+  }
+
+  private filterHit(text: string): Hit[] {
+    if (!this.may('orders:read')) return [];
+    return [{ kind: 'filter', text, address: blotterAddress({ ...defaultView, text }) }];
+  }
+}
+
+interface Part {
+  readonly hits: readonly Hit[];
+  readonly fault?: string;
+}
+
+function partOf<T>(answer: Answer<T>, hitsOf: (body: T) => readonly Hit[]): Part {
+  return answer.kind === 'ok' ? { hits: hitsOf(answer.body) } : { hits: [], fault: sentenceOf(answer) };
+}

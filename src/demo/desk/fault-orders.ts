@@ -1,0 +1,91 @@
+import type { FaultName } from '../../contract/demo-desk.ts';
+import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
+
+/** A fault of the stream: what the sandbox is asked to do, and how many changes it has to meet before it is over. */
+export interface StreamFaultOrder {
+  readonly order: FaultOrder;
+  readonly expected: number;
+  /** It ends a connection, at once or a moment later. */
+  readonly breaks?: boolean;
+  /** The first line of the story. `met`: connections or orders that the sandbox met at once. */
+  readonly deed: (met: number) => string;
+  /** The last line; `harmed`: changes that met the fault, at least one. */
+  readonly healed: (harmed: number) => string;
+}
+
+/** A write that ends in 504: whether the platform does it all the same. */
+export interface WriteFaultOrder {
+  readonly applied: 'yes' | 'no' | 'late';
+  readonly delayMs?: number;
+  readonly deed: string;
+}
+
+/** Has equities and prediction orders. */
+const predictionAccount = 'SIM-1001';
+const repeats = 5;
+const silent = 3;
+const storeLostMs = 3_000;
+/** Later than the lookups by reference at 0.25, 0.5, 1 and 2 s, so that they miss the order and the reader sees it. */
+const lateMs = 4_500;
+
+const changesAreHere = (harmed: number) =>
+  harmed === 1 ? 'Whole again: the change is here.' : `Whole again: all ${harmed} changes are here.`;
+const connections = (met: number) => (met === 1 ? 'One connection' : `${met} connections`);
+
+export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>> = {
+  duplicate: {
+    order: { rules: [{ on: 'event', fault: 'duplicate', times: repeats }] },
+    expected: repeats,
+    deed: () => `The platform sends its next ${repeats} messages twice.`,
+    healed: (harmed) => `Whole: ${harmed} messages came twice, and each change counts once.`,
+  },
+  reorder: {
+    order: { rules: [{ on: 'event', fault: 'reorder', times: repeats }] },
+    expected: repeats,
+    deed: () => `The platform holds back its next ${repeats} messages, so that later ones overtake them.`,
+    healed: (harmed) => `Whole: ${harmed} messages came late, and every order has its newest state.`,
+  },
+  drop: {
+    order: { rules: [{ on: 'event', fault: 'drop', times: 1 }] },
+    expected: 1,
+    deed: () => 'The platform loses its next message, and breaks the connection a moment later.',
+    breaks: true,
+    healed: changesAreHere,
+  },
+  silent_loss: {
+    order: { rules: [{ on: 'event', fault: 'silent_loss', times: silent }] },
+    expected: silent,
+    deed: () => `The platform loses its next ${silent} messages. The connection stays open, and nothing shows the loss.`,
+    healed: changesAreHere,
+  },
+  cut: {
+    order: { now: [{ action: 'cut', how: 'rst' }] },
+    expected: 0,
+    deed: (met) => `${connections(met)} to the platform ended without a goodbye.`,
+    breaks: true,
+    healed: changesAreHere,
+  },
+  half_open: {
+    order: { now: [{ action: 'half_open' }] },
+    expected: 0,
+    deed: (met) => `${connections(met)} to the platform stay open, and carry nothing from now on.`,
+    healed: changesAreHere,
+  },
+  lost_store: {
+    order: { now: [{ action: 'unknown_store_lost', accountId: predictionAccount, forMs: storeLostMs }] },
+    expected: 1,
+    deed: (met) =>
+      `The platform lost its store of the prediction orders of ${predictionAccount}: the versions of ${met} open orders begin again at 1.`,
+    healed: (harmed) => `Whole again: all ${harmed} orders are confirmed, with their new numbers.`,
+  },
+};
+
+export const writeFaults: Readonly<Partial<Record<FaultName, WriteFaultOrder>>> = {
+  landed: { applied: 'yes', deed: 'The platform takes the next order, and answers 504: it says that it does not know.' },
+  not_landed: { applied: 'no', deed: 'The platform answers 504 to the next order, and never takes it.' },
+  late_landing: {
+    applied: 'late',
+    delayMs: lateMs,
+    deed: `The platform answers 504 to the next order, and takes it ${lateMs / 1000} s later.`,
+  },
+};

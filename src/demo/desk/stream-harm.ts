@@ -1,0 +1,133 @@
+import { compareInstants } from '../../domain/instant.ts';
+
+/** A line of the sandbox's ledger, of the kinds `change`, `event` and `session`. */
+export interface LedgerLine {
+  readonly seq: number;
+  readonly kind: string;
+  readonly step?: string;
+  readonly stream?: string;
+  readonly accountId?: string;
+  readonly orderId?: string;
+  readonly updatedAt?: string;
+  readonly order?: { readonly symbol?: string };
+  /** Of an event: the `seq` of its change. */
+  readonly change?: number;
+  readonly outcome?: string;
+  /** Of a session. */
+  readonly what?: string;
+}
+
+/** A row of our log: an accepted change. */
+export interface StoredChange {
+  readonly stream: string;
+  readonly orderId: string;
+  readonly revision: number;
+  readonly cause: string;
+  readonly updatedAt: string;
+  readonly certain: boolean;
+}
+
+/** How the message of a change met the fault. */
+type Fate = 'twice' | 'late' | 'dropped' | 'silently_lost' | 'half_open' | 'unheard' | 'unsure';
+
+export interface HarmedChange {
+  readonly stream: string;
+  readonly orderId: string;
+  readonly symbol: string;
+  readonly updatedAt: string;
+  readonly fate: Fate;
+  /** The row that shows that the service has the change. */
+  healedBy?: StoredChange;
+}
+
+interface Followed extends Omit<HarmedChange, 'fate' | 'healedBy'> {
+  readonly step: string;
+  readonly outcomes: string[];
+}
+
+/** Rows of one order that are kept: a row may be read before the ledger's line that it heals. */
+const keptRows = 16;
+const mostOrders = 20_000;
+
+/**
+ * Finds each change whose message met a fault, by the platform's ledger, and the row by which the service has it all the same, by our log. Pure.
+ *
+ * Invariant: a change counts as harmed only if no connection was sent its message in time; it is recovered by the first row of its order that is as new.
+ */
+export class StreamHarm {
+  readonly harmed: HarmedChange[] = [];
+  private readonly accounts: ReadonlySet<string>;
+  private readonly waiting = new Map<number, Followed>();
+  private readonly rows = new Map<string, StoredChange[]>();
+
+  /** `accounts`: those that the service may see. */
+  constructor(accounts: ReadonlySet<string>) {
+    this.accounts = accounts;
+  }
+
+  /** Harmed changes that the service does not have yet. */
+  get missing(): number {
+    return this.harmed.filter(({ healedBy }) => healedBy === undefined).length;
+  }
+
+  /** Takes lines in the order of the ledger, whole up to a moment: then a change without an event had no connection that followed it. */
+  takeLedger(lines: readonly LedgerLine[]): void {
+    for (const line of lines) {
+      if (line.kind === 'change') this.follow(line);
+      else if (line.kind === 'event') this.waiting.get(line.change ?? 0)?.outcomes.push(line.outcome ?? '');
+    }
+    for (const [seq, change] of this.waiting) {
+      const fate = fateOf(change);
+      if (fate === 'held') continue;
+      this.waiting.delete(seq);
+      if (fate !== undefined) this.harmed.push({ ...change, fate });
+    }
+    this.heal();
+  }
+
+  takeRows(rows: readonly StoredChange[]): void {
+    for (const row of rows) {
+      const key = keyOf(row);
+      const kept = this.rows.get(key) ?? [];
+      kept.push(row);
+      if (kept.length > keptRows) kept.shift();
+      this.rows.set(key, kept);
+    }
+    while (this.rows.size > mostOrders) this.rows.delete(this.rows.keys().next().value ?? '');
+    this.heal();
+  }
+
+  private follow({ seq, step = '', stream = '', accountId = '', orderId = '', updatedAt = '', order }: LedgerLine): void {
+    if (!this.accounts.has(accountId)) return;
+    this.waiting.set(seq, { step, stream, orderId, updatedAt, symbol: order?.symbol ?? '', outcomes: [] });
+  }
+
+  private heal(): void {
+    for (const change of this.harmed) {
+      if (change.healedBy !== undefined) continue;
+      const row = this.rows.get(keyOf(change))?.find((each) => heals(each, change));
+      if (row !== undefined) change.healedBy = row;
+    }
+  }
+}
+
+/** Undefined: its message arrived as it should. */
+function fateOf({ outcomes, step }: Followed): Fate | 'held' | undefined {
+  if (step === 'unknown_store_lost') return 'unsure';
+  if (outcomes.includes('sent_twice')) return 'twice';
+  if (outcomes.includes('sent')) return undefined;
+  if (outcomes.includes('released')) return 'late';
+  if (outcomes.includes('dropped')) return 'dropped';
+  if (outcomes.includes('held')) return 'held';
+  if (outcomes.includes('silently_lost')) return 'silently_lost';
+  if (outcomes.includes('half_open')) return 'half_open';
+  return 'unheard';
+}
+
+function heals(row: StoredChange, { updatedAt, fate }: HarmedChange): boolean {
+  return compareInstants(row.updatedAt, updatedAt) >= 0 && (fate !== 'unsure' || row.certain);
+}
+
+function keyOf({ stream, orderId }: { readonly stream: string; readonly orderId: string }): string {
+  return `${stream}:${orderId}`;
+}

@@ -1,0 +1,131 @@
+import { type CommandState, isFinal } from '../../domain/command.ts';
+import { askSandbox } from '../ask-sandbox.ts';
+import { decisionsOn } from '../decisions-on.ts';
+import { DoubtWatch } from './doubt-watch.ts';
+import type { WriteFaultOrder } from './fault-orders.ts';
+import type { Incident } from './incident.ts';
+import { readDoubts, type WatchDeps } from './watch-streams.ts';
+
+interface CommandBody {
+  readonly commandId?: string;
+  readonly outcome?: CommandState;
+  readonly detail?: string;
+  readonly evidence?: readonly Fact[];
+  readonly attempts?: readonly { readonly attemptId: string }[];
+  readonly misses?: number;
+}
+
+interface Fact {
+  readonly kind: string;
+  readonly code: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Another account than that of the commands which the demo shows by itself: a fault for the next order of an account must meet ours. */
+const accountId = 'SIM-1002';
+/** One after another, so that an unresolved order does not forbid the next. */
+const symbols = ['KO', 'F', 'PLTR', 'XOM', 'JPM'] as const;
+const everyMs = 300;
+/** After so many complete reads that did not show it, a person would ask the platform. */
+const enoughMisses = 4;
+const patienceMs = 600_000;
+/** A doubt that stays for longer is about another command. */
+const doubtMs = 2_000;
+
+/** Lets the next order end in a 504, places one by REST, and writes its evidence into the incident until it is settled. */
+export async function watchCommand(
+  deps: WatchDeps & { readonly uuid: () => string },
+  incident: Incident,
+  fault: WriteFaultOrder,
+  signal: AbortSignal,
+): Promise<void> {
+  const { io, control, rest, uuid } = deps;
+  const { deed, ...how } = fault;
+  const doubts = new DoubtWatch(await readDoubts(deps), { commands: true });
+  await askSandbox(io, control, '/faults', {
+    rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how }],
+  });
+  incident.add('deed', deed);
+  const symbol = symbols[incident.id % symbols.length];
+  const placed = await rest.ask({
+    method: 'POST',
+    path: '/v1/orders',
+    headers: { 'idempotency-key': uuid() },
+    body: { accountId, symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' },
+  });
+  const { commandId, detail } = placed.body as CommandBody;
+  if (commandId === undefined) {
+    // Its rule would wait for the next order of a user.
+    await askSandbox(io, control, '/heal', {});
+    incident.end('stuck', `The service declined to place an order: ${detail ?? placed.status}.`);
+    return;
+  }
+  incident.commandId = commandId;
+  incident.add('deed', `An order to buy 5 ${symbol} was placed for ${accountId}.`);
+  await follow({ ...deps, doubts, waits: how.applied === 'no' }, incident, commandId, signal);
+}
+
+interface Following extends WatchDeps {
+  readonly doubts: DoubtWatch;
+  /** Nothing but a person can settle it. */
+  readonly waits: boolean;
+}
+
+async function follow(deps: Following, incident: Incident, commandId: string, signal: AbortSignal): Promise<void> {
+  const { io, rest, doubts } = deps;
+  let shown = 0;
+  let settledMs: number | undefined;
+  while (incident.open && !signal.aborted) {
+    const body = (await rest.ask({ method: 'GET', path: `/v1/commands/${commandId}` })).body as CommandBody;
+    doubts.take(await readDoubts(deps), incident);
+    const facts = body.evidence ?? [];
+    for (const fact of facts.slice(shown)) {
+      const text = factText(fact);
+      if (text !== undefined) incident.add('evidence', text, orderOf(fact));
+    }
+    shown = facts.length;
+    const { outcome = 'unknown', misses = 0 } = body;
+    if (isFinal(outcome)) settledMs ??= incident.ageMs;
+    const settledForMs = incident.ageMs - (settledMs ?? incident.ageMs);
+    if (isFinal(outcome) && (doubts.clear || settledForMs > doubtMs))
+      incident.end('healed', verdicts[outcome] ?? `The verdict is ${outcome}.`);
+    else if (deps.waits && incident.underWay && misses >= enoughMisses) await askLedger(deps, incident, body);
+    else if (incident.ageMs > patienceMs) incident.end('stuck', 'Its outcome is still not known.');
+    await io.clock.sleep(everyMs, signal);
+  }
+}
+
+const verdicts: Readonly<Partial<Record<CommandState, string>>> = {
+  applied: 'Settled: the order is at the platform, placed once.',
+  rejected: 'Settled: the order is not at the platform, and was sent once.',
+};
+
+/** Absence proves nothing. A person on call would ask the platform, and the demo may look into the platform's own records. */
+async function askLedger({ io, control }: Following, incident: Incident, { attempts = [], misses }: CommandBody): Promise<void> {
+  const references = attempts.map(({ attemptId }) => attemptId);
+  const decisions = await decisionsOn(io.fetch, control, references);
+  const word = decisions.includes('accepted') ? 'it took the order' : 'it never took the order';
+  incident.wait(
+    `${misses} complete reads did not show it. That proves nothing, so it stays unknown and is not sent again. The platform's own ledger says that ${word}: a person may settle it now.`,
+  );
+}
+
+/** A fact of the evidence in words; undefined for those that a reader of the demo does not need. */
+function factText({ kind, code, detail = {} }: Fact): string | undefined {
+  if (kind === 'note' && code === 'sending') return 'Written down, then sent once.';
+  if (kind === 'note') return code === 'prepared' ? undefined : `Note: ${code.replaceAll('_', ' ')}.`;
+  if (kind === 'answer' && code === 'unknown') return 'Answer of the platform: 504. Whether it took the order is not known.';
+  if (kind === 'read' && code === 'missed')
+    return detail['by'] === 'reference'
+      ? 'Asked for the order by its reference: not found.'
+      : 'Read the whole account: the order is not there.';
+  if (kind === 'update' || kind === 'read')
+    return `Seen ${detail['cause'] === 'stream' ? 'on the stream' : 'by a read'}: the order is there.`;
+  if (kind === 'person') return `Settled by a person as ${String(detail['outcome'])}: ${String(detail['reason'])}.`;
+  return `${kind} ${code}`.replaceAll('_', ' ');
+}
+
+function orderOf({ detail = {} }: Fact): { stream: string; orderId: string } | undefined {
+  const { stream, orderId } = detail;
+  return typeof stream === 'string' && typeof orderId === 'string' ? { stream, orderId } : undefined;
+}

@@ -1,0 +1,52 @@
+import type { ContainerRuntimeClient, GenericContainer } from 'testcontainers';
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+
+/**
+ * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual sockets, the rootless ones. 0.3 s where
+ * there is none, nearly all of it the loading of testcontainers. False, too, where only the production dependencies are installed: as an
+ * optional one npm would leave it out without a word on the Node 20 that it may be started with.
+ */
+export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Log }): Promise<boolean> {
+  try {
+    const { getContainerRuntimeClient } = await import('testcontainers');
+    await withDeadline(deps.clock, 10_000, 'asking for a Docker engine', getContainerRuntimeClient());
+    return true;
+  } catch (error) {
+    deps.log.debug({ err: error }, 'no Docker engine answers');
+    return false;
+  }
+}
+
+/**
+ * A container of `image` whose ports are published on one address of this machine: testcontainers by itself publishes them on every interface. `host` is
+ * their address. Where the engine runs on another machine we could not connect to its loopback address, so the ports stay as they are.
+ */
+export async function loopbackContainer(image: string): Promise<{ container: GenericContainer; host: string }> {
+  const testcontainers = await import('testcontainers');
+  const client = await testcontainers.getContainerRuntimeClient();
+  const address = await localAddress(client);
+  class LoopbackContainer extends testcontainers.GenericContainer {
+    protected override async beforeContainerCreated(): Promise<void> {
+      await super.beforeContainerCreated?.();
+      if (address === undefined) return;
+      const bindings: Record<string, { HostIp?: string; HostPort?: string }[]> = this.hostConfig.PortBindings ?? {};
+      for (const binding of Object.values(bindings).flat()) binding.HostIp = address;
+    }
+  }
+  return { container: new LoopbackContainer(image), host: address ?? client.info.containerRuntime.host };
+}
+
+/**
+ * The address by which we, and no other machine, reach the ports that the engine publishes: loopback, or, if we run in a container beside those that we
+ * start, the engine's end of its bridge. Undefined for an engine on another machine.
+ */
+async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
+  const { host } = client.info.containerRuntime;
+  // Not `localhost`, which is ::1 first on many machines, where nothing is published.
+  if (['localhost', '127.0.0.1'].includes(host)) return '127.0.0.1';
+  const bridge = await client.container.dockerode.getNetwork('bridge').inspect();
+  const gateways = bridge.IPAM?.Config?.map(({ Gateway }) => Gateway) ?? [];
+  return gateways.includes(host) ? host : undefined;
+}

@@ -1,0 +1,205 @@
+import type { CliIo } from '../cli/io/io.ts';
+import { commandLog, readConfig } from '../cli/io/read-config.ts';
+import { formatUpdate, parseUpdate } from '../cli/io/tail-records.ts';
+import type { Log } from '../observability/log.ts';
+import { plural } from '../runtime/plural.ts';
+import { ProgramError } from '../runtime/program-error.ts';
+import { kafkaDefaults } from '../service/log/kafka-options.ts';
+import { readTopic } from '../service/log/read-topic.ts';
+import { awaitLive } from './await-live.ts';
+import { DemoDesk } from './desk/demo-desk.ts';
+import { DeskServer } from './desk/desk-server.ts';
+import { TopicTally } from './proof/topic-tally.ts';
+import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
+import { type CommandsShown, showCommands } from './show-commands.ts';
+import type { Market } from './stack/start-parts.ts';
+import { type DemoStack, startStack } from './start-stack.ts';
+
+/** The options of `tidemark demo`, parsed. */
+export interface DemoFlags extends Market {
+  /** Absent: until it is interrupted. */
+  readonly seconds?: number;
+  readonly json?: true;
+}
+
+/** Lines printed a second at most: the rest is only counted. */
+const shownPerSecond = 10;
+/** Long enough to see updates come, short enough that the commands are shown within a demo of 20 s. */
+const marketFirstMs = 2500;
+const liveWithinMs = 20_000;
+
+/** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
+export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
+  const log = commandLog(io, readConfig(io));
+  const output = flags.json ? 'stderr' : 'stdout';
+  const say = (line: string) => io[output].write(`${line}\n`);
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const desk = new DeskServer();
+  const deskUrl = await desk.open();
+  const { rate, seed } = flags;
+  const stack = await startStack(io, log, { rate, seed, deskUrl, say }).catch(async (error: unknown) => {
+    await desk.close();
+    throw error;
+  });
+  const reading = new AbortController();
+  const tally = new TopicTally();
+  const watched = new DemoDesk({ io, log, stack, tally }, { rate });
+  desk.attach(watched);
+  try {
+    say(
+      stack.brokers === undefined
+        ? '\nWithout Kafka the log fills, and the relay waits for it.\n'
+        : '\nUpdates, read back from Kafka:\n',
+    );
+    const stage = { ours: false };
+    const consumer = consume(io, log, stack, { tally, say, output, stage, signal: reading.signal });
+    let ended: number | undefined;
+    void stack.service.exited.then((code) => {
+      ended = code;
+      interrupted.abort();
+    });
+    const [shown] = await Promise.all([
+      showOnStage(io, stack, { stage, say, signal: interrupted.signal }, () => watched.presses > 0),
+      io.clock.sleep(flags.seconds === undefined ? 2_000_000_000 : flags.seconds * 1000, interrupted.signal),
+    ]);
+    if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
+    await desk.close();
+    const proof = await settleAndProve({ io, log, stack, tally });
+    report(io, flags, stack, { proof, shown }, say);
+    reading.abort();
+    await consumer;
+  } finally {
+    reading.abort();
+    unsubscribe();
+    await desk.close();
+    await stack.stop();
+  }
+}
+
+/** While the commands run, only updates of their orders are shown. */
+interface Stage {
+  ours: boolean;
+}
+
+interface StageOptions {
+  readonly stage: Stage;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Shows some of the market first, then the commands, once their account is live. Steps that a user disturbed may end otherwise than announced: the proof judges them. */
+async function showOnStage(
+  io: CliIo,
+  stack: DemoStack,
+  { stage, say, signal }: StageOptions,
+  disturbed: () => boolean,
+): Promise<CommandsShown> {
+  await io.clock.sleep(marketFirstMs, signal);
+  await awaitLive(io, stack.adminAddress, io.clock.monotonicMs() + liveWithinMs, signal);
+  stage.ours = true;
+  try {
+    const shown = await showCommands(io, stack, say, signal);
+    return disturbed() ? { faults: [] } : shown;
+  } finally {
+    stage.ours = false;
+    if (!signal.aborted) say('\nThe market again:\n');
+  }
+}
+
+function serviceEnded(code: number, lines: readonly string[]): ProgramError {
+  return new ProgramError(`the service ended by itself with ${code}`, {
+    code: 'SERVICE_ENDED',
+    fix: `It said at last:\n${lines.join('\n')}`,
+  });
+}
+
+interface ConsumeOptions {
+  readonly tally: TopicTally;
+  readonly say: (line: string) => void;
+  /** Where `say` writes. */
+  readonly output: 'stdout' | 'stderr';
+  readonly stage: Stage;
+  readonly signal: AbortSignal;
+}
+
+async function consume(
+  io: CliIo,
+  log: Log,
+  stack: DemoStack,
+  { tally, say, output, stage, signal }: ConsumeOptions,
+): Promise<void> {
+  if (stack.brokers === undefined) return;
+  const kafka = { ...kafkaDefaults, brokers: stack.brokers };
+  let second = 0;
+  let shown = 0;
+  let hintShown = false;
+  const paint = (word: string) => io.colours.word(word, output);
+  const records = readTopic(
+    { log, clock: io.clock, random: io.random },
+    { kafka, topic: stack.topic, from: 'beginning', readCommitted: true, signal },
+  );
+  for await (const { partition, value } of records) {
+    if (value === undefined) continue;
+    tally.addUpdate(partition, value);
+    const now = Math.floor(io.clock.monotonicMs() / 1000);
+    if (now !== second) [second, shown] = [now, 0];
+    // Parsing a record costs more than this text search, and most are not ours.
+    if (stage.ours && !value.includes('"origin":"tidemark"')) continue;
+    shown += 1;
+    const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
+    if (update !== undefined) say(formatUpdate(update, 'short', paint));
+    if (!hintShown && !stage.ours && tally.records >= 30) {
+      hintShown = true;
+      say(whereToLook(stack));
+    }
+  }
+}
+
+function report(
+  io: CliIo,
+  flags: DemoFlags,
+  stack: DemoStack,
+  { proof, shown }: { readonly proof: DemoProof; readonly shown: CommandsShown },
+  say: (line: string) => void,
+): void {
+  const { faults: orderFaults, ...figures } = proof.run;
+  const { commands, settled, unresolved } = proof.commands;
+  const commandFaults = [...proof.commands.faults, ...shown.faults];
+  const { observations, updates, byReads, consumed, orders, lost, doubled, outOfOrder } = figures;
+  const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
+  const witnesses = stack.brokers === undefined ? 'ledger and database' : 'ledger, database and topic';
+  say(`\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`);
+  say(
+    `${plural(byReads, 'change')} of these came by no event: the orders as the first list showed them, and what reads and answers found later.`,
+  );
+  say(`By ${witnesses}: ${lost} lost, ${doubled} doubled, ${outOfOrder} out of order.`);
+  const agrees = commandFaults.length === 0 ? '; every verdict agrees with the ledger, and none was sent twice' : '';
+  say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);
+  for (const fault of [...commandFaults, ...orderFaults].slice(0, 5)) say(`  ${fault}`);
+  const { kafka, postgres } = stack;
+  if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
+  if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
+}
+
+/** Next steps to try, with the addresses of this run. */
+export function whereToLook(stack: DemoStack): string {
+  const broker = stack.brokers?.[0] ?? '';
+  const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;
+  // A given address may hold a password, and is not printed.
+  const database = stack.databaseGiven ? '"$DATABASE_URL"' : `'${stack.databaseUrl}'`;
+  return [
+    '',
+    'Where to look next, in another terminal:',
+    `  npx tidemark status --url ${stack.adminAddress}`,
+    `  KAFKA_BROKERS=${broker} ${prefix}npx tidemark tail --stream prediction`,
+    `  DATABASE_URL=${database} KAFKA_BROKERS=${broker} ${prefix}npx tidemark audit          or quarantine ls, token ls, backfill SIM-1001`,
+    `  kcat -b ${broker} -t ${stack.topic} -C -o beginning -f '%k %s\\n'`,
+    `  curl -s ${stack.adminAddress}/metrics | grep tidemark_latency`,
+    `  curl -s ${stack.restAddress}/docs          every route of REST; curl -N ${stack.restAddress}/v1/stream follows the updates`,
+    `  npx tidemark command ls --unresolved --url ${stack.restAddress}`,
+    `  curl -s -X POST ${stack.sandbox.control}/faults -H 'content-type: application/json' -d '{"stream":{"duplicate":0.2,"reorder":0.2,"silent_loss":0.05}}'`,
+    `  curl -s ${stack.sandbox.control}/          other faults that the sandbox can make`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,58 @@
+import type { CliIo } from '../cli/io/io.ts';
+import type { Log } from '../observability/log.ts';
+import { createPool } from '../store/session/pool.ts';
+import { askSandbox } from './ask-sandbox.ts';
+import { type CommandsProof, proveCommands } from './proof/prove-commands.ts';
+import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from './proof/prove-run.ts';
+import type { TopicTally } from './proof/topic-tally.ts';
+import type { DemoStack } from './start-stack.ts';
+
+/** Orders and commands of a whole run, by the platform's ledger, the database and the topic. */
+export interface DemoProof {
+  readonly run: RunProof;
+  readonly commands: CommandsProof;
+}
+
+/** How far a proof is. */
+type ProofStep = 'quiet' | 'arriving' | 'comparing';
+
+interface ProveDeps {
+  readonly io: Pick<CliIo, 'fetch' | 'clock'>;
+  readonly log: Log;
+  readonly stack: Pick<DemoStack, 'sandbox' | 'databaseUrl' | 'brokers'>;
+  readonly tally: TopicTally;
+  /** Called with each step as it begins. */
+  readonly onStep?: (step: ProofStep) => void;
+}
+
+const settleMs = 30_000;
+
+/**
+ * Stops the market, waits until the service has nothing left to do, and compares. The proof then shows anything that never settles. The market stays stopped.
+ */
+export async function settleAndProve({ io, log, stack, tally, onStep }: ProveDeps): Promise<DemoProof> {
+  const { control } = stack.sandbox;
+  onStep?.('quiet');
+  await askSandbox(io, control, '/rate', { rate: 0 });
+  await askSandbox(io, control, '/heal', {});
+  const accounts = await visibleAccounts(io.fetch, stack.sandbox);
+  const pool = createPool(
+    { log },
+    { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2, statementMs: proofStatementMs },
+  );
+  const taken = stack.brokers === undefined ? undefined : tally;
+  try {
+    const deadline = io.clock.monotonicMs() + settleMs;
+    for (;;) {
+      onStep?.('arriving');
+      await io.clock.sleep(1000);
+      onStep?.('comparing');
+      const run = await proveRun({ pool, fetch: io.fetch, tally: taken }, { control, accounts });
+      const commands = await proveCommands({ pool, fetch: io.fetch }, control);
+      const settled = run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;
+      if (settled || io.clock.monotonicMs() > deadline) return { run, commands };
+    }
+  } finally {
+    await pool.end();
+  }
+}

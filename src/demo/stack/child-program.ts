@@ -1,0 +1,76 @@
+import type { CliIo } from '../../cli/io/io.ts';
+import { makeTemporaryFolder } from '../../runtime/temporary-folder.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+import { GuardedProcess } from '../devstack/guarded-process.ts';
+
+export interface ChildProgram {
+  readonly pid: number;
+  readonly exited: Promise<number>;
+  /** The result of `pick` for the first line that it accepted. */
+  readonly answer: unknown;
+  /** The last lines that it wrote, for the message that says why it ended. */
+  lastLines(): readonly string[];
+  /** Asks it to stop, and waits until it has. */
+  stop(): Promise<void>;
+}
+
+interface ChildOptions {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Called with each line that it writes. The first result says that the child is ready. */
+  readonly pick: (line: string) => unknown;
+  readonly startMs: number;
+}
+
+const keptLines = 20;
+
+/** Starts this program again as a process of its own that does not outlive us, and waits until it says that it is ready. Throws with its last lines otherwise. */
+export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: ChildOptions): Promise<ChildProgram> {
+  const lines: string[] = [];
+  const ready = Promise.withResolvers<unknown>();
+  const [node = '', ...entry] = io.entry;
+  const child = await GuardedProcess.start(
+    { clock: io.clock },
+    {
+      command: [node, ...entry, ...options.args],
+      name: options.name,
+      folder: await makeTemporaryFolder(`tidemark-${options.name}-`),
+      stopSignal: 'TERM',
+      patienceMs: 30_000,
+      env: options.env,
+      onLine: (line) => {
+        lines.push(line);
+        if (lines.length > keptLines) lines.shift();
+        const answer = options.pick(line);
+        if (answer !== undefined) ready.resolve(answer);
+      },
+    },
+  );
+  const ended = child.exited.then((code) => {
+    throw new Error(`${options.name} ended with ${code} before it was ready:\n${lines.join('\n')}`);
+  });
+  ended.catch(() => undefined);
+  try {
+    const answer = await withDeadline(
+      io.clock,
+      options.startMs,
+      `starting ${options.name}`,
+      Promise.race([ready.promise, ended]),
+    );
+    return { pid: child.pid, exited: child.exited, answer, lastLines: () => lines, stop: () => child.stop() };
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+}
+
+/** The line as a JSON object, or undefined: programs write other lines as well. */
+export function jsonObject(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import type { CliIo } from '../cli/io/io.ts';
+import type { Log } from '../observability/log.ts';
+import { platformSettings, type SandboxDescription } from '../sandbox/describe-sandbox.ts';
+import { type KafkaOptions, kafkaDefaults } from '../service/log/kafka-options.ts';
+import { applyTopics, planTopics } from '../service/log/plan-topics.ts';
+import { topicNames, topicSpecs } from '../service/log/topics.ts';
+import { withAdmin } from '../service/log/with-admin.ts';
+import { migrate } from '../store/migrate.ts';
+import { awaitLive } from './await-live.ts';
+import { MissingPartError } from './devstack/missing-part-error.ts';
+import { refuseUsedDatabase } from './refuse-used-database.ts';
+import { type ChildProgram, jsonObject, startChild } from './stack/child-program.ts';
+import { inheritedEnv, type Market, type Parts, startParts } from './stack/start-parts.ts';
+
+export interface DemoStack {
+  readonly databaseUrl: string;
+  /** It came from our environment. */
+  readonly databaseGiven: boolean;
+  readonly postgres: string;
+  /** Undefined: there is none, and `kafka` says why in one sentence. */
+  readonly brokers: readonly string[] | undefined;
+  readonly kafka: string;
+  readonly topic: string;
+  readonly topicPrefix: string;
+  readonly sandbox: SandboxDescription;
+  readonly adminAddress: string;
+  /** REST of the service, with commands turned on: every account of the sandbox is simulated. */
+  readonly restAddress: string;
+  readonly service: ChildProgram;
+  /** Stops everything that was started, the last first. */
+  stop(): Promise<void>;
+}
+
+interface DemoOptions extends Market {
+  /** Where the demo's own desk answers: the console's page "Break it" reaches it through the service. */
+  readonly deskUrl: string;
+  readonly say: (line: string) => void;
+}
+
+const liveWithinMs = 5_000;
+
+/** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
+const closedPort = '127.0.0.1:9';
+
+/** Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that were started are stopped again when a later one fails. */
+export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
+  const parts = await startParts(io, log, options.say);
+  try {
+    return await startServiceOn(parts, { io, log }, options);
+  } catch (error) {
+    await parts.stop();
+    throw error;
+  }
+}
+
+async function startServiceOn(
+  { postgres, kafka, startSandbox, onStop, stop }: Parts,
+  { io, log }: { readonly io: CliIo; readonly log: Log },
+  { say, rate, seed, deskUrl }: DemoOptions,
+): Promise<DemoStack> {
+  say('Starting the platform and the service …');
+  if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
+  await migrate({ url: postgres.url, log, clock: io.clock });
+  const isMissing = kafka instanceof MissingPartError;
+  // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.
+  const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
+  if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
+  const sandbox = await startSandbox({ rate, seed });
+  const brokers = isMissing ? [closedPort] : kafka.brokers;
+  const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, deskUrl }, sandbox);
+  const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });
+  onStop(() => service.stop());
+  const { adminAddress, restAddress } = service.answer as Addresses;
+  // A page that is opened before would be empty for a moment.
+  await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs);
+  const kafkaText = isMissing ? `none: ${kafka.message}` : kafka.describe;
+  say(`\nOpen      ${restAddress}/console\n`);
+  say(`Postgres  ${postgres.describe}`);
+  say(`Kafka     ${kafkaText}`);
+  say(`Sandbox   ${sandbox.platform}, ${rate} changes a second, control port ${sandbox.control}`);
+  say(`Service   ${adminAddress}/status  /metrics  /readyz`);
+  say(`REST      ${restAddress}/docs  /v1/orders  /v1/commands  /v1/stream`);
+  return {
+    databaseUrl: postgres.url,
+    databaseGiven: postgres.kind === 'given',
+    postgres: postgres.describe,
+    brokers: isMissing ? undefined : kafka.brokers,
+    kafka: kafkaText,
+    topic: topicNames(topicPrefix).updates,
+    ...{ topicPrefix, sandbox, adminAddress, restAddress, service, stop },
+  };
+}
+
+async function makeTopics(io: CliIo, log: Log, brokers: readonly string[], prefix: string): Promise<void> {
+  const kafka: KafkaOptions = { ...kafkaDefaults, brokers };
+  await withAdmin({ log, clock: io.clock }, kafka, async (admin) => {
+    await applyTopics(admin, await planTopics(admin, topicSpecs(topicNames(prefix))), io.clock);
+  });
+}
+
+interface ServiceParts {
+  readonly databaseUrl: string;
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+  readonly deskUrl: string;
+}
+
+function serviceEnv(
+  io: CliIo,
+  { databaseUrl, brokers, topicPrefix, deskUrl }: ServiceParts,
+  sandbox: SandboxDescription,
+): Record<string, string> {
+  return {
+    ...inheritedEnv(io),
+    // All of the demo is on this machine.
+    no_proxy: '*',
+    DATABASE_URL: databaseUrl,
+    KAFKA_BROKERS: brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: topicPrefix,
+    ...platformSettings(sandbox),
+    TIDEMARK_ADMIN_PORT: io.env['TIDEMARK_ADMIN_PORT'] ?? '0',
+    TIDEMARK_HTTP_PORT: io.env['TIDEMARK_HTTP_PORT'] ?? '0',
+    TIDEMARK_COMMANDS: 'on',
+    TIDEMARK_CONSOLE_DEMO_URL: deskUrl,
+    // Quicker than usual, so that a silent loss is found while a reader watches.
+    TIDEMARK_AUDIT_INTERVAL_MS: '10000',
+  };
+}
+
+interface Addresses {
+  readonly adminAddress: string;
+  readonly restAddress: string;
+}
+
+/** Both addresses, once the log has shown the second of them. */
+function addressPicker(): (line: string) => Addresses | undefined {
+  let [adminAddress, restAddress]: (string | undefined)[] = [];
+  return (line) => {
+    const entry = jsonObject(line);
+    if (entry?.['msg'] === 'admin port open') adminAddress = String(entry['address']);
+    if (entry?.['msg'] === 'REST port open') restAddress = String(entry['address']);
+    return adminAddress === undefined || restAddress === undefined ? undefined : { adminAddress, restAddress };
+  };
+}

@@ -1,0 +1,153 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
+import type { ReadBudget } from '../../venue/platform/order-reads.ts';
+import type { AccountLook, FollowedAccounts } from '../sources/account-access.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { ProbeBudget } from './probe-budget.ts';
+
+interface AccountReadsDeps {
+  readonly accounts: FollowedAccounts;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics['commands'], 'probes'>;
+  readonly probes: ProbeBudget;
+  /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while appears with its old time. */
+  readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
+}
+
+/** How a read of an account ended. `calledAtMs`: monotonic time at which it began. */
+export interface AccountRead {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly calledAtMs: number;
+  readonly look: AccountLook;
+}
+
+/** Undefined: the account is not followed, and there is nothing to look at. */
+type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
+
+/**
+ * The reads that find out the outcome of a desk's commands, within the budget of all desks.
+ *
+ * States of a read of an account: waiting for its token, in order of asking → running → done. Callers that ask for the same read in the meantime share it: one
+ * read of an account judges all its commands at once.
+ */
+export class AccountReads {
+  private readonly flights = new Map<string, Promise<AccountRead>>();
+  private stopped = new AbortController();
+  private readonly deps: AccountReadsDeps;
+  private readonly options: Pick<CommandOptions, 'probeDeadlineMs'>;
+
+  constructor(deps: AccountReadsDeps, options: Pick<CommandOptions, 'probeDeadlineMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  begin(): void {
+    this.stopped = new AbortController();
+  }
+
+  /** Ends all reads, running and waiting: each ends as failed. */
+  end(): void {
+    this.stopped.abort();
+    this.flights.clear();
+  }
+
+  /** A complete read of the account by its one reader, shared by all callers that ask while it waits or runs. Never rejects. */
+  read(stream: Stream, accountId: string): Promise<AccountRead> {
+    const key = `${stream}:${accountId}`;
+    const known = this.flights.get(key);
+    if (known !== undefined) return known;
+    const flight = this.readAccount(stream, accountId);
+    this.flights.set(key, flight);
+    void flight.then(() => {
+      if (this.flights.get(key) === flight) this.flights.delete(key);
+    });
+    return flight;
+  }
+
+  /** A read of one order or one reference, if the budget has room for it now. Undefined: there is no room, and the reads of the account have to do. */
+  async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
+    const { metrics, probes } = this.deps;
+    if (!probes.takeDirect()) {
+      metrics.probes.inc({ outcome: 'skipped' });
+      return undefined;
+    }
+    return this.run(read, stop, this.stopped.signal);
+  }
+
+  /** A read that no read of the account can stand in for: it waits for its token in the line of those. Never rejects. */
+  async inTurn(read: BudgetedRead): Promise<AccountLook> {
+    const stop = this.stopped.signal;
+    return (await this.deps.probes.turn(stop)) ? this.run(read, stop) : stoppedRead;
+  }
+
+  private async readAccount(stream: Stream, accountId: string): Promise<AccountRead> {
+    const { accounts, clock } = this.deps;
+    let calledAtMs = clock.monotonicMs();
+    const look = await this.inTurn((signal, budget) => {
+      calledAtMs = clock.monotonicMs();
+      return accounts.account(stream, accountId)?.lookAtAll(this.deps.oldestSendMs(stream, accountId), signal, budget);
+    });
+    return { stream, accountId, calledAtMs, look };
+  }
+
+  /** The budget of a read whose token was taken, so its first request is paid. A repeat asks the bucket first; any other request is only charged to it. */
+  private budget(): ReadBudget {
+    const { probes } = this.deps;
+    let paid = 1;
+    return {
+      spend: () => {
+        if (paid > 0) paid -= 1;
+        else probes.owe();
+      },
+      mayRepeat: () => {
+        if (!probes.takeRepeat()) return false;
+        paid += 1;
+        return true;
+      },
+    };
+  }
+
+  private async run(read: BudgetedRead, ...stops: AbortSignal[]): Promise<AccountLook> {
+    const budget = this.budget();
+    const look = await runProbe(this.deps, (signal) => read(signal, budget), {
+      deadlineMs: this.options.probeDeadlineMs,
+      stops,
+    });
+    this.deps.metrics.probes.inc({ outcome: look.complete ? 'complete' : 'failed' });
+    return look;
+  }
+}
+
+interface ProbeDeps {
+  readonly clock: Clock;
+}
+
+/**
+ * One read. It ends with its deadline, with the term, or with one of `stops`, and a later result is ignored. Never rejects, never hangs. A read that did not
+ * end well is `failed`, which proves nothing.
+ */
+export async function runProbe(
+  { clock }: ProbeDeps,
+  read: (signal: AbortSignal) => ReturnType<BudgetedRead>,
+  limits: { readonly deadlineMs: number; readonly stops: readonly AbortSignal[] },
+): Promise<AccountLook> {
+  const { deadlineMs, stops } = limits;
+  if (stops.some(({ aborted }) => aborted)) return failed('STOPPED', 'its caller does not wait for it any more');
+  using within = abortAfter(clock, deadlineMs, 'the read', ...stops);
+  const { signal } = within;
+  try {
+    const work = read(signal);
+    return await (work === undefined ? failed('NOT_FOLLOWED', 'the account is not followed') : unlessAborted(work, signal));
+  } catch (error) {
+    return signal.aborted ? failed('DEADLINE', 'the read did not end in time') : failed('PROBE_FAILED', String(error));
+  }
+}
+
+const stoppedRead = failed('STOPPED', 'the term is over');
+
+function failed(code: string, message: string): AccountLook {
+  return { complete: false, error: { code, message, retryable: true, sent: 'maybe' } };
+}

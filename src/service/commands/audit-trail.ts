@@ -1,0 +1,103 @@
+import type { Log } from '../../observability/log.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+
+/** Lines that wait for the database: an hour of what people do, or a minute and a half of commands at their greatest rate. */
+const maxPending = 10_000;
+/** Lines of one statement. */
+const maxAtOnce = 1_000;
+/** The least time from one write with lines of commands to the next of such lines alone. */
+const gatherMs = 100;
+const againAfter = { firstMs: 250, maxMs: 5_000 };
+const ofCommands: ReadonlySet<string> = new Set(['place', 'replace', 'cancel']);
+
+interface AuditTrailDeps {
+  readonly journal: Pick<CommandJournal, 'audit'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/**
+ * Records each act and its principal. It is written beside the work and never delays it: the act of an operator is also on the halt or the command itself, with
+ * name and reason, in the transaction that does it. Lines that could not be written are kept, in their order, and written when the database is back; a process that
+ * ends meanwhile, or has no room left, puts each line into its log.
+ *
+ * Invariant: one write at a time, of everything recorded since the last one began. Lines of commands are written at most ten times a second, since at a hundred
+ * commands a second a commit for each would cost as much as a step; any other line is written at once, with those that wait.
+ */
+export class AuditTrail {
+  private pending: AuditEntry[] = [];
+  private writing: Promise<void> | undefined;
+  /** When the last write began that had a line of a command. */
+  private beganMs = Number.NEGATIVE_INFINITY;
+  /** Ends the wait for more lines. */
+  private hurry = new AbortController();
+  private ending = false;
+  private readonly ended = new AbortController();
+  /** The last write failed: it may have been done all the same. */
+  private again = false;
+  private readonly deps: AuditTrailDeps;
+
+  constructor(deps: AuditTrailDeps) {
+    this.deps = deps;
+  }
+
+  record(entry: AuditEntry): void {
+    if (this.pending.length >= maxPending) this.makeRoom(entry);
+    if (this.pending.length >= maxPending) return;
+    this.pending.push(entry);
+    if (!ofCommands.has(entry.action)) this.hurry.abort();
+    this.writing ??= this.write().finally(() => {
+      this.writing = undefined;
+    });
+  }
+
+  /** The process ends: writes without waiting for more lines. Resolves once everything recorded so far is written or given up. */
+  async drained(): Promise<void> {
+    this.ending = true;
+    this.ended.abort();
+    this.hurry.abort();
+    await this.writing;
+  }
+
+  /** The journal itself still says who asked for each command, so their lines go first. Without one the entry itself is lost. */
+  private makeRoom(entry: AuditEntry): void {
+    const at = ofCommands.has(entry.action) ? -1 : this.pending.findIndex(({ action }) => ofCommands.has(action));
+    const [gone = entry] = at < 0 ? [] : this.pending.splice(at, 1);
+    this.lost([gone], 'an audit record was dropped: too many wait for the database');
+  }
+
+  /** Never rejects. */
+  private async write(): Promise<void> {
+    const { clock, journal, log } = this.deps;
+    const backoff = new Backoff(this.deps.random, againAfter);
+    while (this.pending.length > 0) {
+      const leftMs = gatherMs - (clock.monotonicMs() - this.beganMs);
+      if (leftMs > 0 && !this.ending) await clock.sleep(leftMs, this.hurry.signal);
+      if (this.hurry.signal.aborted) this.hurry = new AbortController();
+      const entries = this.pending.splice(0, maxAtOnce);
+      if (entries.some(({ action }) => ofCommands.has(action))) this.beganMs = clock.monotonicMs();
+      try {
+        await journal.audit(entries, this.again);
+        this.again = false;
+        backoff.reset();
+      } catch (err) {
+        if (this.ending) this.lost([...entries, ...this.pending.splice(0)], 'an audit record could not be written', err);
+        else {
+          if (!this.again) log.error({ err, lines: entries.length }, 'the audit trail could not be written: its lines are kept');
+          this.again = true;
+          this.pending.unshift(...entries);
+          await clock.sleep(backoff.nextMs(), this.ended.signal);
+        }
+      }
+    }
+  }
+
+  private lost(entries: readonly AuditEntry[], message: string, err?: unknown): void {
+    for (const { action, principal, commandId, requestId } of entries)
+      this.deps.log.error({ ...(err !== undefined && { err }), action, principal, commandId, requestId }, message);
+  }
+}

@@ -1,0 +1,245 @@
+import { type Command, isFinal } from '../../../domain/command.ts';
+import { isTerminal } from '../../../domain/order.ts';
+import { Backoff } from '../../../runtime/backoff.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Random } from '../../../runtime/random.ts';
+import { inParallel } from '../../../runtime/waiting.ts';
+import type { Term } from '../../../store/commands/command-journal.ts';
+import {
+  type CommandJournal,
+  keyOfCancel,
+  type NewCancelAll,
+  type OrderOfAccount,
+  type PlaceOfAccount,
+} from '../../../store/commands/command-journal.ts';
+import type { CommandBooks } from '../command-books.ts';
+import type { CommandOptions } from '../command-options.ts';
+import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from '../commands.ts';
+import type { Pacing } from '../send-attempts.ts';
+import { untilAnswered } from '../until-answered.ts';
+
+/** Reasons that may be gone by the next try. An account that is closed may be opened again, with its orders. */
+const passing: ReadonlySet<DeclineCode> = new Set([
+  'ACCOUNT_NOT_FOUND',
+  'NOT_LEADER',
+  'DRAINING',
+  'STORE_UNAVAILABLE',
+  'SOURCE_NOT_LIVE',
+  'RATE_LIMITED',
+]);
+const againAfter = { firstMs: 500, maxMs: 5_000 };
+
+/** The parts of `CancelAlls` that a single run needs. */
+export interface CancelAllRunDeps {
+  readonly journal: CommandJournal;
+  readonly books: Pick<CommandBooks, 'listen'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly submit: (submission: Submission, pacing?: Pacing) => Promise<SubmitResult>;
+}
+
+type CancelAllRunOptions = Pick<CommandOptions, 'cancelAllWindow' | 'journalBackoff'>;
+
+interface Followed {
+  command: Command | undefined;
+  /** The cancel of its order. */
+  result: SubmitResult | undefined;
+}
+
+/**
+ * One cancel-all, as the holder of its shard carries it out.
+ *
+ * The orders of one account on one stream form a line with a window of its own, so that a venue that does not answer holds up its own orders only. A cancel
+ * leaves the window with its first attempt, and further attempts wait until every order of the line has had its first one.
+ * Invariant: every submission has the key of its order or of its place, so that a cancel which is asked for twice (by a restart, a takeover, a caller) is sent
+ * once.
+ */
+export class CancelAllRun {
+  /** Resolves once the cancel of each order was asked for, and each place looked at, at least once. */
+  readonly answered: Promise<void>;
+  private readonly results: (SubmitResult | undefined)[] = [];
+  private readonly places = new Map<string, Followed>();
+  private readonly stopped = new AbortController();
+  /** Orders, by their index in the list, and commands, of which nothing can be said yet. */
+  private readonly unknown: Set<number | string>;
+  private markAnswered: () => void = () => {};
+  private readonly deps: CancelAllRunDeps;
+  private readonly record: NewCancelAll;
+  private readonly term: Term | undefined;
+  private readonly options: CancelAllRunOptions;
+
+  /** `term`: left out where this process may send nothing; then, and under a term that is over by now, the run only reports the outcome. */
+  constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
+    this.deps = deps;
+    this.record = record;
+    this.term = term;
+    this.options = options;
+    this.answered = new Promise((resolve) => {
+      this.markAnswered = resolve;
+    });
+    this.unknown = new Set([...record.orders.keys(), ...record.places.map(({ commandId }) => commandId)]);
+    if (this.unknown.size === 0) this.markAnswered();
+    if (term === undefined || term.over.aborted) this.stop();
+  }
+
+  /** The term is over. */
+  stop(): void {
+    this.stopped.abort();
+  }
+
+  /** Resolves once the cancel-all is no longer in force, or is stopped. Never rejects. */
+  async carryOut(): Promise<void> {
+    const { orders, places } = this.record;
+    const lines = Map.groupBy(orders.entries(), ([, { accountId, stream }]) => `${stream}:${accountId}`);
+    const work = [...[...lines.values()].map((line) => this.cancelLine(line)), ...places.map((place) => this.follow(place))];
+    await Promise.all(work);
+    await this.end();
+  }
+
+  report(replayed: boolean): CancelAllResult {
+    const { unread, declined } = this.record;
+    const orders = this.record.orders.map((order, at) => ({ ...order, result: this.results[at] }));
+    const places = this.record.places.map((place) => {
+      const { command, result } = this.places.get(place.commandId) ?? { command: undefined, result: undefined };
+      return { ...place, command, result };
+    });
+    const open =
+      unread.length + declined.length > 0 ||
+      orders.some(({ result }) => !isInHand(result)) ||
+      places.some(({ command, result }) => !isOver(command) && !isInHand(result) && !this.isListed(command));
+    const inForce = !orders.every(({ result }) => isTaken(result)) || !places.every((place) => this.isDone(place));
+    return { kind: 'done', replayed, inForce, open, orders, places, unread, declined };
+  }
+
+  /** The place needs nothing more. */
+  private isDone({ command, result }: Followed): boolean {
+    if (this.record.onLanding === 'leave') return true;
+    if (command === undefined || !isFinal(command.state)) return false;
+    return command.orderId === undefined || this.isListed(command) || isTaken(result);
+  }
+
+  private isListed(command: Command | undefined): boolean {
+    const { stream } = command?.request ?? {};
+    return this.record.orders.some((order) => order.stream === stream && order.orderId === command?.orderId);
+  }
+
+  private known(of: number | string): void {
+    this.unknown.delete(of);
+    if (this.unknown.size === 0) this.markAnswered();
+  }
+
+  private async cancelLine(line: readonly (readonly [number, OrderOfAccount])[]): Promise<void> {
+    const firstsOver = Promise.withResolvers<void>();
+    const work: Promise<void>[] = [];
+    await inParallel(line, this.options.cancelAllWindow, async ([at, order]) => {
+      const first = Promise.withResolvers<void>();
+      const keep = (result: SubmitResult) => {
+        this.results[at] = result;
+        this.known(at);
+        first.resolve();
+      };
+      const pacing = { firstOver: first.resolve, others: firstsOver.promise };
+      work.push(this.cancel(order, keyOfCancel(this.record, at), keep, pacing));
+      await first.promise;
+    });
+    firstsOver.resolve();
+    await Promise.all(work);
+  }
+
+  /** Tries until the result is not one of the passing reasons. */
+  private async cancel(
+    { accountId, stream, orderId }: OrderOfAccount,
+    idempotencyKey: string,
+    keep: (result: SubmitResult) => void,
+    pacing?: Pacing,
+  ): Promise<void> {
+    const { submit, clock, random } = this.deps;
+    const { principal, cancelAllId } = this.record;
+    const request = { kind: 'cancel', stream, accountId, orderId } as const;
+    const submission: Submission = { principal, idempotencyKey, request, requestId: cancelAllId };
+    const backoff = new Backoff(random, againAfter);
+    for (;;) {
+      const result = await submit(submission, pacing);
+      keep(result);
+      if (this.stopped.signal.aborted || isTaken(result)) return;
+      await clock.sleep(backoff.nextMs(), this.stopped.signal);
+      if (this.stopped.signal.aborted) return;
+    }
+  }
+
+  /** Until the place is settled, and its order has its cancel. */
+  private async follow(place: PlaceOfAccount): Promise<void> {
+    const { commandId } = place;
+    const followed: Followed = { command: undefined, result: undefined };
+    this.places.set(commandId, followed);
+    let news = Promise.withResolvers<void>();
+    const take = (command: Command) => {
+      if (followed.command !== undefined && command.version < followed.command.version) return;
+      followed.command = command;
+      news.resolve();
+    };
+    const { signal } = this.stopped;
+    const wake = () => news.resolve();
+    signal.addEventListener('abort', wake, { once: true });
+    const unlisten = this.deps.books.listen(commandId, take);
+    try {
+      await this.look(commandId, take);
+      do {
+        news = Promise.withResolvers<void>();
+        await this.cancelLanded(place, followed);
+        this.known(commandId);
+        if (this.isDone(followed)) return;
+        if (!signal.aborted) await news.promise;
+      } while (!signal.aborted);
+    } finally {
+      unlisten();
+      signal.removeEventListener('abort', wake);
+    }
+  }
+
+  private async look(commandId: string, take: (command: Command) => void): Promise<void> {
+    const command = await this.untilAnswered(() => this.deps.journal.find(commandId));
+    if (command !== undefined) take(command);
+  }
+
+  private async cancelLanded({ accountId, stream, commandId }: PlaceOfAccount, followed: Followed): Promise<void> {
+    const orderId = followed.command?.orderId;
+    const isLeft = this.record.onLanding === 'leave' || this.isListed(followed.command);
+    if (orderId === undefined || isLeft || isTaken(followed.result)) return;
+    await this.cancel({ accountId, stream, orderId }, keyOfCancel(this.record, commandId), (result) => {
+      followed.result = result;
+      this.known(commandId);
+    });
+  }
+
+  private async end(): Promise<void> {
+    const { journal, clock } = this.deps;
+    const { term, stopped, record } = this;
+    if (term === undefined || stopped.signal.aborted) return;
+    await this.untilAnswered(() => journal.endCancelAll(record.cancelAllId, clock.nowMs(), term.fence));
+  }
+
+  private untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    const { clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    return untilAnswered(ask, { clock, backoff, over: this.stopped.signal });
+  }
+}
+
+/** The cancel is in the journal, or never will be: asking again would change nothing. */
+function isTaken(result: SubmitResult | undefined): boolean {
+  return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
+}
+
+/** The platform took its cancel, or the order has ended: so we believed before the platform refused the cancel. */
+function isInHand(result: SubmitResult | undefined): boolean {
+  if (result?.kind !== 'journaled') return false;
+  const { state, baseline } = result.command;
+  if (state === 'refused') return baseline !== undefined && isTerminal(baseline.status);
+  return ['accepted', 'applied', 'moot'].includes(state);
+}
+
+/** The place is final, and not `applied` with an order. */
+function isOver(command: Command | undefined): boolean {
+  return command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied');
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import type { Log } from '../../../observability/log.ts';
+import { Backoff } from '../../../runtime/backoff.ts';
+import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding, Term } from '../../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../../sources/account-access.ts';
+import type { Window } from '../../sources/window.ts';
+import { anotherLeads, type Declined, declined } from '../check-submission.ts';
+import type { CommandOptions } from '../command-options.ts';
+import type { CancelAllResult, CancelAllScope, OperatorWord } from '../commands.ts';
+import type { SendingTerm } from '../submit-command.ts';
+import { untilAnswered } from '../until-answered.ts';
+import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
+import { listCancelAll } from './list-cancel-all.ts';
+
+interface CancelAllsDeps extends CancelAllRunDeps {
+  readonly accounts: FollowedAccounts;
+  readonly listWindow: Window;
+  readonly log: Log;
+  /** The term to send under, or why nothing may be sent. */
+  readonly maySend: () => SendingTerm | Declined;
+  /** Why the account may not be traded on either stream. */
+  readonly objection: (accountId: string) => Declined | undefined;
+  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+}
+
+/** `onLanding`: where it is left out, an order that lands late is cancelled. */
+export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
+
+type CancelAllOptions = Pick<CommandOptions, 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'> & {
+  readonly shard: number;
+};
+
+/**
+ * Cancels every open order of an account of the shard, or of those that are named, or the selected ones among them, with one command for each order.
+ *
+ * States of a cancel-all: written down → in force (carried out by the present holder of its shard) → ended, once each of its orders has its cancel and each of its
+ * places is settled.
+ * Invariant: a key covers the orders that were open, and the places that were unresolved, when the key was first seen. They are in the journal before the first
+ * cancel. The same key again cancels nothing else, however late it comes. The answer names every order of the scope that it knows may be open.
+ */
+export class CancelAlls {
+  private readonly runs = new Map<string, CancelAllRun>();
+  private readonly deps: CancelAllsDeps;
+  private readonly options: CancelAllOptions;
+
+  constructor(deps: CancelAllsDeps, options: CancelAllOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Carries out the cancel-alls that are in force in the journal, in the background. */
+  begin(term: Term): void {
+    void this.takeUp(term);
+  }
+
+  /** The term is over: the next holder takes up the rest. */
+  end(): void {
+    for (const run of this.runs.values()) run.stop();
+    this.runs.clear();
+  }
+
+  /** Never rejects. Declined as a whole means that this call sent nothing. */
+  async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+    const { journal, log, maySend } = this.deps;
+    const { by, requestId, idempotencyKey } = word;
+    try {
+      const known = await journal.findCancelAll(this.options.shard, by, idempotencyKey);
+      if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
+      const under = maySend();
+      // The outcome of a known one is in the journal, so a process that may send nothing can report it too.
+      if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
+      const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
+      return 'code' in opened ? opened : this.awaitReport(opened.record, opened.replayed, under.term);
+    } catch (err) {
+      log.warn({ err, requestId }, 'a cancel-all could not be written down, or the answer was lost');
+      const message =
+        'the database could not be reached: nothing was sent so far, it is tried again, and the same key tells what became of it';
+      return declined('STORE_UNAVAILABLE', message, 1_000);
+    }
+  }
+
+  /** Waits for the first answer of each order, or for as long as a caller should wait. */
+  private async awaitReport(record: NewCancelAll, replayed: boolean, term?: Term): Promise<CancelAllResult> {
+    const run = this.carryOut(record, term);
+    const waited = new AbortController();
+    await Promise.race([run.answered, this.deps.clock.sleep(this.options.cancelAllAnswerMs, waited.signal)]);
+    waited.abort();
+    return run.report(replayed);
+  }
+
+  private async open(
+    scope: CancelAllScope,
+    word: CancelAllWord,
+    term: Term,
+  ): Promise<{ readonly record: NewCancelAll; readonly replayed: boolean } | Declined> {
+    const { journal, random, clock, audit } = this.deps;
+    const { by: principal, reason, requestId, idempotencyKey, onLanding = 'cancel' } = word;
+    const list = await listCancelAll(this.deps, scope, { ...this.options, over: term.over });
+    if ('code' in list) return list;
+    const wanted: NewCancelAll = {
+      cancelAllId: random.uuid(),
+      ...{ principal, idempotencyKey, requestHash: hashOf(scope, word), reason, onLanding },
+      selection: selectionOf(scope),
+      ...list,
+      atMs: clock.nowMs(),
+    };
+    const result = await journal.openCancelAll(wanted, term.fence).catch((error: unknown) => {
+      void this.openLater(wanted, term);
+      throw error;
+    });
+    if (result.kind === 'fenced') return anotherLeads;
+    if (result.kind === 'key_reused') return keyReused;
+    const { cancelAll: record } = result;
+    const replayed = result.kind === 'replayed';
+    if (!replayed) {
+      const { accountId, ...only } = record.selection;
+      const detail = { ...only, orders: record.orders.length, places: record.places.length, unread: record.unread.length };
+      audit({ principal, action: 'cancel_all', requestId, reason, detail, ...(accountId !== undefined && { accountId }) });
+    }
+    return { record, replayed };
+  }
+
+  /**
+   * It is not known whether the cancel-all was written down, and this may be decided later than any read of it. So the same key is written again until the
+   * journal answers: then it is carried out in this term, and a caller that repeats the key finds it.
+   */
+  private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
+    const { journal, clock, random } = this.deps;
+    const { over, fence } = term;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    await clock.sleep(backoff.nextMs(), over);
+    if (over.aborted) return;
+    const result = await untilAnswered(() => journal.openCancelAll(wanted, fence), { clock, backoff, over });
+    if (result !== undefined && 'cancelAll' in result) this.carryOut(result.cancelAll, term);
+  }
+
+  private carryOut(record: NewCancelAll, term: Term | undefined): CancelAllRun {
+    const { cancelAllId } = record;
+    const known = this.runs.get(cancelAllId);
+    if (known !== undefined) return known;
+    const run = new CancelAllRun(this.deps, record, term, this.options);
+    if (term !== undefined && !term.over.aborted) this.runs.set(cancelAllId, run);
+    void run.carryOut().then(() => this.runs.get(cancelAllId) === run && this.runs.delete(cancelAllId));
+    return run;
+  }
+
+  private async takeUp(term: Term): Promise<void> {
+    const { journal, clock, random, log } = this.deps;
+    const records = await untilAnswered(() => journal.cancelAllsInForce(this.options.shard), {
+      clock,
+      backoff: new Backoff(random, this.options.journalBackoff),
+      over: term.over,
+      onFailure: (err) => log.warn({ err }, 'the cancel-alls in force could not be read; trying again'),
+    });
+    if (records === undefined || term.over.aborted) return;
+    if (records.length > 0) log.warn({ cancelAlls: records.length }, 'cancel-alls are in force');
+    for (const record of records) this.carryOut(record, term);
+  }
+}
+
+const keyReused = declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another cancel-all');
+
+/** Its fields in a fixed order, because they are part of the hash. */
+function selectionOf(scope: CancelAllScope): CancelAllSelection {
+  const { symbol, side, principal, reference } = scope.only ?? {};
+  return {
+    ...(scope.kind === 'account' && { accountId: scope.accountId }),
+    ...(symbol !== undefined && { symbol }),
+    ...(side !== undefined && { side }),
+    ...(principal !== undefined && { principal }),
+    ...(reference !== undefined && { reference }),
+  };
+}
+
+function hashOf(scope: CancelAllScope, { reason, onLanding = 'cancel' }: CancelAllWord): string {
+  return createHash('sha256')
+    .update(JSON.stringify([selectionOf(scope), onLanding, reason]))
+    .digest('hex');
+}

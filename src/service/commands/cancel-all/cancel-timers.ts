@@ -1,0 +1,190 @@
+import type { Log } from '../../../observability/log.ts';
+import type { Metrics } from '../../../observability/metrics.ts';
+import { Backoff } from '../../../runtime/backoff.ts';
+import type { Clock, Timer } from '../../../runtime/clock.ts';
+import type { Random } from '../../../runtime/random.ts';
+import type { AuditEntry, CancelTimer, CommandJournal, Term } from '../../../store/commands/command-journal.ts';
+import { anotherLeads, type Declined, declined } from '../check-submission.ts';
+import type { CommandOptions } from '../command-options.ts';
+import type { CancelAfterResult, CancelAllResult, CancelAllScope } from '../commands.ts';
+import type { SendingTerm } from '../submit-command.ts';
+import { untilAnswered } from '../until-answered.ts';
+import type { CancelAllWord } from './cancel-all.ts';
+
+interface CancelTimersDeps {
+  readonly journal: Pick<CommandJournal, 'setCancelTimers' | 'armedCancelTimers' | 'endCancelTimer'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics['commands'];
+  readonly maySend: () => SendingTerm | Declined;
+  /** Why the account may not be traded on either stream. */
+  readonly objection: (accountId: string) => Declined | undefined;
+  readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<CancelAllResult>;
+  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+}
+
+export interface CancelAfter {
+  readonly principal: string;
+  /** 0: disarms. */
+  readonly afterMs: number;
+  readonly accountIds: readonly string[];
+  readonly requestId: string;
+}
+
+type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly shard: number };
+
+const again = { firstMs: 500, maxMs: 5_000 };
+
+/**
+ * The dead man's switch: when a principal falls silent, the open orders of its accounts are cancelled.
+ *
+ * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal. That cancel-all then stays in force until it is done, over
+ * restarts and takeovers.
+ * Invariants: only the holder of the shard changes and fires timers, so its memory has all of them. A timer fires with its own id as the key: fired again, by
+ * this process or the next, it is the same cancel-all.
+ */
+export class CancelTimers {
+  private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
+  /** Ids of the timers that have run out and have not ended. */
+  private readonly overdue = new Set<string>();
+  /** Rises when a change of the journal ends: timers that were read before it may be out of date. */
+  private changes = 0;
+  /** This desk's part of the gauges. */
+  private shown = { armed: 0, overdue: 0 };
+  private readonly deps: CancelTimersDeps;
+  private readonly options: CancelTimersOptions;
+
+  constructor(deps: CancelTimersDeps, options: CancelTimersOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Takes up the timers of the journal, in the background: those that ran out while the shard had no holder fire at once. */
+  begin(term: Term): void {
+    void this.takeUp(term);
+  }
+
+  end(): void {
+    for (const { alarm } of this.armed.values()) alarm.cancel();
+    this.armed.clear();
+    this.overdue.clear();
+    this.show();
+  }
+
+  /** Why timers of these accounts are not set just now. */
+  refusal({ afterMs, accountIds }: Pick<CancelAfter, 'afterMs' | 'accountIds'>): Declined | undefined {
+    const under = this.deps.maySend();
+    if ('code' in under) return under;
+    // A caller must not rely on a timer that could not cancel.
+    return afterMs === 0 ? undefined : accountIds.map(this.deps.objection).find((each) => each !== undefined);
+  }
+
+  /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
+  async set(asked: CancelAfter): Promise<CancelAfterResult> {
+    const { principal, afterMs, accountIds, requestId } = asked;
+    const { journal, maySend, random, log, audit } = this.deps;
+    const refused = this.refusal(asked);
+    if (refused !== undefined) return refused;
+    const under = maySend();
+    if ('code' in under) return under;
+    const timers = accountIds.map((accountId) => ({ accountId, timerId: random.uuid() }));
+    const { term } = under;
+    try {
+      const firesAtMs = await journal.setCancelTimers({ principal, afterMs, timers }, term.fence).finally(() => {
+        this.changes += 1;
+      });
+      if (firesAtMs === undefined || term.over.aborted) return anotherLeads;
+      const known = accountIds.map((accountId) => this.armed.get(keyOf({ principal, accountId })));
+      const changed = afterMs === 0 || known.some((each) => each === undefined);
+      for (const timer of timers) this.arm({ ...timer, principal, leftMs: afterMs }, term, afterMs === 0);
+      this.show();
+      const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
+      // Renewals are not recorded: they come every few seconds.
+      if (changed) for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
+      return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
+    } catch (err) {
+      log.warn({ err, requestId }, "timers of a dead man's switch could not be written");
+      return declined(
+        'STORE_UNAVAILABLE',
+        'the database could not be reached; the timers may be as they were or as asked',
+        1_000,
+      );
+    }
+  }
+
+  private arm(timer: CancelTimer, term: Term, off = false): void {
+    const key = keyOf(timer);
+    const before = this.armed.get(key);
+    before?.alarm.cancel();
+    if (before !== undefined) this.overdue.delete(before.timer.timerId);
+    if (off) this.armed.delete(key);
+    else this.armed.set(key, { timer, alarm: this.deps.clock.after(timer.leftMs, () => void this.fire(timer, term)) });
+  }
+
+  /** Tries until its cancel-all is written down, the timer was renewed, or the term is over. */
+  private async fire(timer: CancelTimer, term: Term): Promise<void> {
+    const { clock, random, log, metrics } = this.deps;
+    const { timerId, principal, accountId } = timer;
+    const isCurrent = () => !term.over.aborted && this.armed.get(keyOf(timer))?.timer.timerId === timerId;
+    this.overdue.add(timerId);
+    this.show();
+    log.warn({ principal, accountId, timerId }, 'a principal has fallen silent: the orders of its account are cancelled');
+    const backoff = new Backoff(random, again);
+    const word = {
+      ...{ by: principal, requestId: timerId, idempotencyKey: `cancel-after:${timerId}` },
+      reason: 'cancel-after: the principal has not renewed its timer',
+    };
+    for (let logged = false; isCurrent(); ) {
+      const result = await this.deps.cancelAll({ kind: 'account', accountId }, word);
+      if (result.kind === 'done' && (await this.ended(timerId, term))) {
+        metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
+        if (result.open) log.error({ principal, accountId, timerId }, "orders may be open after a dead man's switch has fired");
+        if (isCurrent()) this.armed.delete(keyOf(timer));
+        break;
+      }
+      if (result.kind === 'declined' && !logged) {
+        logged = true;
+        log.error({ principal, accountId, timerId, code: result.code }, "a dead man's switch could not cancel; trying again");
+      }
+      await clock.sleep(backoff.nextMs(), term.over);
+    }
+    this.overdue.delete(timerId);
+    this.show();
+  }
+
+  private async ended(timerId: string, { fence }: Term): Promise<boolean> {
+    return this.deps.journal.endCancelTimer(timerId, fence).catch(() => false);
+  }
+
+  private async takeUp(term: Term): Promise<void> {
+    const { journal, clock, random, log } = this.deps;
+    for (;;) {
+      const { changes } = this;
+      const timers = await untilAnswered(() => journal.armedCancelTimers(this.options.shard), {
+        clock,
+        backoff: new Backoff(random, this.options.journalBackoff),
+        over: term.over,
+        onFailure: (err) => log.warn({ err }, "the timers of dead man's switches could not be read; trying again"),
+      });
+      if (timers === undefined || term.over.aborted) return;
+      // Read again: a timer that was disarmed meanwhile may be among them.
+      if (changes !== this.changes) continue;
+      // A timer armed here in the meantime is newer than the one that was read.
+      for (const timer of timers) if (!this.armed.has(keyOf(timer))) this.arm(timer, term);
+      this.show();
+      return;
+    }
+  }
+
+  private show(): void {
+    const { cancelTimers } = this.deps.metrics;
+    const now = { armed: this.armed.size - this.overdue.size, overdue: this.overdue.size };
+    for (const state of ['armed', 'overdue'] as const) cancelTimers.inc({ state }, now[state] - this.shown[state]);
+    this.shown = now;
+  }
+}
+
+function keyOf({ principal, accountId }: Pick<CancelTimer, 'principal' | 'accountId'>): string {
+  return JSON.stringify([principal, accountId]);
+}

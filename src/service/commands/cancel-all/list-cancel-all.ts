@@ -1,0 +1,142 @@
+import { orderKey, type Stream } from '../../../domain/order.ts';
+import { isSelected, type Selectable } from '../../../domain/select-orders.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type {
+  CommandJournal,
+  NewCancelAll,
+  OpenOrder,
+  OrderOfAccount,
+  UnreadAccount,
+} from '../../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../../sources/account-access.ts';
+import type { Window } from '../../sources/window.ts';
+import { runProbe } from '../account-reads.ts';
+import type { Declined } from '../check-submission.ts';
+import type { CancelAllScope } from '../commands.ts';
+
+interface ListDeps {
+  readonly journal: Pick<CommandJournal, 'openOrders' | 'namedOrders' | 'unseenPlaces'>;
+  readonly accounts: FollowedAccounts;
+  readonly clock: Clock;
+  /** Bounds the reads that all cancel-alls of the process make side by side. */
+  readonly listWindow: Window;
+  /** Why the account may not be traded on either stream. */
+  readonly objection: (accountId: string) => Declined | undefined;
+}
+
+interface ListLimits {
+  /** For all reads together. It is short, because no cancel leaves before they end. */
+  readonly cancelAllReadMs: number;
+  readonly over: AbortSignal;
+}
+
+type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declined'>;
+
+const pageSize = 500;
+
+/**
+ * Lists everything that a cancel-all has to cover. The platform's lists of open orders are read first, since a stream may have lost an order, or we may believe one
+ * ended that lives there; then the places whose order was not seen yet, and the open orders, ours and the platform's. `scope.only` selects among both. With the scope of the whole service, accounts that may not be traded are listed separately.
+ * Rejects when the journal can't be read.
+ */
+export async function listCancelAll(
+  deps: ListDeps,
+  scope: CancelAllScope,
+  limits: ListLimits,
+): Promise<CancelAllList | Declined> {
+  const { journal, objection } = deps;
+  const declined: { accountId: string; code: string; message: string }[] = [];
+  const accountIds: string[] = [];
+  for (const accountId of scope.kind === 'account' ? [scope.accountId] : scope.accountIds) {
+    const objected = objection(accountId);
+    if (objected !== undefined && scope.kind === 'account') return objected;
+    if (objected === undefined) accountIds.push(accountId);
+    else declined.push({ accountId, code: objected.code, message: objected.message });
+  }
+  const { unread, shown } = await readAccounts(deps, accountIds, limits);
+  // In this order, a place that lands between the two reads is on both lists. The other way round it would be on neither.
+  const unseen = await journal.unseenPlaces(accountIds);
+  const places = unseen
+    .filter((place) => isSelected(place, scope.only))
+    .map(({ accountId, stream, commandId }) => ({ accountId, stream, commandId }));
+  const orders: OrderOfAccount[] = [];
+  for (const accountId of accountIds) {
+    const theirs = new Map((shown.get(accountId) ?? []).map((order) => [orderKey(order.stream, order.orderId), order]));
+    const take = (order: OpenOrder & Selectable) => {
+      const { stream, orderId } = order;
+      theirs.delete(orderKey(stream, orderId));
+      if (isSelected(order, scope.only)) orders.push({ accountId, stream, orderId });
+    };
+    for await (const order of openOrders(journal, accountId)) take(order);
+    for (const order of await journal.namedOrders(accountId, [...theirs.values()])) take(order);
+    for (const { stream, orderId } of theirs.values())
+      unread.push({
+        accountId,
+        stream,
+        code: 'NOT_READ',
+        message: `the platform shows ${orderId} as open, and it is not stored`,
+      });
+  }
+  return { orders, places, unread, declined };
+}
+
+/**
+ * Reads the open orders of every account on every stream on which it is followed, by the platform's own lists. `unread`: the accounts that may still have open
+ * orders that are not known. `shown`: by account. Never rejects.
+ */
+async function readAccounts(
+  deps: ListDeps,
+  accountIds: readonly string[],
+  { cancelAllReadMs, over }: ListLimits,
+): Promise<{ unread: UnreadAccount[]; shown: Map<string, OpenOrder[]> }> {
+  const untilMs = deps.clock.monotonicMs() + cancelAllReadMs;
+  const unread: UnreadAccount[] = [];
+  const shown = new Map<string, OpenOrder[]>();
+  const streams = ['account', 'prediction'] as const;
+  const all = accountIds.flatMap((accountId) => streams.map((stream) => ({ accountId, stream })));
+  const read = async ({ accountId, stream }: (typeof all)[number]) => {
+    const leftMs = untilMs - deps.clock.monotonicMs();
+    const { why, ids } = await readAccount(deps, stream, accountId, leftMs, over);
+    if (why !== undefined) unread.push({ accountId, stream, ...why });
+    shown.set(accountId, [...(shown.get(accountId) ?? []), ...ids.map((orderId) => ({ stream, orderId }))]);
+  };
+  await Promise.all(all.map((each) => deps.listWindow.run(() => read(each))));
+  unread.sort((a, b) => (`${a.accountId} ${a.stream}` < `${b.accountId} ${b.stream}` ? -1 : 1));
+  return { unread, shown };
+}
+
+/** Which orders the platform calls open, and why the account may have open orders that are not known, if so. */
+async function readAccount(
+  { accounts, clock }: ListDeps,
+  stream: Stream,
+  accountId: string,
+  leftMs: number,
+  stop: AbortSignal,
+): Promise<{ readonly ids: readonly string[]; readonly why?: Pick<UnreadAccount, 'code' | 'message'> }> {
+  const account = accounts.account(stream, accountId);
+  if (account === undefined) {
+    const why = { code: 'NOT_LIVE', message: 'the accounts have not been listed yet' } as const;
+    return { ids: [], ...(!accounts.hasListed && { why }) };
+  }
+  const { live } = account;
+  const read = (signal: AbortSignal) => account.lookAtOpen(signal);
+  const look = await runProbe({ clock }, read, { deadlineMs: Math.max(1, leftMs), stops: [stop] });
+  if (!look.complete) {
+    // Known as such, and the platform has said so once more just now.
+    if (account.notEnrolled && look.error.status === 403) return { ids: [] };
+    return { ids: [], why: { code: 'NOT_READ', message: look.error.message.slice(0, 500).toWellFormed() } };
+  }
+  const ids = look.shown;
+  if (!look.certain) return { ids, why: { code: 'UNCERTAIN', message: 'the platform calls its own list uncertain' } };
+  const message = 'its order stream is not live: what opened since the read is not known';
+  return { ids, ...(!live && { why: { code: 'NOT_LIVE', message } }) };
+}
+
+async function* openOrders(journal: ListDeps['journal'], accountId: string): AsyncGenerator<OpenOrder & Selectable> {
+  for (let after: OpenOrder | undefined; ; ) {
+    const page = await journal.openOrders(accountId, after, pageSize);
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1);
+  }
+}

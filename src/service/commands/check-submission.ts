@@ -1,0 +1,229 @@
+import type { Baseline, Command } from '../../domain/command.ts';
+import { checkPlace, checkReplace } from '../../domain/command-checks.ts';
+import { isOrderId, type Order } from '../../domain/order.ts';
+import type { SettlingUpdate } from '../../domain/settling.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { AccountStanding, FollowedAccounts } from '../sources/account-access.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { PlaceAsked, Submission, SubmitResult } from './commands.ts';
+import type { Halts } from './halts.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
+
+export type Declined = Extract<SubmitResult, { kind: 'declined' }>;
+
+interface CheckDeps {
+  readonly journal: Pick<CommandJournal, 'readOrder'>;
+  readonly accounts: FollowedAccounts;
+  readonly book: CommandBook;
+  readonly halts: Halts;
+  readonly budgets: Budgets;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+export type CheckResult =
+  | {
+      readonly kind: 'passed';
+      readonly orderId?: string;
+      readonly baseline?: Baseline;
+      /** The order that a replace or cancel names, where it is known. */
+      readonly order?: Order;
+      readonly tookToken: boolean;
+    }
+  /** A cancel of an order that was never seen: the platform has to be asked which account it belongs to. */
+  | { readonly kind: 'unseen' }
+  | Declined;
+
+/**
+ * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a write"). A cancel is checked only for whether its account may
+ * be traded: whether its order is still open is for the platform to say. Called in the account's turn: no command of the account is opened between these checks and the opening. Rejects when
+ * the order could not be read. `isPaced`: a cancel of a cancel-all; the length of its list is limit enough.
+ */
+export async function checkSubmission(
+  deps: CheckDeps,
+  options: CommandOptions,
+  submission: Submission,
+  isPaced: boolean,
+): Promise<CheckResult> {
+  const { request } = submission;
+  if (request.kind === 'place') {
+    const [objection] = placeObjections(deps, options, { request, supersedes: submission.supersedes });
+    return objection ?? takeToken(deps, request, {});
+  }
+  const untraded = accountObjection(deps, options, request.stream, request.accountId, request.kind === 'cancel');
+  if (untraded !== undefined) return untraded;
+  if (request.kind !== 'cancel') {
+    const [objection] = placingObjections(deps, options, request);
+    if (objection !== undefined) return objection;
+  }
+  const priors = priorsOf(deps, request.accountId);
+  const held = await deps.journal.readOrder(request.stream, request.orderId);
+  // An order of another account is treated like one that was never seen: neither the answer nor its timing shows which of the two it is.
+  if (held === undefined || held.order.accountId !== request.accountId)
+    return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
+  return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
+}
+
+/**
+ * All that declines a place before its budget and the journal are asked, in the order in which it is asked: `checkSubmission` takes the first. One at a time, so
+ * that a place pays for no further one.
+ */
+export function* placeObjections(
+  deps: Omit<CheckDeps, 'journal' | 'budgets'>,
+  options: CommandOptions,
+  { request, supersedes }: Pick<PlaceAsked, 'request'> & { readonly supersedes?: string | undefined },
+): Generator<Declined> {
+  const { stream, accountId } = request;
+  const untraded = accountObjection(deps, options, stream, accountId, false);
+  if (untraded !== undefined) yield untraded;
+  yield* placingObjections(deps, options, request);
+  const refusal = checkPlace(request, priorsOf(deps, accountId), supersedes);
+  if (refusal !== undefined) yield { kind: 'declined', ...refusal };
+}
+
+function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonly Command[] {
+  return [...book.ofAccount(accountId)].map(({ command }) => command);
+}
+
+/**
+ * Ids that are known here came from the platform; any other id is as its caller wrote it. With a revision to match, it must be an order that the caller has
+ * seen here.
+ */
+function mayExistUnseen({ request, ifRevision }: Submission): boolean {
+  return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
+}
+
+/** Why no order of the account may be cancelled on either stream. */
+export function cancelAllObjection(
+  deps: Pick<CheckDeps, 'accounts'>,
+  options: Pick<CommandOptions, 'accounts'>,
+  accountId: string,
+): Declined | undefined {
+  const [first, second] = (['account', 'prediction'] as const).map((stream) =>
+    accountObjection(deps, options, stream, accountId, true),
+  );
+  if (first === undefined || second === undefined) return undefined;
+  const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
+  return declined(code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message);
+}
+
+/** Why no command of ours may touch the account, if so. */
+function accountObjection(
+  deps: Pick<CheckDeps, 'accounts'>,
+  { accounts }: Pick<CommandOptions, 'accounts'>,
+  stream: Submission['request']['stream'],
+  accountId: string,
+  mayBeUnknown: boolean,
+): Declined | undefined {
+  const account = deps.accounts.account(stream, accountId);
+  if (accounts.length > 0 && !accounts.includes(accountId))
+    return declined('ACCOUNT_NOT_TRADED', 'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)');
+  if (account === undefined && !(mayBeUnknown && accounts.includes(accountId)))
+    return deps.accounts.hasListed
+      ? declined('ACCOUNT_NOT_FOUND', 'no account of this id is followed on this stream')
+      : declined('SOURCE_NOT_LIVE', 'the accounts have not been listed yet', 1_000);
+  if (accounts.length === 0 && account?.isSim !== true)
+    return declined('ACCOUNT_NOT_TRADED', 'a real account is traded only when it is named in TIDEMARK_COMMAND_ACCOUNTS');
+  return undefined;
+}
+
+function* placingObjections(
+  { halts, accounts, book }: Pick<CheckDeps, 'halts' | 'accounts' | 'book'>,
+  options: CommandOptions,
+  { stream, accountId }: Submission['request'],
+): Generator<Declined> {
+  const halt = halts.blocking(accountId);
+  if (halt !== undefined)
+    yield declined(
+      'PLACING_HALTED',
+      `placing is halted (${halt.cause}): ${halt.reason}. Cancels pass; a person has to resume it`,
+    );
+  const standing = accounts.standing(accountId);
+  if (standing?.isOpen === false) yield notOpen(standing);
+  const account = accounts.account(stream, accountId);
+  if (options.needsLive && account?.notEnrolled === true) yield notEnrolled;
+  else if (options.needsLive && account?.live !== true)
+    yield declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
+  if (standing === undefined)
+    yield declined('SOURCE_NOT_LIVE', 'the platform has not listed the account since the start: its status is not known', 2_000);
+  if (!book.complete) yield declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
+}
+
+function notOpen({ status, unlistedSinceMs }: AccountStanding): Declined {
+  const word = status === undefined ? 'without a status' : `as ${status.slice(0, 50)}`;
+  const fact =
+    unlistedSinceMs === undefined
+      ? `the platform lists the account ${word}`
+      : `the platform does not list the account any more${status === undefined ? '' : `; it was listed ${word}`}`;
+  return declined('ACCOUNT_NOT_OPEN', `${fact}: only cancels are sent until it is listed as OPEN`);
+}
+
+function orderObjection(
+  submission: Submission,
+  { order, revision }: SettlingUpdate,
+  priors: readonly Command[],
+  nowMs: number,
+): Declined | undefined {
+  const { request, ifRevision, supersedes } = submission;
+  if (ifRevision !== undefined && ifRevision !== revision)
+    return declined('REVISION_MISMATCH', `the order is at revision ${revision}`);
+  const refusal = request.kind === 'replace' ? checkReplace(request, order, priors, { supersedes, nowMs }) : undefined;
+  return refusal && { kind: 'declined', ...refusal };
+}
+
+function passed(deps: CheckDeps, { request }: Submission, held: SettlingUpdate, isPaced: boolean): CheckResult {
+  if (request.kind === 'place') throw new Error('a place names no order');
+  const named = { orderId: request.orderId, baseline: baselineOf(held), order: held.order };
+  return isPaced ? { kind: 'passed', ...named, tookToken: false } : takeToken(deps, request, named);
+}
+
+/** The last of the checks, so that a command declined for another reason costs no token. */
+function takeToken(
+  { budgets }: CheckDeps,
+  request: Submission['request'],
+  named: Omit<Extract<CheckResult, { kind: 'passed' }>, 'kind' | 'tookToken'>,
+): CheckResult {
+  const waitMs = budgetOf(budgets, request).take(request.accountId);
+  if (waitMs === undefined) return { kind: 'passed', ...named, tookToken: true };
+  return rateUsedUp(request.kind === 'cancel' ? 'cancels' : 'commands', waitMs);
+}
+
+export function rateUsedUp(of: 'commands' | 'cancels' | 'previews', waitMs: number): Declined {
+  return declined('RATE_LIMITED', `the account has used up its rate of ${of}`, waitMs);
+}
+
+function baselineOf({ revision, sourceEpoch, sourceVersion, order }: SettlingUpdate): Baseline {
+  const { status, working, cumQty, pendingAction, rejectReason, rejectText } = order;
+  return {
+    revision,
+    sourceEpoch,
+    ...(sourceVersion !== undefined && { sourceVersion }),
+    status,
+    working,
+    cumQty,
+    pendingAction,
+    ...(rejectReason !== undefined && { rejectReason }),
+    ...(rejectText !== undefined && { rejectText }),
+  };
+}
+
+export function declined(code: Declined['code'], message: string, retryAfterMs?: number): Declined {
+  return { kind: 'declined', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+export const storeUnavailable = declined(
+  'STORE_UNAVAILABLE',
+  'the database could not be reached; nothing was sent by this request',
+  1_000,
+);
+
+/** Its login may have lost the account as well: the platform answers 403 to both, so this says nothing about any order. */
+export const notEnrolled = declined(
+  'ACCOUNT_NOT_TRADED',
+  'the platform shows no prediction orders of this account to its login: it is not enrolled, or the login has lost it (asked again every hour)',
+);
+export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
+/** Why this process sends nothing just now; a caller that asks again may reach one that does. */
+export const anotherLeads = declined('NOT_LEADER', 'another process holds the shard of the account', 2_000);
+export const ending = declined('DRAINING', 'the service is ending', 2_000);

@@ -1,0 +1,270 @@
+import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
+import { orderKey } from '../../domain/order.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Watched, watchedFrom } from './watched.ts';
+
+interface BookOptions {
+  readonly maxWatched: number;
+  readonly recentMs: number;
+}
+
+/** Called with each new version of a watched command. `before`: the version known until then. */
+type OnChange = (watched: Watched, before: Command) => void;
+
+const maxRecent = 10_000;
+
+/** What the book needs of the books of all desks (`CommandBooks`). */
+interface AllBooks {
+  readonly count: number;
+  /** Commands that are watched, in all of them. */
+  watched: number;
+  add(book: CommandBook): void;
+  /** Calls those that wait for news of the command. */
+  notify(command: Command): void;
+}
+
+/**
+ * The commands of this term that are not over, in memory, for the checks, the reconciler and waiting callers. The journal is the truth; a higher version wins.
+ *
+ * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is
+ * true only while every command of the shard that is not final is here: only then can the book answer "nothing unresolved before it". All books together have
+ * room for `maxWatched` commands; each has room for its part of that even if the others are full, or their commands could keep its own waiting for ever.
+ */
+export class CommandBook {
+  private readonly watched = new Map<string, Watched>();
+  private readonly byOrder = new Map<string, Set<Watched>>();
+  private readonly byAccount = new Map<string, Set<Watched>>();
+  /** Places that are not watched and that news of an order would change. The value: until when (monotonic) such news is looked up in the journal. */
+  private readonly recent = new Map<string, number>();
+  private overflowed = false;
+  /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
+  readonly opening = new Set<string>();
+  private readonly clock: Clock;
+  private readonly options: BookOptions;
+  private readonly books: AllBooks;
+  /** Set once by the follower of the entries. */
+  onChange: OnChange = () => {};
+  onLeave: (watched: Watched) => void = () => {};
+  /**
+   * `has`: the cancel has a rival, another cancel of its order that may be in flight at the same time. Otherwise the last of its rivals is known never to have
+   * been pending.
+   */
+  onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
+
+  constructor(clock: Clock, options: BookOptions, books: AllBooks) {
+    this.clock = clock;
+    this.options = options;
+    this.books = books;
+    books.add(this);
+  }
+
+  get size(): number {
+    return this.watched.size;
+  }
+
+  get room(): number {
+    const { maxWatched } = this.options;
+    return Math.max(0, maxWatched - this.books.watched, Math.ceil(maxWatched / this.books.count) - this.watched.size);
+  }
+
+  get complete(): boolean {
+    return !this.overflowed && this.room > 0;
+  }
+
+  /** Some commands of the journal did not fit, or all of them fit again. */
+  overflow(overflowed: boolean): void {
+    this.overflowed = overflowed;
+  }
+
+  /** `sentAtMs`: see `Watched`. A command that is watched already is only adopted. */
+  watch(command: Command, sentAtMs: number): Watched {
+    const known = this.watched.get(command.commandId);
+    if (known !== undefined) {
+      this.adopt(command);
+      return known;
+    }
+    const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
+    // For a command that was opened just now, all rivals are here if all commands are.
+    if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
+    entry.behind = entry.rivalsUnread;
+    this.watched.set(command.commandId, entry);
+    this.books.watched += 1;
+    add(this.byAccount, command.request.accountId, entry);
+    this.indexOrder(entry);
+    this.markRivals(entry);
+    return entry;
+  }
+
+  get(commandId: string): Watched | undefined {
+    return this.watched.get(commandId);
+  }
+
+  all(): Iterable<Watched> {
+    return this.watched.values();
+  }
+
+  ofAccount(accountId: string): Iterable<Watched> {
+    return this.byAccount.get(accountId) ?? [];
+  }
+
+  /** Those that name this order (`<stream>:<orderId>`), or were bound to it. */
+  ofOrder(key: string): Iterable<Watched> {
+    return this.byOrder.get(key) ?? [];
+  }
+
+  watchesOrder(key: string): boolean {
+    return this.byOrder.has(key);
+  }
+
+  /** Two cancels of one order: while one is pending, the order does not show which of the two it is. */
+  addRival(entry: Watched, rivalId: string): void {
+    if (entry.rivals.has(rivalId)) return;
+    entry.rivals.add(rivalId);
+    if (entry.rivals.size === 1) this.onRival(entry, rivalId, true);
+  }
+
+  private markRivals(entry: Watched): void {
+    for (const other of this.otherCancels(entry)) {
+      this.addRival(other, entry.command.commandId);
+      this.addRival(entry, other.command.commandId);
+    }
+  }
+
+  /** The platform refused it, or we did not send it: it was never pending. */
+  private unmarkRivals(entry: Watched): void {
+    const { commandId, state } = entry.command;
+    if (state !== 'refused' && state !== 'not_sent') return;
+    for (const other of this.otherCancels(entry))
+      if (other.rivals.delete(commandId) && other.rivals.size === 0) this.onRival(other, commandId, false);
+  }
+
+  private otherCancels(entry: Watched): Watched[] {
+    const { request, orderId } = entry.command;
+    if (request.kind !== 'cancel' || orderId === undefined) return [];
+    const entries = [...this.ofOrder(orderKey(request.stream, orderId))];
+    return entries.filter((other) => other !== entry && other.command.request.kind === 'cancel');
+  }
+
+  /** Takes a version that was committed. One older than ours changes nothing. For a command that is not watched, only its waiters are called. */
+  adopt(command: Command): void {
+    const entry = this.watched.get(command.commandId);
+    if (entry === undefined) {
+      this.books.notify(command);
+      return;
+    }
+    const before = entry.command;
+    if (!isNewer(command, before)) return;
+    entry.command = command;
+    this.indexOrder(entry);
+    this.unmarkRivals(entry);
+    this.onChange(entry, before);
+    this.books.notify(command);
+    this.leaveIfOver(entry);
+  }
+
+  /**
+   * Used when there are more commands than fit: the command that has been followed longest, and for at least `turnMs`, gives its place to another one, and gets
+   * it back in its turn. False: none can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the changes of its order are in the log.
+   */
+  yieldPlace(turnMs: number): boolean {
+    const nowMs = this.clock.monotonicMs();
+    // The map keeps the order in which they came.
+    for (const entry of this.watched.values()) {
+      if (nowMs - entry.watchedSinceMs < turnMs) return false;
+      if (entry.attemptsInHand > 0 || entry.command.state === 'open') continue;
+      this.leave(entry);
+      return true;
+    }
+    return false;
+  }
+
+  /** Keeps the entry here, in any state, until `letGo`. */
+  retain(entry: Watched): void {
+    entry.attemptsInHand += 1;
+  }
+
+  release(entry: Watched): void {
+    entry.attemptsInHand -= 1;
+    this.leaveIfOver(entry);
+  }
+
+  /** Places that are not watched, whose order may still appear, or show something new. */
+  recentIds(): string[] {
+    const nowMs = this.clock.monotonicMs();
+    for (const [commandId, untilMs] of this.recent) {
+      if (untilMs > nowMs) break;
+      this.recent.delete(commandId);
+    }
+    return [...this.recent.keys()];
+  }
+
+  isRecent(commandId: string): boolean {
+    return this.recent.has(commandId);
+  }
+
+  /** News does not prolong its time, so the places that were remembered first are forgotten first. */
+  remember(command: Command): void {
+    if (!mayHaveNews(command) || this.recent.has(command.commandId)) return;
+    if (this.recent.size >= maxRecent) for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
+    this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
+  }
+
+  /** The term is over. */
+  clear(): void {
+    for (const entry of [...this.watched.values()]) this.leave(entry);
+    this.recent.clear();
+    this.overflowed = false;
+  }
+
+  private leaveIfOver(entry: Watched): void {
+    if (entry.attemptsInHand > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
+    this.leave(entry);
+  }
+
+  private leave(entry: Watched): void {
+    this.watched.delete(entry.command.commandId);
+    this.books.watched -= 1;
+    remove(this.byAccount, entry.command.request.accountId, entry);
+    const key = orderKeyOf(entry.command);
+    if (key !== undefined) remove(this.byOrder, key, entry);
+    this.remember(entry.command);
+    this.onLeave(entry);
+  }
+
+  private indexOrder(entry: Watched): void {
+    const key = orderKeyOf(entry.command);
+    if (key !== undefined) add(this.byOrder, key, entry);
+  }
+}
+
+/** Without a step, attempts may move (prepared to sending) and misses may be counted: between equal versions, the one that is further on is newer. */
+function isNewer(command: Command, than: Command): boolean {
+  if (command.version !== than.version) return command.version > than.version;
+  return sendings(command) > sendings(than) || command.misses > than.misses;
+}
+
+function sendings({ attempts }: Command): number {
+  return attempts.filter(({ state }) => state !== 'prepared').length;
+}
+
+/** A place that is final but not `applied`: an order of it may land late. Or one that awaits the venue and found no room: its order settles it. */
+function mayHaveNews(command: Command): boolean {
+  if (command.request.kind !== 'place') return false;
+  return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);
+}
+
+function orderKeyOf({ request, orderId }: Command): string | undefined {
+  return orderId === undefined ? undefined : orderKey(request.stream, orderId);
+}
+
+function add<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+  const entries = index.get(key);
+  if (entries === undefined) index.set(key, new Set([entry]));
+  else entries.add(entry);
+}
+
+function remove<K>(index: Map<K, Set<Watched>>, key: K, entry: Watched): void {
+  const entries = index.get(key);
+  entries?.delete(entry);
+  if (entries?.size === 0) index.delete(key);
+}

@@ -1,0 +1,100 @@
+import type { BackoffOptions } from '../../runtime/backoff.ts';
+import type { BreakerOptions } from './rate-breaker.ts';
+import type { BucketOptions } from './rate-budget.ts';
+
+export interface CommandOptions {
+  /** Resuming, settling and loosening a limit need a second principal … */
+  readonly fourEyes: boolean;
+  /** … within this time. */
+  readonly approvalMs: number;
+  /** Off: every command is declined with COMMANDS_OFF. Unresolved commands are still settled, and an operator may still settle, halt and resume. */
+  readonly enabled: boolean;
+  /** The only accounts that may be traded. Empty: simulated accounts only. */
+  readonly accounts: readonly string[];
+  /** A caller's reference names one command of its principal, forever. */
+  readonly callerRefOnce: boolean;
+  /** Declines places and replaces while the account's stream is not live. */
+  readonly needsLive: boolean;
+  /** For how long an attempt that was not sent is followed by another one. */
+  readonly deadlineMs: number;
+  /** Places and replaces of one account. */
+  readonly rate: BucketOptions;
+  /** Cancels of one account, except those of a cancel-all: a limit for a loop that runs away, which no person reaches. */
+  readonly cancelRate: BucketOptions;
+  readonly breaker: BreakerOptions;
+  /** The number of unresolved commands that halts the account, or the service. */
+  readonly haltAt: { readonly account: number; readonly service: number };
+  /** Reads spent on finding out the outcome of commands. */
+  readonly probes: BucketOptions;
+  readonly probeDeadlineMs: number;
+  /** The write must begin within this time after the commit that permits it. */
+  readonly writeWithinMs: number;
+  /** A lane that was not renewed for so long has no live process. */
+  readonly leaseExpireMs: number;
+  /**
+   * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then none of them writes anything that it marked before the halt,
+   * whether it has read it or not.
+   */
+  readonly haltAnswerMs: number;
+  /** How long a caller waits for its answer to be recorded while the database does not take it; then it gets the state committed last. */
+  readonly recordPatienceMs: number;
+  /** Between attempts of one command. */
+  readonly attemptBackoff: BackoffOptions;
+  /** Between tries of a write of the journal that failed. */
+  readonly journalBackoff: BackoffOptions;
+  /** Commands kept in memory and followed, of all shards. The rest is taken from the journal as there is room, and nothing is placed until then. */
+  readonly maxWatched: number;
+  /** Commands of one account that may wait for their checks. */
+  readonly maxWaitingPerAccount: number;
+  /** First attempts of one cancel-all that are under way at the same time, for each account and stream. */
+  readonly cancelAllWindow: number;
+  /** How long a cancel-all may read its accounts before its first cancel. */
+  readonly cancelAllReadMs: number;
+  /** How long its caller waits for the result; the cancel-all goes on after the answer. */
+  readonly cancelAllAnswerMs: number;
+  /** How long a command is unresolved before a warning, and before an error that pages. */
+  readonly warnAfterMs: number;
+  readonly alarmAfterMs: number;
+  /**
+   * With more unresolved commands than fit: how long each is followed before it gives its place to one that waits. More than the longest time between two of
+   * its probes.
+   */
+  readonly turnMs: number;
+  /** How long after its end a command that was not `applied` is still looked up when hand-overs were missed. */
+  readonly recentMs: number;
+  /** How often all final places, except those `applied` with an order, are checked for orders that landed after all. */
+  readonly landingSweepEveryMs: number;
+  /** How often the journal is asked for unresolved commands that are not watched. */
+  readonly sweepEveryMs: number;
+}
+
+export const commandDefaults: Omit<CommandOptions, 'enabled' | 'accounts'> = {
+  callerRefOnce: false,
+  fourEyes: false,
+  approvalMs: 3_600_000,
+  needsLive: true,
+  deadlineMs: 10_000,
+  rate: { perSecond: 20, burst: 40 },
+  cancelRate: { perSecond: 100, burst: 1_000 },
+  breaker: { count: 3_000, windowMs: 60_000 },
+  haltAt: { account: 3, service: 10 },
+  probes: { perSecond: 5, burst: 20 },
+  probeDeadlineMs: 30_000,
+  writeWithinMs: 1_000,
+  leaseExpireMs: 6_000,
+  haltAnswerMs: 3_000,
+  recordPatienceMs: 2_000,
+  attemptBackoff: { firstMs: 200, maxMs: 2_000 },
+  journalBackoff: { firstMs: 50, maxMs: 2_000 },
+  maxWatched: 10_000,
+  maxWaitingPerAccount: 200,
+  cancelAllWindow: 16,
+  cancelAllReadMs: 2_000,
+  cancelAllAnswerMs: 20_000,
+  warnAfterMs: 10_000,
+  alarmAfterMs: 60_000,
+  turnMs: 2_700_000,
+  recentMs: 3_600_000,
+  landingSweepEveryMs: 600_000,
+  sweepEveryMs: 15_000,
+};

@@ -1,0 +1,159 @@
+import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Decide, Decision } from './decide-step.ts';
+import type { HaltWatch } from './halt-watch.ts';
+import { untilAnswered } from './until-answered.ts';
+
+interface CommandStepsDeps {
+  readonly journal: CommandJournal;
+  readonly book: CommandBook;
+  readonly haltWatch: HaltWatch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics['commands'];
+  readonly log: Log;
+  readonly onStep: () => void;
+  readonly tracing?: Tracing | undefined;
+}
+
+type CommitResult =
+  | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
+  /** Nothing was left to decide on its newest version. */
+  | { readonly kind: 'nothing'; readonly command: Command }
+  /** The term is over, through a later holder or our own end: the unresolved commands are the next holder's. */
+  | { readonly kind: 'over' };
+
+/** Each time the journal says that another writer stepped first, one step has been made: more than this many in a row is a bug of ours. */
+const maxTries = 50;
+
+/**
+ * The only way in which a command changes: decide on the newest version known, write by compare-and-set, and decide again if another step came first.
+ *
+ * Invariant: a change counts only once the journal has committed it, and a halt that a step calls for is durable before the step is: a crash between the two
+ * leaves a halt too many, never one too few.
+ */
+export class CommandSteps {
+  /** The last step asked for, of each command that has one in hand. */
+  private readonly lastOf = new Map<string, Promise<unknown>>();
+  private readonly deps: CommandStepsDeps;
+  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+
+  constructor(deps: CommandStepsDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Rejects when the journal can't be reached, or the outcome of its commit is not known. Asking again is safe, since a step that was written is then found. */
+  async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const { commandId } = command;
+    // One at a time for each command: otherwise an answer and an update that come together would decide on the same version, and one of the writes would fail.
+    const before = this.lastOf.get(commandId);
+    const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
+    this.lastOf.set(commandId, step);
+    try {
+      return await step;
+    } finally {
+      if (this.lastOf.get(commandId) === step) this.lastOf.delete(commandId);
+      this.deps.haltWatch.afterStep(command);
+    }
+  }
+
+  /** The same, repeated with backoff until it is written or the term is over. Never rejects. */
+  async commitUntilOver(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const { clock, random, log } = this.deps;
+    let failed = false;
+    const onFailure = (err: unknown) => {
+      if (!failed) log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
+      failed = true;
+    };
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    const answered = await untilAnswered(() => this.commit(command, decide, term), {
+      clock,
+      backoff,
+      over: term.over,
+      onFailure,
+    });
+    return answered ?? { kind: 'over' };
+  }
+
+  private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
+    const { journal, book, haltWatch } = this.deps;
+    const known = book.get(command.commandId)?.command;
+    let newest = known !== undefined && known.version > command.version ? known : command;
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      if (term.over.aborted) return { kind: 'over' };
+      const decision = decide(newest);
+      if (decision === undefined) return { kind: 'nothing', command: newest };
+      if (!(await haltWatch.beforeStep(newest, decision, term))) return { kind: 'over' };
+      const { commandId, version } = newest;
+      const startedMs = this.deps.clock.monotonicMs();
+      const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
+      if (result.kind === 'fenced') return { kind: 'over' };
+      if (result.kind === 'stepped') {
+        this.traceStep(newest, result.command, decision, startedMs);
+        this.reportStep(newest, result.command, decision);
+        book.adopt(result.command);
+        this.deps.onStep();
+        return { kind: 'stepped', command: result.command, decision };
+      }
+      newest = result.command;
+      book.adopt(newest);
+    }
+    throw new Error(`the steps of command ${command.commandId} do not come to an end`);
+  }
+
+  /** A span of its own also for a verdict that comes minutes after the answer: no span of the command is open until then. */
+  private traceStep(before: Command, { commandId, state, orderId }: Command, decision: Decision, sinceMs: number): void {
+    const { tracing } = this.deps;
+    const parent = tracing?.ofCommand(commandId);
+    if (parent === undefined) return;
+    const { evidence, step } = decision;
+    const span = tracing?.begin(`command ${state}`, {
+      parent,
+      follows: evidence !== 'answer',
+      sinceMs,
+      attributes: {
+        'tidemark.command.id': commandId,
+        'tidemark.command.was': before.state,
+        'tidemark.command.state': state,
+        'tidemark.command.final': isFinal(state),
+        'tidemark.command.reason': step.reason?.code,
+        'tidemark.order.id': orderId,
+        'tidemark.evidence': evidence,
+        'tidemark.evidence.facts': step.evidence?.map(({ kind, code }) => `${kind} ${code}`),
+      },
+    });
+    span?.end();
+  }
+
+  private reportStep(before: Command, after: Command, decision: Decision): void {
+    const { metrics, log, clock, book } = this.deps;
+    const { kind, accountId } = after.request;
+    const { commandId, state: outcome } = after;
+    if (decision.lateLanding) {
+      metrics.lateLandings.inc({ kind });
+      log.error({ commandId, accountId, orderId: after.orderId, was: before.state }, 'an order landed late');
+    }
+    if (decision.alarm !== undefined) log.error({ commandId, accountId, orderId: after.orderId }, decision.alarm);
+    if (before.state === 'open') return;
+    const settles = before.state !== after.state && (isFinal(outcome) || outcome === 'conflict');
+    const sentAtMs = book.get(commandId)?.sentAtMs;
+    // The doubt ends when the order appears; the time that its venue then takes does not count.
+    if (sentAtMs !== undefined && !awaitsVenue(before) && (settles || awaitsVenue(after)))
+      metrics.settleSeconds.observe((clock.monotonicMs() - sentAtMs) / 1000);
+    if (!settles) return;
+    metrics.settlements.inc({ kind, outcome, evidence: decision.evidence });
+    log.info(
+      { commandId, accountId, orderId: after.orderId, outcome, was: before.state, by: decision.evidence },
+      'a command is settled',
+    );
+  }
+}

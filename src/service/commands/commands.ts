@@ -1,0 +1,288 @@
+import type { SpanContext } from '@opentelemetry/api';
+import type { Command, CommandOutcome, CommandRequest } from '../../domain/command.ts';
+import type { BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } from '../../domain/limits.ts';
+import type { Measure } from '../../domain/measure-command.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { OrderSelection } from '../../domain/select-orders.ts';
+import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/command-journal.ts';
+import type { QuoteRead } from './order-entry.ts';
+
+export interface Submission {
+  readonly principal: string;
+  /** Of the token of the database that it was asked for with. */
+  readonly tokenNumber?: number;
+  readonly idempotencyKey: string;
+  /** Already of the right shape (`contract/command-bodies.ts`); the checks that depend on the order's state are made here. */
+  readonly request: CommandRequest;
+  readonly callerRef?: string;
+  readonly supersedes?: string;
+  /** Replace and cancel: only at this revision of the order. */
+  readonly ifRevision?: number;
+  readonly requestId: string;
+  /**
+   * How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is nothing left to wait for. Without it the answer comes as
+   * soon as the attempt is answered.
+   */
+  readonly waitMs?: number;
+  /** The span of whatever asked, where traces are on. */
+  readonly span?: SpanContext | undefined;
+}
+
+/** A place that is only looked at. */
+export type PlaceAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersedes' | 'requestId'> & {
+  readonly request: Extract<CommandRequest, { kind: 'place' }>;
+};
+
+/** What a place would come to just now, or why this process can't say. Nothing was written or sent. */
+export type PreviewResult =
+  | {
+      readonly kind: 'previewed';
+      readonly measure: Measure;
+      readonly quotes: readonly QuoteRead[];
+      /** Every limit that applies, in the order in which they are judged. */
+      readonly limits: readonly LimitReading[];
+      /** All that would decline it; the first is the answer that a place would get. */
+      readonly refusals: readonly Extract<SubmitResult, { kind: 'declined' }>[];
+    }
+  | Extract<SubmitResult, { kind: 'declined' }>;
+
+/** Why nothing was journaled: 4xx and 5xx mean exactly that. */
+export const declineCodes = {
+  NOT_LEADER: 503,
+  DRAINING: 503,
+  STORE_UNAVAILABLE: 503,
+  SOURCE_NOT_LIVE: 503,
+  COMMANDS_OFF: 403,
+  ACCOUNT_NOT_TRADED: 403,
+  ACCOUNT_NOT_OPEN: 409,
+  ORDER_NOT_FOUND: 404,
+  ACCOUNT_NOT_FOUND: 404,
+  PLACING_HALTED: 409,
+  UNRESOLVED_PRIOR_COMMAND: 409,
+  SUPERSEDED_NOT_ABSENT: 409,
+  ORDER_CLOSED: 409,
+  ORDER_ACTION_PENDING: 409,
+  QUANTITY_BELOW_FILLED: 409,
+  NO_CHANGE: 409,
+  CALLER_REF_REUSED: 409,
+  LIMIT_EXCEEDED: 409,
+  LIMIT_NOT_EVALUATED: 409,
+  LIMITS_REQUIRED: 403,
+  REVISION_MISMATCH: 412,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  RATE_LIMITED: 429,
+} as const;
+export type DeclineCode = keyof typeof declineCodes;
+
+export type SubmitResult =
+  | { readonly kind: 'journaled'; readonly command: Command; readonly replayed: boolean }
+  | {
+      readonly kind: 'declined';
+      readonly code: DeclineCode;
+      readonly message: string;
+      readonly retryAfterMs?: number;
+      /** The limit that it breaks. */
+      readonly breach?: LimitBreach;
+    };
+
+export interface OperatorWord {
+  readonly by: string;
+  /** Never empty: it is recorded. */
+  readonly reason: string;
+  readonly requestId: string;
+  /** The token names only some accounts: a halt of every account stays. */
+  readonly ofSomeAccounts?: true;
+  /** The second principal, where one has approved it. */
+  readonly approvedBy?: string;
+}
+
+/** Where a second principal is needed (`fourEyes`): the request was written down, and nothing was done yet. */
+export interface Requested {
+  readonly kind: 'requested';
+  readonly approval: Approval;
+}
+
+export type SettleResult =
+  | Requested
+  | { readonly kind: 'settled'; readonly command: Command }
+  | {
+      readonly kind: 'declined';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED' | 'TOO_MANY_APPROVALS';
+      readonly message: string;
+    };
+
+/** `halts`: all that are in force afterwards, of every scope. */
+export type HaltResult =
+  | Requested
+  /** `unconfirmed`, of a halt: the live processes that have not said in time that they hold it. */
+  | { readonly kind: 'done'; readonly halts: readonly Halt[]; readonly unconfirmed?: readonly string[] }
+  | {
+      readonly kind: 'declined';
+      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'EVERY_ACCOUNT_NEEDED' | 'TOO_MANY_APPROVALS';
+      readonly message: string;
+    };
+
+/** `limits`: every row, afterwards. */
+export type LimitsResult =
+  | { readonly kind: 'done'; readonly limits: readonly LimitRow[] }
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE' | 'TOO_MANY_APPROVALS'; readonly message: string };
+
+/** Those that wait for a second principal, oldest first. */
+export type ApprovalsResult =
+  | { readonly kind: 'done'; readonly approvals: readonly Approval[] }
+  | { readonly kind: 'declined'; readonly code: 'STORE_UNAVAILABLE'; readonly message: string };
+
+export type ApproveResult =
+  /** It was approved, and is done. */
+  | { readonly kind: 'done'; readonly approval: Approval }
+  | {
+      readonly kind: 'declined';
+      readonly code:
+        | 'APPROVAL_NOT_FOUND'
+        | 'SECOND_PRINCIPAL_NEEDED'
+        | 'NOT_LEADER'
+        | 'STORE_UNAVAILABLE'
+        | 'EVERY_ACCOUNT_NEEDED'
+        | 'COMMAND_NOT_FOUND'
+        | 'ALREADY_SETTLED'
+        | 'TOO_MANY_APPROVALS';
+      readonly message: string;
+    };
+
+/** How much one account (or the service) may still send, for RateLimit headers. */
+export interface Allowance {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
+/** One round of the reconciler, for `reconcile --dry-run` and `/status`. */
+export interface ReconcileReport {
+  readonly unresolved: number;
+  readonly probes: number;
+  readonly settled: readonly { readonly commandId: string; readonly outcome: CommandOutcome }[];
+  /** The reads that would be made, or were made. */
+  readonly plan: readonly {
+    readonly accountId: string;
+    readonly stream: string;
+    readonly read: string;
+    readonly commands: readonly string[];
+  }[];
+}
+
+export type ReconcileResult =
+  | { readonly kind: 'done'; readonly report: ReconcileReport }
+  | { readonly kind: 'declined'; readonly code: 'NOT_LEADER'; readonly message: string };
+
+/** One account, or all that are followed, by their ids. `only`: selects among their orders. */
+export type CancelAllScope = (
+  | { readonly kind: 'account'; readonly accountId: string }
+  | { readonly kind: 'service'; readonly accountIds: readonly string[] }
+) & { readonly only?: OrderSelection };
+
+interface CancelAllEntry {
+  readonly accountId: string;
+  readonly stream: Stream;
+  readonly orderId: string;
+  /** Undefined: its cancel is still under way. */
+  readonly result: SubmitResult | undefined;
+}
+
+/** A place that was unresolved when the cancel-all was first asked for. */
+export interface CancelAllPlace extends PlaceOfAccount {
+  /** As it is now; undefined where the journal did not say. */
+  readonly command: Command | undefined;
+  /** The cancel of its order, once it has landed. */
+  readonly result: SubmitResult | undefined;
+}
+
+export type CancelAllResult =
+  | {
+      readonly kind: 'done';
+      /** The key was known: the orders are those of its first call. */
+      readonly replayed: boolean;
+      /** It goes on: orders wait for their cancels, or places for their outcome. An order that lands is cancelled, unless the caller asked to leave it. */
+      readonly inForce: boolean;
+      /** An order of the scope may be open that no cancel is in hand for. */
+      readonly open: boolean;
+      /** The same of the accounts of this process alone: `NOT_LEADER` does not count. Left out: it is `open`. */
+      readonly openHere?: boolean;
+      readonly orders: readonly CancelAllEntry[];
+      readonly places: readonly CancelAllPlace[];
+      /** Accounts that may have had open orders that were not known. */
+      readonly unread: readonly UnreadAccount[];
+      /**
+       * With the scope of the whole service: accounts in which nothing was cancelled, and why. `NOT_LEADER`: another process holds their shard, and has to be
+       * asked for them under the same key.
+       */
+      readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
+    }
+  /** No cancel was journaled or sent by this call. */
+  | Extract<SubmitResult, { kind: 'declined' }>;
+
+export type CancelAfterResult =
+  | {
+      readonly kind: 'done';
+      /** The accounts whose timers are as asked. */
+      readonly accountIds: readonly string[];
+      /** Wall time at which the first of them runs out; absent where they were disarmed. */
+      readonly firesAtMs?: number;
+      /** The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds their shard, and has to be asked for them. */
+      readonly declined: readonly (Omit<Extract<SubmitResult, { kind: 'declined' }>, 'kind'> & { readonly accountId: string })[];
+    }
+  | Extract<SubmitResult, { kind: 'declined' }>;
+
+/** The acts of an operator on the command side. No call rejects. */
+export interface OperatorActs {
+  settle(commandId: string, outcome: 'applied' | 'rejected' | 'not_sent' | 'moot', word: OperatorWord): Promise<SettleResult>;
+  halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
+  resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
+  halts(): readonly Halt[];
+  /** The limits that places and replaces must keep. Any process may read and change them: only the journal has them. */
+  limits(): Promise<LimitsResult>;
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
+  /** `accounts`: of these alone; left out: of every account. */
+  approvals(accounts?: readonly string[]): Promise<ApprovalsResult>;
+  /** The one with this id, or none. */
+  findApproval(approvalId: string): Promise<ApprovalsResult>;
+  /** Approves a request of another principal, and carries it out. */
+  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
+}
+
+/** When the platform is asked about a command next, and how. In the past while the question is under way. */
+export interface NextProbe {
+  /** Wall time. */
+  readonly atMs: number;
+  /** `reference`: for an order with the reference of its attempt; `order`: for its order; `account`: by a complete read. */
+  readonly by: 'reference' | 'order' | 'account';
+}
+
+/** The command side as REST and the assembly see it. No call rejects. */
+export interface Commands {
+  readonly operator: OperatorActs;
+  submit(submission: Submission): Promise<SubmitResult>;
+  /** What `submit` would say of a place just now; nothing is written or sent. */
+  preview(asked: PlaceAsked): Promise<PreviewResult>;
+  /** Resolves with the command once it is final, or as it stands after `waitMs`. Undefined: there is no such command. */
+  wait(commandId: string, waitMs: number): Promise<Command | undefined>;
+  /** Undefined: the platform is not asked about it, or another process does that. */
+  nextProbe(commandId: string): NextProbe | undefined;
+  /**
+   * Cancels every open order that the scope selects, with one command for each, and stays in force until the unresolved places are settled. The same key again
+   * covers the same orders, and none that came later.
+   */
+  cancelAll(
+    scope: CancelAllScope,
+    word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
+  ): Promise<CancelAllResult>;
+  /** The dead man's switch: all open orders of these accounts are cancelled unless the principal calls again within `afterMs`. 0 disarms it. */
+  cancelAfter(asked: {
+    readonly principal: string;
+    readonly afterMs: number;
+    readonly accountIds: readonly string[];
+    readonly requestId: string;
+  }): Promise<CancelAfterResult>;
+  /** Probes everything unresolved of this process at once, within the budget; `dryRun` reads nothing. */
+  reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
+  allowance(accountId: string): Allowance;
+}

@@ -1,0 +1,197 @@
+import { type Command, isFinal } from '../../domain/command.ts';
+import { attemptTransition } from '../../domain/command-machine.ts';
+import type { Log } from '../../observability/log.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { decideAnswer } from './decide-step.ts';
+import type { OrphanOrders } from './orphan-orders.ts';
+
+interface JournalSweepDeps {
+  readonly journal: Pick<CommandJournal, 'unresolved'>;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Takes a command that is not watched. */
+  readonly adopt: (command: Command) => void;
+}
+
+/** A transaction of ours whose answer was lost commits within this time or never, because the deadlines of the database are shorter. */
+const sweepForMs = 60_000;
+/** Commands of one read, and reads of one sweep: a few sweeps pass through a hundred thousand commands. */
+const pageSize = 1_000;
+const pagesAtOnce = 20;
+
+/**
+ * Asks the journal for commands of the shard that are not in memory: those that did not fit, and those whose opening may have committed although its answer was
+ * lost.
+ *
+ * It goes round: where there is no room, the command that was followed longest makes some, so that none waits forever behind commands that get no news.
+ *
+ * An open command that is in no hands here was never sent (its attempt is PREPARED), or was sent by a process that may not send any more: it is given up, as in
+ * a takeover.
+ */
+export class JournalSweep {
+  private term: Term | undefined;
+  private timer: Timer | undefined;
+  /** The command at which the round through the journal has arrived. */
+  private after: Command | undefined;
+  private gaveTurn = false;
+  private sweepUntilMs = Number.NEGATIVE_INFINITY;
+  private readonly deps: JournalSweepDeps;
+  private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
+
+  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  begin(term: Term): void {
+    this.term = term;
+    if (!this.deps.book.complete) this.arm();
+  }
+
+  end(): void {
+    this.term = undefined;
+    this.timer?.cancel();
+    this.timer = undefined;
+    this.after = undefined;
+    this.gaveTurn = false;
+    this.sweepUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  sweepSoon(): void {
+    this.sweepUntilMs = this.deps.clock.monotonicMs() + sweepForMs;
+    this.arm();
+  }
+
+  private arm(): void {
+    if (this.term === undefined || this.timer !== undefined) return;
+    this.timer = this.deps.clock.after(this.options.sweepEveryMs, () => {
+      const { term } = this;
+      if (term === undefined) return;
+      void this.sweep(term).then(() => {
+        if (term !== this.term) return;
+        this.timer = undefined;
+        if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.sweepUntilMs) this.arm();
+      });
+    });
+  }
+
+  private async sweep(term: Term): Promise<void> {
+    for (let pages = 0; pages < pagesAtOnce; pages += 1) {
+      let commands: Command[];
+      try {
+        commands = await this.deps.journal.unresolved(pageSize, this.after);
+      } catch (err) {
+        this.deps.log.warn({ err }, 'unresolved commands could not be read');
+        return;
+      }
+      for (const command of commands) {
+        if (term !== this.term) return;
+        if (command.shard === term.fence.shard && !(await this.takeUp(command, term))) {
+          this.deps.book.overflow(true);
+          return;
+        }
+        this.after = command;
+      }
+      if (commands.length < pageSize) {
+        // A command that gave its place away in this round waits for the next one.
+        this.deps.book.overflow(this.gaveTurn);
+        this.after = undefined;
+        this.gaveTurn = false;
+        return;
+      }
+    }
+  }
+
+  /** False: there is no room for it yet. */
+  private async takeUp(command: Command, term: Term): Promise<boolean> {
+    const { book, adopt } = this.deps;
+    if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) return true;
+    if (command.state === 'open') await this.giveUp(command, term);
+    else if (book.room > 0) adopt(command);
+    else if (book.yieldPlace(this.options.turnMs)) {
+      this.gaveTurn = true;
+      adopt(command);
+    } else return false;
+    return true;
+  }
+
+  private async giveUp(command: Command, term: Term): Promise<void> {
+    const { steps, clock, log } = this.deps;
+    const attempt = command.attempts.at(-1);
+    if (attempt === undefined) return;
+    const abandoned = attempt.state === 'prepared';
+    const reason = { code: 'ABANDONED', message: 'no process had this attempt in hand any more' };
+    const result = abandoned ? ({ kind: 'not_sent', reason, mayRepeat: false } as const) : ({ kind: 'unknown', reason } as const);
+    if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
+    const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };
+    try {
+      await steps.commit(command, decideAnswer(answer), term);
+    } catch (err) {
+      log.warn({ err, commandId: command.commandId }, 'a command that was left open could not be given up');
+    }
+  }
+}
+
+interface LandingSweepDeps {
+  readonly journal: Pick<CommandJournal, 'landings'>;
+  readonly orphans: OrphanOrders;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** Commands that one query looks at: some 10 ms of the server. */
+const landingPageSize = 2_000;
+
+/**
+ * Checks all final places, however old, except those `applied` with an order, for orders that carry their reference after all: when the shard is taken, and at
+ * intervals. The process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
+ *
+ * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that failed continues where it stopped.
+ */
+export class LandingSweep {
+  private readonly deps: LandingSweepDeps;
+  private readonly options: Pick<CommandOptions, 'journalBackoff' | 'landingSweepEveryMs'>;
+
+  constructor(deps: LandingSweepDeps, options: Pick<CommandOptions, 'journalBackoff' | 'landingSweepEveryMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Runs until the term is over. Never rejects. */
+  async run(term: Term): Promise<void> {
+    const { clock } = this.deps;
+    while (!term.over.aborted) {
+      await this.look(term);
+      await clock.sleep(this.options.landingSweepEveryMs, term.over);
+    }
+  }
+
+  private async look(term: Term): Promise<void> {
+    const { journal, orphans, clock, random, log } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    let after: string | undefined;
+    let failing = false;
+    do {
+      try {
+        const page = await journal.landings(term.fence.shard, after, landingPageSize);
+        for (const { commandId } of page.bound) if (!term.over.aborted) await orphans.judge(commandId, term);
+        after = page.next;
+        failing = false;
+        backoff.reset();
+      } catch (err) {
+        if (!failing) log.warn({ err }, 'places that came to nothing could not be looked through; trying again');
+        failing = true;
+        await clock.sleep(backoff.nextMs(), term.over);
+      }
+    } while (!term.over.aborted && (failing || after !== undefined));
+  }
+}

@@ -1,0 +1,125 @@
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import { type AccountReads, runProbe } from './account-reads.ts';
+import { type Declined, declined, notEnrolled, orderNotFound } from './check-submission.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Submission } from './commands.ts';
+import { TokenBucket } from './rate-budget.ts';
+import type { Watched } from './watched.ts';
+
+interface LookDeps {
+  readonly journal: Pick<CommandJournal, 'addEvidence'>;
+  readonly accounts: FollowedAccounts;
+  readonly reads: AccountReads;
+  readonly book: CommandBook;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settle: (entry: Watched) => Promise<void>;
+}
+
+/** Statuses that say something about the order: it is not there, or it can't be canceled any more. */
+const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
+
+/**
+ * The platform refused a cancel by 404 or 409: one read of the order, which may have ended by other means (docs/settling.md, "Settling unknown", cancel). Its
+ * result says nothing about the place. Never rejects.
+ */
+export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
+  const { accounts, reads } = deps;
+  const { request, orderId, reason } = entry.command;
+  if (orderId === undefined || !aboutTheOrder.includes(reason?.status)) return;
+  const { stream, accountId } = request;
+  const never = new AbortController().signal;
+  const direct = await reads.direct(
+    (signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget),
+    never,
+  );
+  if (direct === undefined) await reads.read(stream, accountId);
+  else if (direct.complete && direct.certain) entry.stillEnded = direct.shown.includes(orderId);
+  entry.behind = true;
+  await deps.settle(entry);
+}
+
+/**
+ * A second order carries the reference of a place. The first may have been replaced by it, and the news of that be on its way: one read of the first, before a
+ * person is called. Never rejects.
+ */
+export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: Watched): Promise<void> {
+  const { request, orderId } = entry.command;
+  if (orderId === undefined) return;
+  const { stream, accountId } = request;
+  const never = new AbortController().signal;
+  await reads.direct((signal, budget) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget), never);
+  entry.behind = true;
+  await settle(entry);
+}
+
+/**
+ * The order of a replace has ended: before the replace is called `moot`, a complete read has to show that no other order took the place of the first. One look
+ * at a time; a look that was not complete is repeated with the next probe. Never rejects.
+ */
+export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
+  const { accounts, reads, book, clock, journal, log } = deps;
+  const { commandId, request, orderId } = entry.command;
+  if (entry.warnings.has('looking')) return;
+  entry.warnings.add('looking');
+  const { stream, accountId } = request;
+  try {
+    const look =
+      reference === undefined
+        ? (await reads.read(stream, accountId)).look
+        : await reads.inTurn((signal, budget) =>
+            book.get(commandId) === entry ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget) : undefined,
+          );
+    if (!look.complete || !look.certain) return;
+    // Without a reference nothing ties one order to another: the other orders of a complete read belong to other commands.
+    const other = reference === undefined ? undefined : look.shown.find((id) => id !== orderId);
+    const detail = { startedAtMs: look.startedAtMs, ...(other !== undefined && { orderId: other }) };
+    const code = other === undefined ? 'no_successor' : 'successor_found';
+    await journal.addEvidence(commandId, [{ kind: 'read', code, detail, atMs: clock.nowMs() }]);
+    entry.successor = other === undefined ? {} : { orderId: other };
+    await deps.settle(entry);
+  } catch (err) {
+    log.warn({ err, commandId }, 'a look for a successor could not be recorded; it is made again');
+  } finally {
+    entry.warnings.delete('looking');
+  }
+}
+
+/**
+ * A cancel names an order that this process has never seen: asks the platform which account it belongs to. A caller may name any id, so an order that the
+ * account does not show is not cancelled (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
+ *
+ * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of their own for all desks, as large as that for probes, so that random ids take nothing
+ * from the commands that are in doubt. An order that a read has shown is committed when the read is done, so that the checks see it.
+ */
+export class UnseenOrders {
+  private readonly bucket: TokenBucket;
+  private readonly deps: { readonly accounts: FollowedAccounts; readonly clock: Clock; readonly part?: () => number };
+  private readonly options: Pick<CommandOptions, 'probes' | 'deadlineMs'>;
+
+  constructor(deps: UnseenOrders['deps'], options: UnseenOrders['options']) {
+    this.deps = deps;
+    this.options = options;
+    this.bucket = new TokenBucket(deps.clock, options.probes, deps.part);
+  }
+
+  /** Why the cancel is not sent; undefined: the order was shown. Never rejects. */
+  async objection(request: Extract<Submission['request'], { kind: 'cancel' }>, stop: AbortSignal): Promise<Declined | undefined> {
+    const { accounts } = this.deps;
+    const { bucket } = this;
+    const { stream, accountId, orderId } = request;
+    if (accounts.account(stream, accountId)?.notEnrolled === true) return notEnrolled;
+    if (!bucket.take()) return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
+    const budget = { spend: () => {}, mayRepeat: () => bucket.take() };
+    const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };
+    const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);
+    const look = await runProbe(this.deps, read, limits);
+    if (!look.complete)
+      return declined('SOURCE_NOT_LIVE', 'the order was never seen here, and could not be read just now', 1_000);
+    return look.shown.includes(orderId) ? undefined : orderNotFound;
+  }
+}

@@ -1,0 +1,304 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Command } from '../../domain/command.ts';
+import {
+  type Bounds,
+  type BoundsChange,
+  changedBounds,
+  type LimitRow,
+  type LimitScope,
+  loosens,
+  opens,
+} from '../../domain/limits.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { AuditEntry, CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import type {
+  ApprovalsResult,
+  ApproveResult,
+  HaltResult,
+  LimitsResult,
+  OperatorActs,
+  OperatorWord,
+  Requested,
+  SettleResult,
+} from './commands.ts';
+import { decidePerson, type PersonsOutcome } from './decide-step.ts';
+import { FourEyes, secondPrincipal } from './four-eyes.ts';
+import type { HaltAgreement } from './halt-agreement.ts';
+import { type Halts, haltedForEveryAccount } from './halts.ts';
+import type { RateBreaker } from './rate-breaker.ts';
+
+interface ChangeLimitsDeps {
+  readonly journal: Pick<CommandJournal, 'limits' | 'changeLimits'>;
+  readonly accounts: Pick<FollowedAccounts, 'account'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Tries of a change, in case several people change the same row at the same moment. */
+const mostTries = 5;
+
+/** Every row of limits as it is now. Never rejects. */
+async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | 'log'>): Promise<LimitsResult> {
+  return journal.limits().then(
+    (limits): LimitsResult => ({ kind: 'done', limits }),
+    (err: unknown) => {
+      log.warn({ err }, 'the limits could not be read');
+      return unreachable;
+    },
+  );
+}
+
+/**
+ * Changes the bounds of one scope that `change` names and leaves the others. They hold for each command that is journaled after this has answered, in every
+ * process: none keeps a copy. `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the call, and nothing is changed.
+ * Never rejects.
+ */
+async function changeLimits(
+  deps: ChangeLimitsDeps,
+  scope: LimitScope,
+  change: BoundsChange,
+  word: OperatorWord,
+  secondOf: () => Promise<Requested | Extract<LimitsResult, { kind: 'declined' }> | undefined>,
+): Promise<LimitsResult | Requested> {
+  const { journal, clock, log } = deps;
+  try {
+    for (let left = mostTries; left > 0; left -= 1) {
+      const rows = await journal.limits();
+      const before = boundsOf(rows, scope);
+      const bounds = changedBounds(before, change);
+      if (isDeepStrictEqual(before, bounds)) return { kind: 'done', limits: rows };
+      const widens = loosens(before, bounds, scope) || (opens(rows, scope, before, bounds) && mayBeReal(deps, scope));
+      const waits = widens ? await secondOf() : undefined;
+      if (waits !== undefined) return waits;
+      const { ofSomeAccounts: _of, ...said } = word;
+      if (await journal.changeLimits({ ...scope, before, bounds, ...said, atMs: clock.nowMs() })) {
+        log.warn({ ...scope, before, bounds, by: word.by, reason: word.reason }, 'limits were changed');
+        return { kind: 'done', limits: await journal.limits() };
+      }
+    }
+  } catch (err) {
+    log.warn({ err, ...scope }, 'limits could not be changed');
+  }
+  return unreachable;
+}
+
+/** Only an account that is known to be simulated, on every stream that has it, is not: so it is judged where its limits are required (`SubmitCommand`), too. */
+function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
+  if (accountId === undefined) return true;
+  const known = (['account', 'prediction'] as const).flatMap((stream) => accounts.account(stream, accountId) ?? []);
+  return known.length === 0 || known.some(({ isSim }) => isSim !== true);
+}
+
+function boundsOf(rows: readonly LimitRow[], { principal, accountId }: LimitScope): Bounds {
+  return rows.find((row) => row.principal === principal && row.accountId === accountId)?.bounds ?? {};
+}
+
+const unreachable = {
+  kind: 'declined',
+  code: 'STORE_UNAVAILABLE',
+  message: 'the database could not be reached; ask for the limits to learn whether they were changed',
+} as const;
+
+interface SettleByPersonDeps {
+  readonly journal: Pick<CommandJournal, 'find'>;
+  readonly holdingOf: OperatorDeskDeps['holdingOf'];
+  readonly nowMs: () => number;
+}
+
+/**
+ * An operator gives the outcome of a command. It is recorded as evidence and as the command's reason; a command that is settled already is not changed. Never
+ * rejects.
+ */
+async function settleByPerson(
+  { journal, holdingOf, nowMs }: SettleByPersonDeps,
+  commandId: string,
+  outcome: PersonsOutcome,
+  word: OperatorWord,
+): Promise<SettleResult> {
+  try {
+    const command = await journal.find(commandId);
+    if (command === undefined) return noSuchCommand;
+    const { shard } = command;
+    const holding = holdingOf(shard);
+    if (holding === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
+    const { steps, term } = holding;
+    const atMs = nowMs();
+    const result = await steps.commit(command, (newest) => decidePerson(newest, outcome, word, atMs), term);
+    if (result.kind === 'over') return declined('NOT_LEADER', notLeader.message);
+    if (result.kind === 'stepped') return { kind: 'settled', command: result.command };
+    return settledAlready(result.command);
+  } catch {
+    return unsettled;
+  }
+}
+
+const noSuchCommand = { kind: 'declined', code: 'COMMAND_NOT_FOUND', message: 'no such command' } as const;
+const unsettled = {
+  kind: 'declined',
+  code: 'STORE_UNAVAILABLE',
+  message: 'the database could not be reached; ask again to learn whether it was settled',
+} as const;
+
+function settledAlready({ state }: Command): SettleResult {
+  const message = state === 'open' ? 'its attempt is still under way' : `the command is ${state} already`;
+  return declined('ALREADY_SETTLED', message);
+}
+
+function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], message: string): SettleResult {
+  return { kind: 'declined', code, message };
+}
+
+interface OperatorDeskDeps {
+  readonly journal: CommandJournal;
+  readonly accounts: Pick<FollowedAccounts, 'account'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly halts: Halts;
+  readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
+  readonly breaker: Pick<RateBreaker, 'reset'>;
+  /** The term under which the halts of this scope are cleared. Undefined: this process stands by. */
+  readonly termFor: (scope: Halt['scope']) => Term | undefined;
+  /** The present term of a shard, and its steps. Undefined: it is not held here. */
+  readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
+  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+}
+
+/**
+ * The operator's acts: halt and resume, settle, change limits, and approve the request of another principal. An act that needs a second principal is written
+ * down first (`FourEyes`); every act that is done is in the audit trail. Acts are accepted while the process drains too: a halt must not wait for a takeover.
+ */
+export class OperatorDesk implements OperatorActs {
+  private readonly fourEyes: FourEyes;
+  private readonly deps: OperatorDeskDeps;
+  private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
+
+  constructor(deps: OperatorDeskDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
+    this.fourEyes = new FourEyes(deps, options);
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async settle(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+    if (!this.options.fourEyes) return this.settleNow(commandId, outcome, word);
+    let command: Command | undefined;
+    try {
+      command = await this.deps.journal.find(commandId);
+    } catch (err) {
+      // Without the command nobody can be asked for it, and without the second principal it is not done.
+      this.deps.log.warn({ err, commandId }, 'a command that is to be settled could not be read');
+      return unsettled;
+    }
+    if (command === undefined) return noSuchCommand;
+    const deed = { kind: 'settle', commandId, outcome } as const;
+    const waits = await this.fourEyes.request(deed, command.request.accountId, word);
+    return waits ?? this.settleNow(commandId, outcome, word);
+  }
+
+  /** Resolves when all processes hold it, or time is up. Needs no shard: it only forbids, so a process that holds none, or has just lost them, may do it too. */
+  async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    const { halts, agreement } = this.deps;
+    let unconfirmed: readonly string[] = [];
+    const result = await this.operate('halt', scope, word, async () => {
+      const halt = await halts.raise(scope, word.ofSomeAccounts ? 'account_operator' : 'operator', word, undefined);
+      if (halt !== undefined) unconfirmed = await agreement.awaitHeld(halt.haltId);
+      return undefined;
+    });
+    return result.kind === 'done' ? { ...result, unconfirmed } : result;
+  }
+
+  async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    const accountId = scope.kind === 'account' ? scope.accountId : undefined;
+    const { ofSomeAccounts } = word;
+    const deed = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
+    return (await this.fourEyes.request(deed, accountId, word)) ?? this.resumeNow(scope, word);
+  }
+
+  halts(): readonly Halt[] {
+    return this.deps.halts.list();
+  }
+
+  limits(): Promise<LimitsResult> {
+    return readLimits(this.deps);
+  }
+
+  changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
+    const deed = { kind: 'change_limits', scope, change } as const;
+    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(deed, scope.accountId, word));
+  }
+
+  approvals(accounts?: readonly string[]): Promise<ApprovalsResult> {
+    return this.fourEyes.list(accounts);
+  }
+
+  findApproval(approvalId: string): Promise<ApprovalsResult> {
+    return this.fourEyes.find(approvalId);
+  }
+
+  approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
+    return this.fourEyes.approve(approvalId, word, (deed, asked) => {
+      // It lifts what both may lift: the right of one must not become that of the other.
+      const ofSomeAccounts = word.ofSomeAccounts ?? (deed.kind === 'resume' ? deed.ofSomeAccounts : undefined);
+      const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
+      if (deed.kind === 'resume') return this.resumeNow(deed.scope, both);
+      if (deed.kind === 'settle') return this.settleNow(deed.commandId, deed.outcome, both);
+      return changeLimits(this.deps, deed.scope, deed.change, both, async () => undefined);
+    });
+  }
+
+  private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
+    const { journal, holdingOf, clock, audit } = this.deps;
+    const result = await settleByPerson({ journal, holdingOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
+    if (result.kind === 'settled') {
+      const { by: principal, reason, requestId } = word;
+      const { accountId } = result.command.request;
+      const detail = { outcome, ...secondPrincipal(word) };
+      audit({ principal, action: 'settle', accountId, commandId, requestId, reason, detail });
+    }
+    return result;
+  }
+
+  private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
+    const term = this.deps.termFor(scope);
+    if (term === undefined) return { kind: 'declined', ...notLeader };
+    return this.operate('resume', scope, word, async () => {
+      const cleared = await this.deps.halts.clear(scope, word, term);
+      if (cleared === 'over') return notLeader;
+      if (cleared === 'kept') return haltedForEveryAccount;
+      this.deps.breaker.reset(scope.kind === 'account' ? scope.accountId : undefined);
+      return undefined;
+    });
+  }
+
+  /** `work` says why it was not done. */
+  private async operate(
+    action: 'halt' | 'resume',
+    scope: Halt['scope'],
+    word: OperatorWord,
+    work: () => Promise<Omit<Extract<HaltResult, { kind: 'declined' }>, 'kind'> | undefined>,
+  ): Promise<HaltResult> {
+    try {
+      const objection = await work();
+      if (objection !== undefined) return { kind: 'declined', ...objection };
+    } catch (err) {
+      this.deps.log.warn({ err, action }, 'a halt could not be written');
+      const known =
+        action === 'halt' ? '; the halt holds in this process all the same, and is written when the database is back' : '';
+      return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: `the database could not be reached${known}` };
+    }
+    const { by: principal, reason, requestId } = word;
+    this.deps.audit({
+      ...{ principal, action, requestId, reason },
+      ...(word.approvedBy !== undefined && { detail: secondPrincipal(word) }),
+      ...(scope.kind === 'account' && { accountId: scope.accountId }),
+    });
+    return { kind: 'done', halts: this.halts() };
+  }
+}
+
+export const notLeader = { code: 'NOT_LEADER', message: 'another process holds the shards' } as const;

@@ -1,0 +1,61 @@
+import { measurePlace } from '../../domain/measure-command.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { JournalPreview } from '../../store/commands/journal-preview.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import { type Declined, placeObjections, rateUsedUp, storeUnavailable } from './check-submission.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { PlaceAsked, PreviewResult } from './commands.ts';
+import type { Halts } from './halts.ts';
+import { allQuotes, callerRefReused, judgedOf, limitedBecause, notSuperseded, readQuotes } from './judge-submission.ts';
+import type { Quotes } from './order-entry.ts';
+import type { Budgets } from './rate-budget.ts';
+
+interface PreviewDeps {
+  readonly journal: Pick<CommandJournal, 'preview'>;
+  readonly accounts: FollowedAccounts;
+  readonly quotes: Quotes;
+  readonly book: CommandBook;
+  readonly halts: Halts;
+  readonly budgets: Budgets;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * What a place would come to just now: its value, the quotes, the limits, and all that would decline it, in the order in which a place meets them. So the first
+ * refusal is the answer that the place would get, and without one it would be journaled. Takes no turn, no token of the budget of places, no key and no lock;
+ * writes nothing. Never rejects.
+ */
+export async function previewPlace(deps: PreviewDeps, options: CommandOptions, asked: PlaceAsked): Promise<PreviewResult> {
+  const { accounts, budgets, clock, log } = deps;
+  const { request } = asked;
+  const { accountId } = request;
+  const waitMs = budgets.previews.take(accountId);
+  if (waitMs !== undefined) return rateUsedUp('previews', waitMs);
+  const before = [...placeObjections(deps, options, asked)];
+  const [first] = before;
+  // There is nothing to measure it against.
+  if (first?.code === 'ACCOUNT_NOT_FOUND') return first;
+  const quotes = await readQuotes(deps.quotes, request);
+  const found = allQuotes(quotes);
+  const judged = judgedOf(accounts, options, asked, { atMs: clock.nowMs(), ...(found !== undefined && { quotes: found }) });
+  let said: JournalPreview;
+  try {
+    said = await deps.journal.preview(judged);
+  } catch (err) {
+    log.warn({ err, requestId: asked.requestId }, 'an order could not be checked against the journal');
+    return storeUnavailable;
+  }
+  const rateMs = budgets.places.waitMs(accountId);
+  const refusals: readonly Declined[] = [
+    ...before,
+    ...(rateMs > 0 ? [rateUsedUp('commands', rateMs)] : []),
+    ...(said.callerRefReused ? [callerRefReused] : []),
+    ...(said.notSuperseded && before.every(({ code }) => code !== notSuperseded.code) ? [notSuperseded] : []),
+    ...said.limits.filter(({ broken }) => broken).map(({ broken: _broken, ...breach }) => limitedBecause(breach, accountId)),
+  ];
+  return { kind: 'previewed', measure: measurePlace(request, found), quotes, limits: said.limits, refusals };
+}

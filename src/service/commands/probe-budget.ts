@@ -1,0 +1,74 @@
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { type BucketOptions, TokenBucket } from './rate-budget.ts';
+
+/**
+ * The budget of the reads that find out the outcome of commands, for all desks of the process, and the line of those that wait for it.
+ *
+ * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens, in the order of asking. The further requests of a read are
+ * charged to the tokens that come back later. Direct reads leave half of the bucket to reads of accounts, and let any of those that waits go first.
+ */
+export class ProbeBudget {
+  private readonly waiting = new Set<() => void>();
+  private readonly bucket: TokenBucket;
+  private timer: Timer | undefined;
+  private readonly clock: Clock;
+
+  /** `part`: how much of the budget this process has now, from 0 to 1. */
+  constructor(clock: Clock, options: BucketOptions, part?: () => number) {
+    this.clock = clock;
+    this.bucket = new TokenBucket(clock, options, part);
+  }
+
+  /** True once a token is taken for the caller: at once, if there is one. False: `stop` came first, and none was taken. */
+  turn(stop: AbortSignal): Promise<boolean> {
+    if (stop.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const leave = () => {
+        this.leave(go);
+        resolve(false);
+      };
+      const go = () => {
+        stop.removeEventListener('abort', leave);
+        resolve(true);
+      };
+      stop.addEventListener('abort', leave, { once: true });
+      this.waiting.add(go);
+      this.pump();
+    });
+  }
+
+  /** A token for a direct read, if the budget has room for it now. */
+  takeDirect(): boolean {
+    return this.waiting.size === 0 && this.bucket.take(Math.floor(this.bucket.burst / 2));
+  }
+
+  /** A token for a request that is repeated, if the budget has room for it now. */
+  takeRepeat(): boolean {
+    return this.waiting.size === 0 && this.bucket.take();
+  }
+
+  /** A further request of a read: the next one waits for it. */
+  owe(): void {
+    this.bucket.owe();
+  }
+
+  private leave(go: () => void): void {
+    this.waiting.delete(go);
+    if (this.waiting.size > 0) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private pump(): void {
+    for (const go of this.waiting) {
+      if (!this.bucket.take()) break;
+      this.waiting.delete(go);
+      go();
+    }
+    if (this.waiting.size === 0 || this.timer !== undefined) return;
+    this.timer = this.clock.after(Math.max(1, this.bucket.waitMs()), () => {
+      this.timer = undefined;
+      this.pump();
+    });
+  }
+}

@@ -1,0 +1,212 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { CompleteLook, FollowedAccounts } from '../sources/account-access.ts';
+import type { AccountRead, AccountReads } from './account-reads.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { NextProbe } from './commands.ts';
+import { isFollowed, type Watched } from './watched.ts';
+
+/** A complete read, with which commands are judged. */
+export interface CompleteProbe {
+  readonly look: CompleteLook;
+  readonly by: 'reference' | 'order' | 'account';
+  /** Monotonic. */
+  readonly calledAtMs: number;
+}
+
+interface ProbeWatchDeps {
+  readonly journal: Pick<CommandJournal, 'addEvidence'>;
+  readonly accounts: FollowedAccounts;
+  readonly reads: AccountReads;
+  readonly book: CommandBook;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Judges these by the news that a complete read has brought into ingest. Never rejects. */
+  readonly judge: (entries: readonly Watched[], probe: CompleteProbe) => Promise<void>;
+}
+
+/** The timer and the read of one command. */
+interface Wait {
+  timer: Timer | undefined;
+  /** Its probe is under way, and arms the next one when it ends. */
+  probing: boolean;
+  /** The probe that is next, or under way. */
+  plan: ProbePlan;
+  /** Ends the read that runs for this command alone. Made with the read: to abort costs 0.1 ms, and most commands are settled before their first one. */
+  stop: AbortController | undefined;
+}
+
+/**
+ * Probes commands of which there is no news, on a schedule that depends on their age, and warns people when a command stays unresolved for long.
+ *
+ * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and a read that ends later does not judge it.
+ */
+export class ProbeWatch {
+  private readonly waits = new Map<Watched, Wait>();
+  private readonly accounts = new Map<string, Promise<void>>();
+  private readonly deps: ProbeWatchDeps;
+  private readonly options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>;
+
+  constructor(deps: ProbeWatchDeps, options: Pick<CommandOptions, 'warnAfterMs' | 'alarmAfterMs'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Arms its next probe, if its state is one that is followed and none is armed. */
+  follow(entry: Watched): void {
+    const wait = this.waits.get(entry);
+    if (!isFollowed(entry.command)) this.forget(entry);
+    else if (wait === undefined || (wait.timer === undefined && !wait.probing)) this.arm(entry);
+  }
+
+  forget(entry: Watched): void {
+    const wait = this.waits.get(entry);
+    this.waits.delete(entry);
+    wait?.timer?.cancel();
+    wait?.stop?.abort();
+  }
+
+  /** Undefined: the platform is not asked about it. */
+  nextProbe(entry: Watched): NextProbe | undefined {
+    const plan = this.waits.get(entry)?.plan;
+    if (plan === undefined) return undefined;
+    const { clock } = this.deps;
+    const direct = entry.command.request.kind === 'place' ? 'reference' : 'order';
+    const atMs = clock.nowMs() + Math.round(entry.sentAtMs + plan.atMs - clock.monotonicMs());
+    return { atMs, by: plan.kind === 'account' ? 'account' : direct };
+  }
+
+  /** The term is over. */
+  end(): void {
+    for (const entry of [...this.waits.keys()]) this.forget(entry);
+    this.accounts.clear();
+  }
+
+  /** Reads the account now, within the budget, and judges all its commands of this stream; one read at a time, shared. Never rejects. */
+  readAccount(stream: Stream, accountId: string): Promise<void> {
+    const key = `${stream}:${accountId}`;
+    const known = this.accounts.get(key);
+    if (known !== undefined) return known;
+    const work = this.deps.reads.read(stream, accountId).then((read) => this.judgeAccount(read, key));
+    this.accounts.set(key, work);
+    return work;
+  }
+
+  private arm(entry: Watched): void {
+    const { clock } = this.deps;
+    // In whole milliseconds: a timer that fires early by a rounding error must find its time reached, or it would be armed for the same time again and again.
+    const ageMs = Math.round(Math.max(0, clock.monotonicMs() - entry.sentAtMs));
+    const probe = nextProbe(ageMs);
+    const steps = [this.options.warnAfterMs, this.options.alarmAfterMs].filter((at) => at > ageMs);
+    const dueMs = Math.min(probe.atMs, ...steps);
+    const wait = this.waits.get(entry) ?? { timer: undefined, probing: false, plan: probe, stop: undefined };
+    wait.plan = probe;
+    this.waits.set(entry, wait);
+    wait.timer?.cancel();
+    wait.timer = clock.after(dueMs - ageMs, () => {
+      wait.timer = undefined;
+      this.escalate(entry, dueMs);
+      if (dueMs < probe.atMs) this.arm(entry);
+      else void this.probe(entry, probe.kind, wait);
+    });
+    this.escalate(entry, ageMs);
+  }
+
+  private async probe(entry: Watched, kind: ProbeKind, wait: Wait): Promise<void> {
+    const { stream, accountId } = entry.command.request;
+    const stop = new AbortController();
+    wait.stop = stop;
+    wait.probing = true;
+    if (kind === 'account') await this.readAccount(stream, accountId);
+    else await this.probeDirectly(entry, stop.signal);
+    wait.probing = false;
+    if (!stop.signal.aborted) this.follow(entry);
+  }
+
+  private async probeDirectly(entry: Watched, stop: AbortSignal): Promise<void> {
+    const { accounts, reads, clock, judge } = this.deps;
+    const { request, orderId, attempts } = entry.command;
+    const { stream, accountId } = request;
+    const calledAtMs = clock.monotonicMs();
+    const isPlace = request.kind === 'place';
+    const id = isPlace ? attempts.at(-1)?.attemptId : orderId;
+    if (id === undefined) return;
+    const look = await reads.direct((signal, budget) => {
+      const account = accounts.account(stream, accountId);
+      return isPlace ? account?.lookFor(id, signal, budget) : account?.lookAt(id, signal, budget);
+    }, stop);
+    if (!look?.complete || stop.aborted) return;
+    await judge([entry], { look, by: isPlace ? 'reference' : 'order', calledAtMs });
+  }
+
+  private async judgeAccount({ stream, accountId, look, calledAtMs }: AccountRead, key: string): Promise<void> {
+    const { book, judge } = this.deps;
+    const entries = [...book.ofAccount(accountId)].filter(
+      ({ command }) => command.request.stream === stream && isFollowed(command),
+    );
+    if (look.complete) await judge(entries, { look, by: 'account', calledAtMs });
+    this.accounts.delete(key);
+    for (const entry of entries) this.rearm(entry);
+  }
+
+  /** This read was its probe: the next one counts from now. A probe of its own that is still under way arms it when it ends: two at once would lose one `stop`. */
+  private rearm(entry: Watched): void {
+    const wait = this.waits.get(entry);
+    if (!isFollowed(entry.command)) this.forget(entry);
+    else if (wait !== undefined && !wait.probing) this.arm(entry);
+  }
+
+  private escalate(entry: Watched, ageMs: number): void {
+    const { log, journal, clock } = this.deps;
+    const { warnAfterMs, alarmAfterMs } = this.options;
+    const { commandId, request, state, presumedAbsent } = entry.command;
+    const level = ageMs >= alarmAfterMs ? 'alarmed' : ageMs >= warnAfterMs ? 'warned' : undefined;
+    if (level === undefined || entry.warnings.has(level)) return;
+    entry.warnings.add(level);
+    const { kind, stream, accountId } = request;
+    const fields = { commandId, kind, stream, accountId, state, presumedAbsent, ageSeconds: Math.round(ageMs / 1000) };
+    if (level === 'warned') {
+      log.warn(fields, 'a command has no outcome yet');
+      return;
+    }
+    log.error(fields, 'a command still has no outcome; `tidemark command show` says what is known');
+    const evidence = {
+      kind: 'note',
+      code: 'escalated',
+      detail: { state, ageMs: Math.round(ageMs) },
+      atMs: clock.nowMs(),
+    } as const;
+    journal.addEvidence(commandId, [evidence]).catch((err: unknown) => {
+      log.warn({ err, commandId }, 'an escalation could not be recorded');
+    });
+  }
+}
+
+/** Probes by reference, or of the one order: cheap, and an order that landed shows within a second or two (docs/settling.md, "Settling unknown"). */
+const directMs = [250, 500, 1_000, 2_000] as const;
+/** Probes by the account's one reader, which judge all unresolved commands of the account at once. */
+const accountMs = [4_000, 8_000, 15_000, 30_000, 60_000, 120_000] as const;
+const minute = 60_000;
+
+type ProbeKind = 'direct' | 'account';
+
+interface ProbePlan {
+  readonly kind: ProbeKind;
+  /** Age at which it is due: milliseconds since the last possible send. */
+  readonly atMs: number;
+}
+
+/**
+ * The first probe due after `ageMs`. It depends on the age only, so that a restart or a skipped probe keeps the same schedule. After two minutes, a tenth of
+ * the age passes between probes, at least one minute, at most thirty.
+ */
+export function nextProbe(ageMs: number): ProbePlan {
+  const direct = directMs.find((at) => at > ageMs);
+  if (direct !== undefined) return { kind: 'direct', atMs: direct };
+  const account = accountMs.find((at) => at > ageMs);
+  if (account !== undefined) return { kind: 'account', atMs: account };
+  return { kind: 'account', atMs: ageMs + Math.min(30 * minute, Math.max(minute, ageMs / 10)) };
+}

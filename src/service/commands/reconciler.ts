@@ -1,0 +1,281 @@
+import { type Command, type CommandOutcome, isFinal, isUnresolved } from '../../domain/command.ts';
+import type { LogRow } from '../../domain/committed-batch.ts';
+import { decodeUpdate } from '../../domain/encode-update.ts';
+import { orderKey, type Stream } from '../../domain/order.ts';
+import { lastPossibleSendMs } from '../../domain/presumed-absent.ts';
+import type { SettlingUpdate } from '../../domain/settling.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { inParallel } from '../../runtime/waiting.ts';
+import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import { AccountReads } from './account-reads.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import type { NextProbe, ReconcileReport } from './commands.ts';
+import { catchUp, takeBound, takeUpdate } from './follow-orders.ts';
+import { JournalSweep, LandingSweep } from './journal-sweep.ts';
+import { lookAfterRefusal, lookAtElder, lookForSuccessor } from './look-at-order.ts';
+import { OrphanOrders } from './orphan-orders.ts';
+import type { ProbeBudget } from './probe-budget.ts';
+import { type CompleteProbe, ProbeWatch } from './probe-watch.ts';
+import { countMiss, SettleWatched } from './settle-watched.ts';
+import { isFollowed, noteStillEnded, type Watched } from './watched.ts';
+
+interface ReconcilerDeps {
+  readonly journal: CommandJournal;
+  readonly accounts: FollowedAccounts;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly probes: ProbeBudget;
+  readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
+  readonly log: Log;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** Commands judged side by side after one read: each may be a transaction. */
+const judgedAtOnce = 8;
+const longestAgeMs = 365 * 86_400_000;
+
+/**
+ * Finds out the outcome of commands: first from the batches that ingest commits; where none bring news, by reads of its own, on a schedule. It never sends
+ * anything.
+ *
+ * States: idle → following (between `begin` and `end`: the shard is ours) → idle.
+ * Invariant: every command of the shard that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions
+ * of the domain over committed data, and written under the fence; a read that failed or was cut short changes nothing.
+ */
+export class Reconciler {
+  private term: Term | undefined;
+  private readonly settling: SettleWatched;
+  private readonly reads: AccountReads;
+  private readonly watch: ProbeWatch;
+  private readonly orphans: OrphanOrders;
+  private readonly landings: LandingSweep;
+  private readonly sweep: JournalSweep;
+  private readonly deps: ReconcilerDeps;
+
+  constructor(deps: ReconcilerDeps, options: CommandOptions) {
+    this.deps = deps;
+    const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
+      void lookForSuccessor({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry, reference);
+    const onSecondOrder = (entry: Watched) =>
+      void lookAtElder({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
+    const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
+    this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
+    this.settling = new SettleWatched({ ...deps, onLookForSuccessor, onSecondOrder }, options);
+    this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) }, options);
+    this.orphans = new OrphanOrders(
+      { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },
+      options,
+    );
+    this.landings = new LandingSweep({ ...deps, orphans: this.orphans }, options);
+    this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
+    deps.book.onLeave = (entry) => this.watch.forget(entry);
+    deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
+  }
+
+  /**
+   * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns at once: each command is judged as soon as the journal can be
+   * read.
+   */
+  begin(term: Term, taken: readonly Command[]): void {
+    const { book } = this.deps;
+    this.term = term;
+    this.reads.begin();
+    for (const command of taken) {
+      if (!isFinal(command.state) && book.room > 0) this.adopt(command, false);
+      else {
+        if (!isFinal(command.state)) book.overflow(true);
+        book.remember(command);
+      }
+    }
+    this.missedCommitted();
+    this.sweep.begin(term);
+    void this.landings.run(term);
+  }
+
+  end(): void {
+    this.term = undefined;
+    this.watch.end();
+    this.reads.end();
+    this.orphans.end();
+    this.sweep.end();
+  }
+
+  /** A row that was just committed. Never waits, never fails. Where it concerns no command of ours, only the key is looked at. */
+  follow(row: LogRow): void {
+    const { term } = this;
+    if (term !== undefined) this.look(row, term);
+  }
+
+  /** Batches were committed that can't be handed over: the journal has them. */
+  missedCommitted(): void {
+    const { term } = this;
+    if (term === undefined) return;
+    const all = [...this.deps.book.all()];
+    for (const entry of all) entry.behind = true;
+    void this.settleAll(all, term);
+    this.orphans.lookUp(term);
+  }
+
+  /** A command may be in the journal although its opening failed: looks for it there, and gives it up. */
+  sweepSoon(): void {
+    this.sweep.sweepSoon();
+  }
+
+  /** A version of a watched command was committed. */
+  changed(entry: Watched, before: Command): void {
+    const { term } = this;
+    const { command } = entry;
+    if (term === undefined) return;
+    // An answered command may reach conclusions that an open one may not.
+    if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
+    this.watch.follow(entry);
+    if (before.state !== command.state && command.state === 'refused' && command.request.kind === 'cancel')
+      void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
+  }
+
+  /** Reads every account with commands that are followed, within the budget, and reports the result. */
+  reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
+    return reconcileNow({ ...this.deps, watch: this.watch }, scope);
+  }
+
+  nextProbe(commandId: string): NextProbe | undefined {
+    const entry = this.deps.book.get(commandId);
+    return entry === undefined ? undefined : this.watch.nextProbe(entry);
+  }
+
+  private look(row: LogRow, term: Term): void {
+    const { book } = this.deps;
+    const { commandId, bound, key } = row;
+    const placed = commandId === undefined ? undefined : book.get(commandId);
+    if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
+      this.orphans.judgeLater(commandId, term);
+    if (placed === undefined && !book.watchesOrder(key)) return;
+    const update = this.parse(row);
+    if (update === undefined) return;
+    if (placed !== undefined && bound !== undefined) takeBound(placed, bound);
+    const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
+    if (placed !== undefined) touched.add(placed);
+    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, term);
+  }
+
+  private parse(row: LogRow): SettlingUpdate | undefined {
+    try {
+      return decodeUpdate(row.payload);
+    } catch (err) {
+      this.deps.log.error({ err, key: row.key }, 'a committed update could not be read; its commands are judged from the log');
+      this.missedCommitted();
+      return undefined;
+    }
+  }
+
+  /** Takes a command of the journal into memory. */
+  private adopt(command: Command, behind: boolean): Watched {
+    const { book, clock } = this.deps;
+    const sentMs = lastPossibleSendMs(command) ?? command.createdAtMs;
+    const ageMs = Math.min(longestAgeMs, Math.max(0, clock.nowMs() - sentMs));
+    const entry = book.watch(command, clock.monotonicMs() - ageMs);
+    this.watch.follow(entry);
+    if (!behind || this.term === undefined) return entry;
+    entry.behind = true;
+    void this.settling.settle(entry, this.term);
+    return entry;
+  }
+
+  private oldestSendMs(stream: Stream, accountId: string): number | undefined {
+    let oldestMs: number | undefined;
+    for (const { command } of this.deps.book.ofAccount(accountId)) {
+      if (command.request.stream !== stream || !isFollowed(command)) continue;
+      if (oldestMs === undefined || command.createdAtMs < oldestMs) oldestMs = command.createdAtMs;
+    }
+    return oldestMs;
+  }
+
+  /** Runs in the background: a rival that could not be recorded is read again with the next takeover. */
+  private rival(entry: Watched, rivalId: string, has: boolean): void {
+    const { journal, clock, log } = this.deps;
+    const { commandId } = entry.command;
+    if (!has) void this.settle(entry);
+    const code = has ? 'rival' : 'no_rival';
+    journal.addEvidence(commandId, [{ kind: 'note', code, detail: { commandId: rivalId }, atMs: clock.nowMs() }]).catch((err) => {
+      log.warn({ err, commandId, rivalId }, 'a rival of a command could not be recorded');
+    });
+  }
+
+  private settle(entry: Watched): Promise<void> {
+    return this.term === undefined ? Promise.resolve() : this.settling.settle(entry, this.term);
+  }
+
+  private async settleAll(entries: readonly Watched[], term: Term): Promise<void> {
+    try {
+      await catchUp(this.deps.journal, this.deps.book, entries);
+    } catch {
+      // Each entry is still behind, and tries for itself.
+    }
+    await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry, term));
+  }
+
+  /** All that a complete read has shown is committed by now: a command that is still unknown was missed by it. */
+  private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
+    const { term } = this;
+    if (term === undefined) return;
+    for (const entry of entries) entry.behind = true;
+    await this.settleAll(entries, term);
+    const { calledAtMs, look } = probe;
+    const ended = entries.filter((entry) => noteStillEnded(entry, { certain: look.certain, calledAtMs }));
+    await inParallel(ended, judgedAtOnce, (entry) => this.settling.settle(entry, term));
+    await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
+  }
+
+  private async countMiss(entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
+    try {
+      await countMiss(this.deps, entry, probe, term);
+    } catch (err) {
+      const { commandId } = entry.command;
+      this.deps.log.warn({ err, commandId }, 'a read that did not show a command could not be recorded');
+    }
+  }
+}
+
+/** The budget may make many accounts wait for minutes; after this time the caller gets the result so far. */
+const longestMs = 20_000;
+
+/** Probes everything that is followed at once, within the budget; `dryRun` reads nothing. Never rejects. */
+async function reconcileNow(
+  { book, clock, watch }: { readonly book: CommandBook; readonly clock: Clock; readonly watch: ProbeWatch },
+  { accountId, dryRun }: { readonly accountId?: string; readonly dryRun: boolean },
+): Promise<ReconcileReport> {
+  const entries = [...(accountId === undefined ? book.all() : book.ofAccount(accountId))];
+  const followed = entries.filter(({ command }) => isFollowed(command));
+  const groups = new Map<string, { stream: Stream; accountId: string; entries: Watched[] }>();
+  for (const entry of followed) {
+    const { stream, accountId: account } = entry.command.request;
+    const key = `${stream}:${account}`;
+    const group = groups.get(key) ?? { stream, accountId: account, entries: [] };
+    group.entries.push(entry);
+    groups.set(key, group);
+  }
+  const plan = [...groups.values()].map((group) => ({
+    accountId: group.accountId,
+    stream: group.stream,
+    read: 'changes of the account',
+    commands: group.entries.map(({ command }) => command.commandId),
+  }));
+  const unresolved = entries.filter(({ command }) => isUnresolved(command.state)).length;
+  if (dryRun) return { unresolved, probes: plan.length, settled: [], plan };
+  const over = new AbortController();
+  const all = Promise.all([...groups.values()].map((group) => watch.readAccount(group.stream, group.accountId)));
+  await Promise.race([all, clock.sleep(longestMs, over.signal)]);
+  over.abort();
+  const settled = followed
+    .filter(({ command }) => isFinal(command.state))
+    .map(({ command }) => ({ commandId: command.commandId, outcome: command.state as CommandOutcome }));
+  return { unresolved, probes: plan.length, settled, plan };
+}

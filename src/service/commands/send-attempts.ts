@@ -1,0 +1,219 @@
+import type { SpanContext } from '@opentelemetry/api';
+import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
+import { type Halts, haltedBecause } from './halts.ts';
+import type { OrderEntry } from './order-entry.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
+import type { Watched } from './watched.ts';
+import { WritePermit } from './write-permit.ts';
+
+interface SendAttemptsDeps {
+  readonly journal: CommandJournal;
+  readonly entry: OrderEntry;
+  readonly lease: Lease;
+  readonly halts: Pick<Halts, 'blocking'>;
+  readonly book: CommandBook;
+  readonly budgets: Budgets;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** How a cancel-all spreads its cancels: all first attempts go before any other. */
+export interface Pacing {
+  /** Its first attempt is over, with any outcome. Called once or more. */
+  readonly firstOver: () => void;
+  /** No further attempt is begun before it resolves. Never rejects. */
+  readonly others: Promise<void>;
+}
+
+export interface Sending {
+  readonly request: CommandRequest;
+  readonly attemptId: string;
+  /** Resolves once the command is committed and watched; undefined: it was not, and nothing may be written. Never rejects. */
+  readonly opened: Promise<Watched | undefined>;
+  readonly term: Term;
+  /** Monotonic; after it no attempt is begun or written. */
+  readonly deadlineMs: number;
+  /** Asks the write under way to give up, and no further attempt is begun: the process is ending. */
+  readonly giveUp: AbortSignal;
+  /** No further attempt is begun: the process is draining, or gives the shard away. */
+  readonly lastAttempt: () => boolean;
+  readonly pacing?: Pacing | undefined;
+  /** The caller can get its answer: the command is answered, even if the answer can't be recorded. Called once or more. */
+  readonly onAnswered: () => void;
+  /** The span of the command, where it is traced. */
+  readonly span?: SpanContext | undefined;
+}
+
+/**
+ * Sends the attempts of one command, one after the other, each at most once, and records their outcomes.
+ *
+ * Invariant: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`). Another one is prepared only in the step that records
+ * that the attempt before it was not sent (or was refused for an old token, once). There is no other loop around the socket. Further attempts take from the
+ * account's budget, and wait for as long as the platform asks. For each order, at most one cancel is in flight at a time.
+ */
+export class SendAttempts {
+  /** The last cancel of each order that has one in flight or waiting. */
+  private readonly cancels = new Map<string, Promise<void>>();
+  private readonly deps: SendAttemptsDeps;
+  private readonly options: CommandOptions;
+
+  constructor(deps: SendAttemptsDeps, options: CommandOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Resolves when no attempt of it is in hand any more. Never rejects. */
+  async run(sending: Sending): Promise<void> {
+    const { book, clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.attemptBackoff);
+    let { attemptId } = sending;
+    let tokens = 1;
+    for (;;) {
+      const { result, abandoned } = await this.writeInTurn(sending, attemptId);
+      sending.pacing?.firstOver();
+      const watched = await sending.opened;
+      if (watched === undefined) return;
+      watched.sentAtMs = clock.monotonicMs();
+      const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
+      if (oldToken) tokens -= 1;
+      const delayMs = oldToken ? 0 : this.delayMs(sending, result, backoff);
+      const mayRepeat = (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
+      if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
+      const answer: Answer = {
+        attemptId,
+        result,
+        abandoned,
+        atMs: clock.nowMs(),
+        ...(mayRepeat && { nextAttemptId: `${attemptPrefix}${random.uuid()}` }),
+      };
+      const command = await this.record(watched, answer, sending);
+      const next = command && nextAttempt(command, attemptId);
+      if (next === undefined) {
+        book.release(watched);
+        sending.onAnswered();
+        return;
+      }
+      ({ attemptId } = next);
+      await Promise.all([clock.sleep(delayMs, sending.term.over), this.turnOfOthers(sending)]);
+    }
+  }
+
+  /** Resolves at the deadline at the latest: then the attempt is given up, with the deadline as its reason. */
+  private async turnOfOthers({ pacing, deadlineMs, term }: Sending): Promise<void> {
+    if (pacing === undefined) return;
+    const { clock } = this.deps;
+    const waited = new AbortController();
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over);
+    await Promise.race([pacing.others, over]);
+    waited.abort();
+  }
+
+  private delayMs({ request }: Sending, result: WriteResult, backoff: Backoff): number {
+    const askedMs = result.kind === 'not_sent' ? (result.retryAfterMs ?? 0) : 0;
+    return Math.max(backoff.nextMs(), askedMs, budgetOf(this.deps.budgets, request).waitMs(request.accountId));
+  }
+
+  private mayBegin(sending: Sending, delayMs: number): boolean {
+    const { term, giveUp, deadlineMs, lastAttempt } = sending;
+    if (term.over.aborted || giveUp.aborted || lastAttempt()) return false;
+    return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
+  }
+
+  /** A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no replace: a caller that wants out must get out. */
+  private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
+    const { request, deadlineMs, term, giveUp } = sending;
+    if (request.kind !== 'cancel') return this.write(sending, attemptId);
+    const { clock } = this.deps;
+    const key = `${request.stream}:${request.orderId}`;
+    const before = this.cancels.get(key);
+    const { promise: mine, resolve: leave } = Promise.withResolvers<void>();
+    const last = (before ?? Promise.resolve()).then(() => mine);
+    this.cancels.set(key, last);
+    void last.then(() => this.cancels.get(key) === last && this.cancels.delete(key));
+    try {
+      if (before === undefined) return await this.write(sending, attemptId);
+      const waited = new AbortController();
+      const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over, giveUp);
+      const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);
+      waited.abort();
+      if (inTime) return await this.write(sending, attemptId);
+      const result = notSent('ORDER_ACTION_PENDING', 'another cancel of the order had no answer in time');
+      return { result, abandoned: true };
+    } finally {
+      leave();
+    }
+  }
+
+  /** The platform gets no header for its span: the specification names none. */
+  private async write(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
+    const span = this.deps.tracing?.begin(`platform ${sending.request.kind}`, {
+      kind: 'client',
+      parent: sending.span,
+      attributes: { 'tidemark.attempt.id': attemptId },
+    });
+    const written = await this.writeOnce(sending, attemptId);
+    if (span === undefined) return written;
+    const { kind, reason } = written.result;
+    span.set({
+      'tidemark.attempt.answer': kind,
+      'tidemark.attempt.reason': reason?.code,
+      'http.response.status_code': reason?.status,
+    });
+    span.end({ failed: kind === 'unknown' ? 'its outcome is not known' : undefined });
+    return written;
+  }
+
+  private async writeOnce(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
+    const { entry, halts, log } = this.deps;
+    const { request, opened, term, deadlineMs, giveUp } = sending;
+    // Checked before the connection, which may never be made: the caller must get the halt as the reason.
+    const halted = haltedBecause(halts, request);
+    if (halted !== undefined) return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
+    const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
+    let result: WriteResult;
+    try {
+      result = await entry.send(request, attemptId, {
+        mayWrite: () => permit.ask(),
+        mayStillWrite: () => permit.askAgain(),
+        signal: giveUp,
+      });
+    } catch (err) {
+      log.error({ err, attemptId }, 'order entry rejected, which it must not');
+      result = { kind: 'unknown', reason: { code: 'ENTRY_FAILED', message: 'the write ended in an error of ours' } };
+    }
+    // A write that was never permitted was never made, even if the answer says otherwise.
+    if (permit.granted) return { result, abandoned: false };
+    const reason = permit.refusal ?? result.reason ?? { code: 'NOT_PERMITTED', message: 'the write was not permitted' };
+    const mayRepeat = permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
+    return { result: { kind: 'not_sent', reason, mayRepeat }, abandoned: true };
+  }
+
+  /** The command once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
+  private async record(watched: Watched, answer: Answer, { term, onAnswered }: Sending): Promise<Command | undefined> {
+    const { clock, steps, journal, log } = this.deps;
+    const patience = clock.after(this.options.recordPatienceMs, onAnswered);
+    const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), term);
+    patience.cancel();
+    if (result.kind !== 'over') return result.command;
+    const { commandId } = watched.command;
+    await journal.addEvidence(commandId, [answerEvidence(answer)]).catch((err: unknown) => {
+      log.warn({ err, commandId, answer: answer.result.kind }, 'an answer came when the lane was gone, and could not be kept');
+    });
+    return undefined;
+  }
+}

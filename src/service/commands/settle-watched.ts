@@ -1,0 +1,163 @@
+import type { Command } from '../../domain/command.ts';
+import { settleCommand } from '../../domain/settle-command.ts';
+import type { Finding } from '../../domain/settling.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
+import { decideAbsence, decideFinding, type MissedBy, missOf } from './decide-step.ts';
+import { catchUp } from './follow-orders.ts';
+import type { CompleteProbe } from './probe-watch.ts';
+import { isFollowed, type Watched } from './watched.ts';
+
+interface SettleWatchedDeps {
+  readonly journal: CommandJournal;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The order of a replace has ended: the caller has to look whether another order took its place. */
+  readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
+  /** A second order carries the reference of a place: the caller reads the first, which may have been replaced by it, and has the place judged again. */
+  readonly onSecondOrder: (entry: Watched) => void;
+}
+
+interface Run {
+  again: boolean;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Judges watched commands by the updates that have gone through ingest, one judgement of each command at a time.
+ *
+ * Invariant: once `settle` resolves, everything that came in before the call is judged, or the term is over. Nothing is concluded from memory that may have a
+ * gap: an entry that is `behind` is first caught up from the journal, which is tried until it can be read.
+ */
+export class SettleWatched {
+  private readonly runs = new Map<Watched, Run>();
+  private readonly deps: SettleWatchedDeps;
+  private readonly options: Pick<CommandOptions, 'journalBackoff'>;
+
+  constructor(deps: SettleWatchedDeps, options: Pick<CommandOptions, 'journalBackoff'>) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Never rejects. */
+  settle(entry: Watched, term: Term): Promise<void> {
+    const running = this.runs.get(entry);
+    if (running !== undefined) {
+      running.again = true;
+      return running.done;
+    }
+    const run: Run = { again: true, done: Promise.resolve().then(() => this.work(entry, run, term)) };
+    this.runs.set(entry, run);
+    return run.done;
+  }
+
+  private async work(entry: Watched, run: Run, term: Term): Promise<void> {
+    const { clock, random, journal, book, log } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    let failing = false;
+    while ((run.again || entry.behind) && !term.over.aborted) {
+      run.again = false;
+      try {
+        if (entry.behind) await catchUp(journal, book, [entry]);
+        await this.conclude(entry, run, term);
+      } catch (err) {
+        const { commandId } = entry.command;
+        if (!failing) log.warn({ err, commandId }, 'a command could not be judged; trying again');
+        failing = true;
+        run.again = true;
+        await clock.sleep(backoff.nextMs(), term.over);
+      }
+    }
+    this.runs.delete(entry);
+  }
+
+  private async conclude(entry: Watched, run: Run, term: Term): Promise<void> {
+    const { steps, clock } = this.deps;
+    let finding: Finding = { kind: 'nothing' };
+    const decide = (command: Command) => {
+      finding = findingOf(entry, command);
+      return decideFinding(command, finding, clock.nowMs());
+    };
+    const result = await steps.commit(entry.command, decide, term);
+    // The step may allow more: an answered command may conclude more than an open one, and one that was seen pending more than one that was not.
+    if (result.kind === 'stepped') run.again = true;
+    if (result.kind === 'nothing') this.logFinding(entry, finding);
+  }
+
+  private logFinding(entry: Watched, finding: Finding): void {
+    if (finding.kind === 'look_for_successor') this.deps.onLookForSuccessor(entry, finding.reference);
+    if (finding.kind !== 'flagged' && finding.kind !== 'second_order' && finding.kind !== 'successor') return;
+    const { journal, log, clock } = this.deps;
+    const { commandId, request } = entry.command;
+    const { code } = finding.evidence;
+    const orderId = finding.kind === 'flagged' ? entry.command.orderId : finding.orderId;
+    const about = `${code} ${orderId}`;
+    if (entry.warnings.has(about)) return;
+    if (finding.kind === 'second_order' && !entry.warnings.has(`looked ${orderId}`)) {
+      entry.warnings.add(`looked ${orderId}`);
+      this.deps.onSecondOrder(entry);
+      return;
+    }
+    entry.warnings.add(about);
+    const fields = { commandId, accountId: request.accountId, orderId, code };
+    if (finding.kind === 'successor') log.info(fields, 'another program amended the order of a command: this one took its place');
+    else log.error(fields, 'a person has to look at this command');
+    journal.addEvidence(commandId, [{ ...finding.evidence, atMs: clock.nowMs() }]).catch((err: unknown) => {
+      log.warn({ err, commandId, code }, 'a fact about a command could not be recorded');
+    });
+  }
+}
+
+/** The finding from everything that is known of the entry by now. */
+export function findingOf({ updates, bound, successor, rivals, stillEnded }: Watched, command: Command): Finding {
+  const known = { command, updates, bound, rivals: rivals.size > 0, stillEnded };
+  return settleCommand({ ...known, ...(successor !== undefined && { successor }) });
+}
+
+interface CountMissDeps {
+  readonly journal: Pick<CommandJournal, 'noteMiss'>;
+  readonly steps: CommandSteps;
+  readonly book: CommandBook;
+  readonly clock: Clock;
+  readonly tracing?: Tracing | undefined;
+}
+
+/**
+ * A complete read did not show the command, and everything that it showed has been judged: counts this durably, as a fact beside the command's steps. It leads
+ * to a step only where it sets the label. Rejects when the journal can't be written.
+ */
+export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
+  const { journal, steps, book, clock } = deps;
+  const { look, by, calledAtMs } = probe;
+  const isShown = by === 'reference' && look.shown.length > 0;
+  if (by === 'order' || isShown || calledAtMs < entry.sentAtMs || entry.behind || !isFollowed(entry.command)) return;
+  const ageMs = clock.monotonicMs() - Math.max(entry.sentAtMs, entry.watchedSinceMs);
+  const missed: MissedBy = { read: look, by, ageMs, atMs: clock.nowMs() };
+  const decide = (newest: Command) => (entry.bound.length > 0 ? undefined : decideAbsence(newest, missed));
+  const { command } = entry;
+  const evidence = entry.bound.length > 0 ? undefined : missOf(command, missed);
+  if (evidence === undefined || term.over.aborted) return;
+  if (decide(command) !== undefined) {
+    await steps.commit(command, decide, term);
+    return;
+  }
+  const { commandId, version } = command;
+  const sinceMs = clock.monotonicMs();
+  const noted = await journal.noteMiss({ commandId, version, evidence }, term.fence);
+  // For a command that has moved on, the miss no longer says anything.
+  if (noted.kind === 'fenced') return;
+  book.adopt(noted.command);
+  const parent = deps.tracing?.ofCommand(commandId);
+  const attributes = { 'tidemark.command.id': commandId, 'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`] };
+  if (parent !== undefined) deps.tracing?.begin('command evidence', { parent, follows: true, sinceMs, attributes }).end();
+}

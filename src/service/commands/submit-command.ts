@@ -1,0 +1,377 @@
+import { createHash } from 'node:crypto';
+import type { Attributes } from '@opentelemetry/api';
+import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
+import { canonicalRequest } from '../../domain/command-checks.ts';
+import type { LimitBreach } from '../../domain/limits.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { CommandJournal, NewCommand, OpenResult, Term } from '../../store/commands/command-journal.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import { AccountTurns } from './account-turns.ts';
+import { awaitCommand } from './await-command.ts';
+import {
+  anotherLeads,
+  type CheckResult,
+  checkSubmission,
+  type Declined,
+  declined,
+  orderNotFound,
+  storeUnavailable,
+} from './check-submission.ts';
+import type { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
+import type { CommandOptions } from './command-options.ts';
+import type { Submission, SubmitResult } from './commands.ts';
+import type { Halts } from './halts.ts';
+import {
+  allQuotes,
+  callerRefReused,
+  judgedOf,
+  limitedBecause,
+  measureOf,
+  notSuperseded,
+  readQuotes,
+} from './judge-submission.ts';
+import type { UnseenOrders } from './look-at-order.ts';
+import type { Quotes } from './order-entry.ts';
+import type { RateBreaker } from './rate-breaker.ts';
+import { type Budgets, budgetOf } from './rate-budget.ts';
+import type { Pacing, SendAttempts } from './send-attempts.ts';
+import type { Watched } from './watched.ts';
+
+interface SubmitDeps {
+  readonly journal: CommandJournal;
+  readonly accounts: FollowedAccounts;
+  readonly quotes: Quotes;
+  readonly book: CommandBook;
+  readonly books: CommandBooks;
+  readonly halts: Halts;
+  readonly budgets: Budgets;
+  readonly breaker: RateBreaker;
+  readonly sender: SendAttempts;
+  readonly unseen: UnseenOrders;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
+  readonly log: Log;
+  readonly onStep: () => void;
+  /** A command may be in the journal with no process to send it. */
+  readonly sweepSoon: () => void;
+  /** The account sends more than it should: halts it, at once. */
+  readonly trip: (accountId: string) => void;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** One term of sending, under which a submission is made. */
+export interface SendingTerm {
+  readonly term: Term;
+  readonly giveUp: AbortSignal;
+  /** Why nothing more may be begun under it, if so. */
+  readonly stopped: () => Declined | undefined;
+}
+
+type Opened =
+  | { readonly kind: 'opened'; readonly answered: Promise<void>; readonly watched: Watched }
+  | { readonly kind: 'replayed'; readonly command: Command }
+  | Declined
+  /** The platform has to be asked about its order first. */
+  | { readonly kind: 'unseen' };
+
+/** When to look for a command whose opening lost its answer, before the caller gets the answer that it was not journaled. */
+const confirmDelaysMs = [0, 100, 400] as const;
+
+/**
+ * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
+ *
+ * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered even where a new command would be declined. The
+ * checks and the opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state
+ * that is committed.
+ */
+export class SubmitCommand {
+  private readonly turns: AccountTurns;
+  /**
+   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks read nothing that a place or a replace changes. No cancel is
+   * turned away here: no more can wait than REST has connections, and a cancel-all sends many at once.
+   */
+  private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
+  /** Commands whose attempts are in hand. */
+  private readonly inFlight = new Set<Promise<void>>();
+  private readonly deps: SubmitDeps;
+  private readonly options: CommandOptions;
+
+  constructor(deps: SubmitDeps, options: CommandOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
+  }
+
+  /** Resolves when nothing is in flight, or the signal aborts. */
+  async drained(signal: AbortSignal): Promise<void> {
+    const gaveUp = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    while (this.inFlight.size > 0 && !signal.aborted) await Promise.race([Promise.allSettled([...this.inFlight]), gaveUp]);
+  }
+
+  /** Never rejects. */
+  async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
+    const span = this.deps.tracing?.begin(`command ${submission.request.kind}`, {
+      parent: submission.span,
+      attributes: { ...aboutRequest(submission.request), 'tidemark.request.id': submission.requestId },
+    });
+    if (span === undefined) return this.take(submission, under, pacing);
+    const result = await this.take({ ...submission, span: span.context }, under, pacing);
+    endWith(span, result);
+    return result;
+  }
+
+  private async take(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
+    const calledAtMs = this.deps.clock.monotonicMs();
+    const { request } = submission;
+    let opened = await this.openInTurn(submission, under, pacing);
+    // Outside the turn, so that other cancels of the account do not wait for it.
+    if (opened.kind === 'unseen' && request.kind === 'cancel')
+      opened = (await this.deps.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
+    return this.answer(opened, submission, calledAtMs);
+  }
+
+  private async openInTurn(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<Opened> {
+    const { kind, accountId } = submission.request;
+    const turns = kind === 'cancel' ? this.turnsOfCancels : this.turns;
+    const calledAtMs = this.deps.clock.monotonicMs();
+    return (
+      (await turns.run(accountId, () => this.open(submission, under, calledAtMs, pacing))) ??
+      (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)))
+    );
+  }
+
+  /** Nothing new may be sent, for this reason; the command of a known key is still answered. Never rejects. */
+  async replayOr(submission: Submission, reason: Declined): Promise<SubmitResult> {
+    const calledAtMs = this.deps.clock.monotonicMs();
+    return this.answer(await this.recall(submission, reason), submission, calledAtMs);
+  }
+
+  private async answer(opened: Opened, submission: Submission, calledAtMs: number): Promise<SubmitResult> {
+    if (opened.kind === 'declined') return opened;
+    if (opened.kind === 'unseen') return orderNotFound;
+    const { clock } = this.deps;
+    const waitMs = submission.waitMs ?? 0;
+    let command: Command;
+    if (opened.kind === 'opened') {
+      await opened.answered;
+      ({ command } = opened.watched);
+    } else ({ command } = opened);
+    const leftMs = waitMs - (clock.monotonicMs() - calledAtMs);
+    // A replay of a command that is in hand waits only if the caller asked it to.
+    if (leftMs > 0) {
+      const newest = await awaitCommand(this.deps, command.commandId, leftMs);
+      if (newest !== undefined && newest.version >= command.version) command = newest;
+    }
+    return { kind: 'journaled', command, replayed: opened.kind === 'replayed' };
+  }
+
+  /** Runs in the account's turn. Never rejects. */
+  private async open(
+    submission: Submission,
+    under: SendingTerm,
+    calledAtMs: number,
+    pacing: Pacing | undefined,
+  ): Promise<Opened> {
+    const { request } = submission;
+    const { term, stopped } = under;
+    const early = stopped();
+    if (early !== undefined) return this.recall(submission, early);
+    if (term.over.aborted) return this.recall(submission, anotherLeads);
+    try {
+      const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
+      if (checked.kind === 'passed') {
+        // From here on it is in flight, which a desk that stops waits for: it must not begin after that.
+        const late = stopped();
+        if (late !== undefined) {
+          if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
+          return this.recall(submission, late);
+        }
+        const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
+        if (opened.kind !== 'opened' && checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
+        return opened;
+      }
+      // Looked up only where a check declines, since most commands are new and pass.
+      const known = await this.recall(submission, checked);
+      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(request);
+      return known;
+    } catch (err) {
+      return this.uncheckable(err, submission);
+    }
+  }
+
+  /** The answer where nothing new is sent: the command of the known key, or `reason`. Never rejects. */
+  private async recall(submission: Submission, reason: Declined | { readonly kind: 'unseen' }): Promise<Opened> {
+    try {
+      const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
+      return known === undefined ? reason : this.replay(known, submission);
+    } catch (err) {
+      return this.uncheckable(err, submission);
+    }
+  }
+
+  /** Its key may be that of a command at work: a caller that gets "not sent" must not read that as the outcome of that command. */
+  private uncheckable(err: unknown, { requestId }: Submission): Declined {
+    this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
+    return storeUnavailable;
+  }
+
+  private replay(command: Command, submission: Submission): Opened {
+    const { metrics, book, sweepSoon: doubt } = this.deps;
+    if (command.state === 'open' && book.get(command.commandId) === undefined) doubt();
+    const same = command.requestHash === hashOf(submission);
+    metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
+    if (same) return { kind: 'replayed', command };
+    return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
+  }
+
+  private async journalIt(
+    submission: Submission,
+    { orderId, baseline, order }: Passed,
+    under: SendingTerm & { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
+  ): Promise<Opened> {
+    const { clock, random, sender, book } = this.deps;
+    const { term, giveUp, stopped, calledAtMs, pacing } = under;
+    const { tokenNumber, idempotencyKey, request } = submission;
+    const atMs = clock.nowMs();
+    const attemptId = `${attemptPrefix}${random.uuid()}`;
+    const command: NewCommand = {
+      ...judgedOf(this.deps.accounts, this.options, submission, { atMs, order }),
+      commandId: random.uuid(),
+      ...(tokenNumber !== undefined && { tokenNumber }),
+      idempotencyKey,
+      requestHash: hashOf(submission),
+      ...(orderId !== undefined && { orderId }),
+      ...(baseline !== undefined && { baseline }),
+      deadlineAtMs: atMs + this.options.deadlineMs,
+      attemptId,
+    };
+    const { commandId } = command;
+    const journaling = this.deps.tracing?.begin('journal command', {
+      parent: submission.span,
+      attributes: { 'tidemark.command.id': commandId, 'tidemark.attempt.id': attemptId },
+    });
+    if (submission.span !== undefined) this.deps.tracing?.rememberCommand(commandId, submission.span);
+    book.opening.add(command.commandId);
+    // The socket is connected while the journal writes; the write to it waits for `opened`.
+    const opening = this.writeWithin(command, term);
+    const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
+    let tell: () => void = () => {};
+    const answered = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const deadlineMs = calledAtMs + this.options.deadlineMs;
+    const lastAttempt = () => stopped() !== undefined;
+    const sending = sender
+      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt, pacing, onAnswered: tell, span: submission.span })
+      .finally(() => this.inFlight.delete(sending));
+    this.inFlight.add(sending);
+    const [result, watched] = await Promise.all([opening, opened]);
+    journaling?.end({ failed: result.kind === 'opened' ? undefined : result.kind });
+    book.opening.delete(command.commandId);
+    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered);
+  }
+
+  private watch(command: Command, calledAtMs: number): Watched {
+    const { book } = this.deps;
+    const watched = book.watch(command, calledAtMs);
+    book.retain(watched);
+    return watched;
+  }
+
+  private isOpened(watched: Watched, answered: Promise<void>): Opened {
+    const { metrics } = this.deps;
+    metrics.idempotency.inc({ result: 'new' });
+    this.deps.onStep();
+    this.countAsked(watched.command.request);
+    return { kind: 'opened', answered, watched };
+  }
+
+  /** Counts commands that the budget does not let through, too: the budget paces a loop that runs away, and would hide it. */
+  private countAsked({ kind, accountId }: Submission['request']): void {
+    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
+  }
+
+  private notOpened(result: OpenResult | Declined, submission: Submission): Opened {
+    if (result.kind === 'declined') return result;
+    if (result.kind === 'replayed') return this.replay(result.command, submission);
+    if (result.kind === 'key_reused') {
+      this.deps.metrics.idempotency.inc({ result: 'reused' });
+      return declined('IDEMPOTENCY_KEY_REUSED', 'the key belongs to another request');
+    }
+    if (result.kind === 'caller_ref_reused') return callerRefReused;
+    if (result.kind === 'limited') return this.refuse(result.breach, submission);
+    if (result.kind === 'not_superseded') return notSuperseded;
+    return anotherLeads;
+  }
+
+  /** A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects. */
+  private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
+    const { request } = command;
+    const first = await this.write(command, term);
+    if (first.kind !== 'limited' || first.breach.needsQuote !== true) return first;
+    const quotes = allQuotes(await readQuotes(this.deps.quotes, request));
+    const measure = quotes && measureOf(request, undefined, quotes);
+    return measure === undefined ? first : this.write({ ...command, measure }, term);
+  }
+
+  private refuse(breach: LimitBreach, { request, principal, requestId }: Submission): Declined {
+    const { log, metrics } = this.deps;
+    const { accountId } = request;
+    metrics.limited.inc({ limit: breach.limit });
+    log.warn({ principal, accountId, requestId, ...breach }, 'a command breaks a limit');
+    return limitedBecause(breach, accountId);
+  }
+
+  /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
+  private async write(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
+    const { journal, clock, log, sweepSoon: doubt } = this.deps;
+    try {
+      return await journal.open(command, term.fence);
+    } catch (err) {
+      const { commandId } = command;
+      log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
+      for (const delayMs of confirmDelaysMs) {
+        await clock.sleep(delayMs, term.over);
+        const found = await journal.find(commandId).catch(() => undefined);
+        if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
+      }
+      // It may still commit: then it is found, open and with no process to send it, and given up.
+      doubt();
+      return storeUnavailable;
+    }
+  }
+}
+
+type Passed = Extract<CheckResult, { kind: 'passed' }>;
+
+/** What every span of a command says; the log names the same. */
+function aboutRequest({ kind, stream, accountId }: CommandRequest): Attributes {
+  return { 'tidemark.command.kind': kind, 'tidemark.stream': stream, 'tidemark.account.id': accountId };
+}
+
+function endWith(span: TracedSpan, result: SubmitResult): void {
+  if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
+  else {
+    const { commandId, state } = result.command;
+    span.set({ 'tidemark.command.id': commandId, 'tidemark.command.state': state, 'tidemark.replayed': result.replayed });
+  }
+  span.end();
+}
+
+function hashOf({ request, callerRef, supersedes }: Submission): string {
+  const text = canonicalRequest({
+    request,
+    ...(callerRef !== undefined && { callerRef }),
+    ...(supersedes !== undefined && { supersedes }),
+  });
+  return createHash('sha256').update(text).digest('hex');
+}

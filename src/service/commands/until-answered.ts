@@ -1,0 +1,29 @@
+import type { Backoff } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+
+interface Asking {
+  readonly clock: Clock;
+  /** Between two tries. */
+  readonly backoff: Backoff;
+  /** Aborted: no further try. */
+  readonly over: AbortSignal;
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/**
+ * Asks the journal until it answers, at least once. Undefined: `over` came before an answer. Never rejects.
+ *
+ * Only for questions that may be asked twice: a write whose answer was lost may have been done.
+ */
+export async function untilAnswered<T>(ask: () => Promise<T>, asking: Asking): Promise<T | undefined> {
+  const { clock, backoff, over, onFailure } = asking;
+  do {
+    try {
+      return await ask();
+    } catch (error) {
+      onFailure?.(error);
+      await clock.sleep(backoff.nextMs(), over);
+    }
+  } while (!over.aborted);
+  return undefined;
+}

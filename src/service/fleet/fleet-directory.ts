@@ -1,0 +1,70 @@
+import type { Trouble } from '../../domain/judge-fitness.ts';
+import { emptyReport } from '../../domain/member-report.ts';
+import type { Fleet, LaneMember } from '../../store/fleet/shard-store.ts';
+import type { OtherInstance, OtherInstances } from './other-instances.ts';
+import type { Waiting } from './pipeline-reading.ts';
+
+interface FleetStanding {
+  readonly others: number;
+  /** Shards of accounts that have no process; `oldestMs`: since when the first of them has had none. */
+  readonly unheld: Waiting;
+  /** Whether any process follows an account; undefined: there was no look yet. */
+  readonly anyFollows: boolean | undefined;
+  /** Account streams that ought to be followed and are not, in all processes. */
+  readonly unfollowed: number;
+  /** Logins that a process can't use, of the process that has most of them. */
+  readonly unusableLogins: number;
+  /** Why this process has given its shards away: an operator drained it, or it is unfit. */
+  readonly drained: boolean;
+  readonly unfit: Trouble | undefined;
+}
+
+/** The other processes of the fleet, as the last look at its rows showed them. */
+export class FleetDirectory implements OtherInstances {
+  private readonly deps: {
+    readonly fleet: () => Fleet | undefined;
+    readonly shardOf: (accountId: string) => number | undefined;
+    /** The name of this process in its lane's row. */
+    readonly holder: string;
+  };
+
+  constructor(deps: FleetDirectory['deps']) {
+    this.deps = deps;
+  }
+
+  holderOf(accountId: string): OtherInstance | undefined {
+    const { fleet, shardOf } = this.deps;
+    const shard = shardOf(accountId);
+    const seat = fleet()?.seats.find((each) => each.shard === shard);
+    const member = seat?.lane === undefined ? undefined : fleet()?.members.find(({ lane }) => lane === seat.lane);
+    return member && this.reached(member)[0];
+  }
+
+  all(): readonly OtherInstance[] {
+    return this.deps.fleet()?.members.flatMap((member) => this.reached(member)) ?? [];
+  }
+
+  standing(nowMs: number): FleetStanding {
+    const { members = [], seats = [], orphans = [] } = this.deps.fleet() ?? {};
+    const live = new Set(members.map(({ lane }) => lane));
+    const ages = seats.flatMap(({ lane, sinceMs }) => {
+      if (lane === undefined) return [sinceMs];
+      return live.has(lane) ? [] : [orphans.find((orphan) => orphan.lane === lane)?.idleMs ?? 0];
+    });
+    const others = members.filter(({ holder }) => holder !== this.deps.holder).length;
+    const mine = members.find(({ holder }) => holder === this.deps.holder);
+    const since = ages.length === 0 ? {} : { oldestMs: nowMs - Math.max(...ages) };
+    const unfit = mine?.unwell?.unfit === true ? mine.unwell.trouble : undefined;
+    const reports = members.map(({ report = emptyReport }) => report);
+    return {
+      ...{ others, unheld: { rows: ages.length, ...since }, drained: mine?.drained === true, unfit },
+      anyFollows: members.length === 0 ? undefined : reports.some(({ follows }) => follows),
+      unfollowed: reports.reduce((sum, { unfollowed }) => sum + unfollowed, 0),
+      unusableLogins: Math.max(0, ...reports.map(({ unusableLogins }) => unusableLogins)),
+    };
+  }
+
+  private reached({ holder, address }: LaneMember): OtherInstance[] {
+    return address === undefined || holder === this.deps.holder ? [] : [{ instance: holder, address }];
+  }
+}

@@ -1,0 +1,143 @@
+import type { Log } from '../../observability/log.ts';
+import { createMetrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
+import type { LaneStore } from '../../store/fleet/lane-store.ts';
+import type { ShardStore } from '../../store/fleet/shard-store.ts';
+import type { UpdateLog } from '../../store/orders/update-log.ts';
+import { awaitPublished } from '../log/await-published.ts';
+import type { Publisher, StatePublisher } from '../log/publisher.ts';
+import { Relay } from '../log/relay.ts';
+import { relayDefaults } from '../log/relay-options.ts';
+import { StateWriter, stateWriterDefaults } from '../log/state-writer.ts';
+import { WitnessWriter } from '../log/witness-writer.ts';
+import { LaneKeeper, type LaneTenant } from './lane-keeper.ts';
+import type { ShardTakerDeps } from './shard-taker.ts';
+
+interface LaneFinisherDeps {
+  readonly lanes: LaneStore;
+  readonly shards: ShardStore;
+  readonly updates: UpdateLog;
+  /** New ones for each lane: a publisher takes one send at a time. */
+  readonly publishers: (lane: number) => {
+    readonly updates: Publisher;
+    readonly states: StatePublisher;
+    /** Left out: no witness is kept. */
+    readonly witness?: Publisher;
+  };
+  readonly lossCheck: ShardTakerDeps['lossCheck'];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface LaneFinisherOptions {
+  /** Names this process. */
+  readonly holder: string;
+  readonly actForMs: number;
+  readonly renewEveryMs: number;
+  readonly expireAfterMs: number;
+  /** A lane whose rest is not published by then is given back: a process that can't reach Kafka must not keep it from one that can. */
+  readonly publishWithinMs: number;
+}
+
+export const laneFinisherDefaults = { publishWithinMs: 20_000 } as const;
+
+const takeWithinMs = 3_000;
+
+/**
+ * Ends a lane that has no process: takes its row, which fences the former holder; publishes the rest of its log and of its states; frees its shards; and gives the
+ * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka. Before it publishes it asks Kafka: a database that came back
+ * without the freeing of the shards has old rows as the rest of the lane, and another process may have published newer states since.
+ *
+ * It resolves without doing anything when another process holds the lane. It rejects when a signal aborts, the lane was lost on the way, Kafka can't be asked or
+ * has updates that the database lacks, or the rest could not be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
+ */
+export class LaneFinisher {
+  private readonly deps: LaneFinisherDeps;
+  private readonly options: LaneFinisherOptions;
+
+  constructor(deps: LaneFinisherDeps, options: LaneFinisherOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async finish(lane: number, ...signals: AbortSignal[]): Promise<void> {
+    const { lanes, updates, publishers, clock, random, log } = this.deps;
+    const lease = new Lease(clock, this.options.actForMs);
+    lease.enter(lane);
+    // Its figures are not those of this process's own lane.
+    const metrics = createMetrics();
+    const shared = { lease, clock, random, logger: log, log: updates };
+    const { updates: publisher, states, witness: witnessing } = publishers(lane);
+    // Nothing is published before Kafka has answered.
+    const ofWitness = { lease, clock, log, mayWrite: () => true };
+    const witness = witnessing && new WitnessWriter({ ...ofWitness, publisher: witnessing });
+    const covered = witness && { witness };
+    const relay = new Relay(
+      { ...shared, ...covered, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
+      relayDefaults,
+    );
+    const stateWriter = new StateWriter(
+      { ...shared, ...covered, publisher: states, metrics: metrics.relay },
+      { ...stateWriterDefaults, flushEveryMs: 200 },
+    );
+    const over = new AbortController();
+    const taken = Promise.withResolvers<true>();
+    const begun = Promise.withResolvers<void>();
+    begun.promise.catch(() => undefined);
+    const tenant: LaneTenant = {
+      begin: async ({ batch }) => {
+        taken.resolve(true);
+        await this.askKafka().catch((error: unknown) => {
+          begun.reject(error);
+          throw error;
+        });
+        relay.begin(batch);
+        stateWriter.begin(batch);
+        begun.resolve();
+      },
+      end: async () => {
+        over.abort();
+        relay.end();
+        stateWriter.end();
+      },
+    };
+    const keeper = new LaneKeeper(
+      { store: lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+      { ...this.options, acquireEveryMs: 1_000 },
+    );
+    const parts = [relay, stateWriter, keeper];
+    await Promise.all(parts.map((part) => part.start()));
+    const waited = new AbortController();
+    using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', over.signal, ...signals);
+    try {
+      const isTaken = await Promise.race([taken.promise, clock.sleep(takeWithinMs, waited.signal, ...signals)]);
+      waited.abort();
+      if (isTaken !== true) return;
+      // The lane counts as held before Kafka has answered: only the answer says that its shards may go.
+      await unlessAborted(begun.promise, within.signal);
+      await this.publishAndFree(lease, [relay, stateWriter], within.signal);
+    } finally {
+      for (const part of parts) await part.drain(within.signal);
+      await Promise.all([publisher.close(), states.close(), witnessing?.close()]);
+    }
+  }
+
+  private async askKafka(): Promise<void> {
+    const { lossCheck } = this.deps;
+    await lossCheck.begin();
+    if (lossCheck.failingForMs !== undefined) throw new Error('Kafka could not be asked for the newest updates');
+  }
+
+  private async publishAndFree(lease: Lease, parts: readonly { hurry(): void }[], signal: AbortSignal): Promise<void> {
+    const { shards, updates, clock, log } = this.deps;
+    const { lane } = lease;
+    await awaitPublished({ updates, clock, parts }, lane, signal);
+    const freed = await shards.freeAll(lane, lease.epoch);
+    if (freed === undefined) throw new Error(`lane ${lane} was taken by another process`);
+    log.info({ lane, shards: freed }, 'a lane without a process was finished: its updates are published, its shards are free');
+  }
+}

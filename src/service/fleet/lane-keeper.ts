@@ -1,0 +1,315 @@
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { Wakeup } from '../../runtime/waiting.ts';
+import type { FoundLoss, LaneHold, LaneStore } from '../../store/fleet/lane-store.ts';
+import type { LaneControl, LossReason } from '../orders/ingest-deps.ts';
+import { LaneRecord, type LaneView } from './lane-record.ts';
+
+/** The parts that work only while the lane is held. */
+export interface LaneTenant {
+  /** The lane is ours. Rejects only when it can't work at all; the lane is then given back. */
+  begin(hold: LaneHold): Promise<void>;
+  /** The lane belongs to another process, or is about to be given back: stop at once, nothing more may leave. */
+  end(): Promise<void>;
+}
+
+interface LaneKeeperDeps {
+  readonly store: LaneStore;
+  readonly lease: Lease;
+  readonly tenant: LaneTenant;
+  /** The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease. */
+  readonly pickLane?: () => Promise<number>;
+  /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: the tenant can always begin. */
+  readonly assertCanBegin?: () => Promise<void>;
+  readonly clock: Clock;
+  readonly metrics: Metrics['ingest'];
+  readonly log: Log;
+}
+
+interface LaneKeeperOptions {
+  /** Names this process in the lane's row. */
+  readonly holder: string;
+  readonly renewEveryMs: number;
+  readonly expireAfterMs: number;
+  /** How often a standby checks whether the lane is free. */
+  readonly acquireEveryMs: number;
+}
+
+type LaneState = 'standby' | 'held' | 'stopped';
+
+/**
+ * Holds the lane, or stands by for it.
+ *
+ * States: standby → held (the row is ours) → standby (lost: the epoch rose without us) … → stopped.
+ * Invariant: the tenant works only between `begin` and `end`, and both are called in turn. Renewals and reclaims never overlap: a renewal
+ * under an epoch that our own reclaim has just raised would look like a loss.
+ */
+export class LaneKeeper implements Service, LaneControl {
+  readonly name = 'lane-keeper';
+  private current: LaneState = 'standby';
+  private readonly record: LaneRecord;
+  private lost: LossReason | 'renewal_refused' | undefined;
+  private changing = false;
+  private stopping = false;
+  private failing = false;
+  private readonly wakeup = new Wakeup();
+  private serial: Promise<unknown> = Promise.resolve();
+  private running: Promise<void> = Promise.resolve();
+  private readonly deps: LaneKeeperDeps;
+  private readonly options: LaneKeeperOptions;
+
+  constructor(deps: LaneKeeperDeps, options: LaneKeeperOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.record = new LaneRecord(deps);
+  }
+
+  get state(): LaneState {
+    return this.current;
+  }
+
+  /** The holder of the lane at our last look, while standing by. */
+  get otherHolder(): string | undefined {
+    return this.current === 'standby' ? this.record.view.holder : undefined;
+  }
+
+  /** The knowledge of this process about the lane and its own part in it. */
+  get view(): LaneView {
+    return this.record.view;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  /** Gives the lane back. The tenant has been drained by then, or is ended here. */
+  async drain(_signal: AbortSignal): Promise<void> {
+    this.stopping = true;
+    this.wakeup.wake();
+    await this.running;
+    if (this.current === 'held') {
+      await this.lookOnceMore();
+      await this.giveBack();
+    }
+    this.current = 'stopped';
+  }
+
+  async reclaim(): Promise<LaneHold | undefined> {
+    return this.inTurn(async () => {
+      const sentAtMs = this.deps.clock.monotonicMs();
+      const hold = await this.deps.store.reclaim(this.deps.lease.lane, this.deps.lease.epoch);
+      if (hold !== undefined) this.confirm(hold.epoch, sentAtMs);
+      else this.record.refused('reclaim');
+      return hold;
+    });
+  }
+
+  reportLost(why: LossReason): void {
+    if (why === 'batch_refused') this.record.refused('batch');
+    this.lost = why;
+    this.wakeup.wake();
+  }
+
+  /** Gives the lane back and takes another one, as `pickLane` says. */
+  change(): void {
+    this.changing = true;
+    this.wakeup.wake();
+  }
+
+  /** The database lacks commits, as another part found: a generation has begun under which the lane must be taken again. */
+  reportLoss(loss: FoundLoss): void {
+    this.foundLoss(loss);
+    this.reportLost('forgotten');
+  }
+
+  /** The journal refused a write of a former term of ours. The keeper finds out the state of the lane by itself. */
+  reportFenced(): void {
+    this.record.refused('journal');
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      try {
+        if (this.current === 'standby') await this.tryToAcquire();
+        else if (this.changing) await this.giveBack();
+        else await this.keep();
+        if (this.failing) this.deps.log.info({ state: this.current }, 'the lane can be asked for again');
+        this.failing = false;
+      } catch (error) {
+        this.notAsked(error);
+      }
+      if (this.stopping) return;
+      await this.rest(this.current === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);
+    }
+  }
+
+  private async tryToAcquire(): Promise<void> {
+    const { store, clock, log, lease, pickLane, assertCanBegin } = this.deps;
+    const { holder, expireAfterMs } = this.options;
+    await assertCanBegin?.();
+    if (pickLane !== undefined) lease.enter(await pickLane());
+    const sentAtMs = clock.monotonicMs();
+    const { lane, witness } = lease;
+    const answer = await store.acquire(lane, holder, expireAfterMs, witness.newest);
+    if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
+    witness.sawLane({ ...answer, generation: answer.generation ?? 0 });
+    if (answer.kind === 'busy') {
+      if (this.otherHolder !== answer.holder)
+        log.info({ lane, holder: answer.holder }, 'another process holds the lane; standing by');
+      this.record.busy(answer.holder, answer.epoch);
+      return;
+    }
+    if (this.stopping) {
+      // Asked to stop while the answer was on its way: the tenant would connect everything only to end it again.
+      await store.release(lane, answer.epoch);
+      return;
+    }
+    const { epoch, batch, takeover } = answer;
+    this.lost = undefined;
+    this.record.taken(holder, epoch, takeover);
+    lease.take(epoch, sentAtMs);
+    this.confirm(epoch, sentAtMs);
+    this.current = 'held';
+    log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');
+    try {
+      await this.beginTenant(answer);
+    } catch (error) {
+      await this.giveBack();
+      throw error;
+    }
+    // The answer took so long that the next renewal cannot wait for its usual rest: meanwhile the lease would allow no action.
+    if (2 * (clock.monotonicMs() - sentAtMs) > this.options.renewEveryMs) await this.keep();
+  }
+
+  /**
+   * The tenant reads from database and platform before it has begun, which may take longer than a lane is left to a holder that does not renew: two processes, each
+   * slow to begin, would take it from each other for ever.
+   */
+  private async beginTenant(hold: LaneHold): Promise<void> {
+    const begun = new AbortController();
+    const renewing = this.renewUntil(begun.signal);
+    try {
+      await this.deps.tenant.begin(hold);
+    } finally {
+      begun.abort();
+      await renewing;
+    }
+  }
+
+  /** If the lane is lost meanwhile, nothing may act from that moment on; the tenant ends once it has begun. */
+  private async renewUntil(begun: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    for (;;) {
+      await clock.sleep(this.options.renewEveryMs, begun);
+      if (begun.aborted || this.lost !== undefined) return;
+      try {
+        if (await this.inTurn(() => this.renew())) continue;
+        this.forget();
+      } catch (error) {
+        this.notAsked(error);
+      }
+    }
+  }
+
+  private async keep(): Promise<void> {
+    if (this.lost === undefined && (await this.inTurn(() => this.renew()))) return;
+    const { lost: why } = this;
+    const { lane } = this.deps.lease;
+    if (why === 'forgotten') this.deps.log.error({ lane }, 'the database lacks commits of this term; the term ends');
+    else
+      this.deps.log.warn(
+        { lane, why },
+        'the lane has another epoch: it was taken by another process, or the database lost ours; standing by',
+      );
+    await this.stopTenant();
+  }
+
+  private async stopTenant(): Promise<void> {
+    this.forget();
+    this.current = 'standby';
+    await this.deps.tenant.end();
+    // A reclaim that the tenant was waiting for may have raised the epoch, and confirmed it, meanwhile.
+    this.forget();
+  }
+
+  private forget(): void {
+    this.deps.lease.lose();
+    this.record.lost();
+  }
+
+  /** No write of ours may come when the row is free: the tenant ends first, and only then is it known under which epoch the row is ours. */
+  private async giveBack(): Promise<void> {
+    this.changing = false;
+    await this.stopTenant();
+    const { epoch } = this.deps.lease;
+    await this.inTurn(() => this.deps.store.release(this.deps.lease.lane, epoch)).catch((error: unknown) => {
+      this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
+    });
+  }
+
+  /** If the database lost commits while this process drained, this may be the last process that knows of them: the generation begins before the lane is free. */
+  private async lookOnceMore(): Promise<void> {
+    const { store, lease } = this.deps;
+    const { holder, expireAfterMs } = this.options;
+    const { lane } = lease;
+    try {
+      if ((await this.inTurn(() => this.renew())) || this.lost !== 'forgotten') return;
+      const answer = await store.acquire(lane, holder, expireAfterMs, lease.witness.newest);
+      if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
+      if (answer.kind === 'held') await store.release(lane, answer.epoch);
+    } catch (error) {
+      this.notAsked(error);
+    }
+  }
+
+  private async renew(): Promise<boolean> {
+    const { store, clock, lease } = this.deps;
+    const sentAtMs = clock.monotonicMs();
+    const { epoch, witness } = lease;
+    const answer = await store.renew(lease.lane, epoch, witness.newest);
+    if (answer === 'renewed') {
+      this.confirm(epoch, sentAtMs);
+      return true;
+    }
+    if (answer === 'refused') this.record.refused('renewal');
+    this.lost = answer === 'refused' ? 'renewal_refused' : 'forgotten';
+    return false;
+  }
+
+  private foundLoss({ generation }: FoundLoss): void {
+    const { log, metrics } = this.deps;
+    metrics.commitsLost.inc();
+    log.error(
+      { lane: this.deps.lease.lane, generation },
+      'the database came back without commits that it had acknowledged: a new generation has begun, and placing is halted. See docs/runbooks/CommitsLost.md',
+    );
+  }
+
+  private confirm(epoch: bigint, sentAtMs: number): void {
+    const { lease } = this.deps;
+    lease.confirm(epoch, sentAtMs);
+    lease.witness.sawEpoch(epoch);
+    this.record.confirmed(epoch);
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.serial.then(work);
+    this.serial = result.catch(() => undefined);
+    return result;
+  }
+
+  /** One line when the database begins to fail. */
+  private notAsked(error: unknown): void {
+    if (!this.failing) this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+    this.failing = true;
+  }
+
+  private async rest(delayMs: number): Promise<void> {
+    const timer = this.deps.clock.after(delayMs, () => this.wakeup.wake());
+    await this.wakeup.wait();
+    timer.cancel();
+  }
+}

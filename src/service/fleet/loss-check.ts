@@ -1,0 +1,108 @@
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { FoundLoss } from '../../store/fleet/lane-store.ts';
+import { toPublishError } from '../log/publish-sends.ts';
+
+export interface LossCheckDeps {
+  /** Compares the newest records on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
+  readonly look: () => Promise<FoundLoss | undefined>;
+  /** The new generation has begun, and every holder is fenced. */
+  readonly onLoss: (loss: FoundLoss) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Kafka has updates that the database lacks. The term can't begin: the lane has to be taken under the new generation. */
+export class CommitsLostError extends Error {
+  readonly code = 'COMMITS_LOST';
+  readonly retryable = true;
+}
+
+const lookAgainMs = 5_000;
+
+/** The topic is not there, or this user may not read it. */
+export function isRefused(err: unknown): boolean {
+  return ['unauthorized', 'unknown_topic'].includes(toPublishError(err).code);
+}
+
+/**
+ * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
+ * them (`CommitWitness`), but Kafka has the newest witness of each lane, whoever wrote last on the other topics (`WitnessWriter`), and the newest updates, states and
+ * marks of each partition.
+ *
+ * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
+ * succeeds, and nothing is published before (`mayPublish`). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
+ */
+export class LossCheck {
+  private over = new AbortController();
+  private failingSinceMs: number | undefined;
+  private asked = false;
+  private refused = false;
+  private readonly deps: LossCheckDeps;
+
+  constructor(deps: LossCheckDeps) {
+    this.deps = deps;
+  }
+
+  /** For how long Kafka, or the database, could not be asked; undefined: they could, at the last try. */
+  get failingForMs(): number | undefined {
+    return this.failingSinceMs === undefined ? undefined : this.deps.clock.monotonicMs() - this.failingSinceMs;
+  }
+
+  /**
+   * False: Kafka has not answered in this term, so what it has of the lane is not known, and nothing may be published: it might repeat revisions with other content. Kafka
+   * that refuses is no reason to wait, since that does not pass by itself.
+   */
+  get mayPublish(): boolean {
+    return this.asked || this.refused;
+  }
+
+  /** Rejects with `CommitsLostError`. */
+  async begin(): Promise<void> {
+    this.over.abort();
+    this.over = new AbortController();
+    let loss: FoundLoss | undefined;
+    try {
+      loss = await this.deps.look();
+      this.asked = true;
+      this.failingSinceMs = undefined;
+    } catch (err) {
+      this.refused = isRefused(err);
+      this.failingSinceMs ??= this.deps.clock.monotonicMs();
+      this.deps.log.warn(
+        { err },
+        'the newest records on Kafka could not be compared with the database; trying again while the lane goes on',
+      );
+      void this.lookAgain(this.over.signal);
+    }
+    if (loss === undefined) return;
+    this.deps.onLoss(loss);
+    throw new CommitsLostError(`Kafka has updates that the database lacks; generation ${loss.generation} has begun`);
+  }
+
+  end(): void {
+    this.over.abort();
+    this.failingSinceMs = undefined;
+    this.asked = false;
+    this.refused = false;
+  }
+
+  private async lookAgain(over: AbortSignal): Promise<void> {
+    const { clock, log, look, onLoss } = this.deps;
+    for (;;) {
+      await clock.sleep(lookAgainMs, over);
+      if (over.aborted) return;
+      try {
+        const loss = await look();
+        if (over.aborted) return;
+        this.failingSinceMs = undefined;
+        this.asked = loss === undefined;
+        log.info({}, 'the newest records on Kafka were compared with the database');
+        if (loss !== undefined) onLoss(loss);
+        return;
+      } catch (err) {
+        log.debug({ err }, 'the newest records on Kafka could not be compared yet');
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { HeldShard } from '../../store/fleet/shard-store.ts';
+import type { Ingest } from '../orders/ingest.ts';
+import type { HeldShards } from './held-shards.ts';
+
+export interface ShardWorkDeps {
+  readonly held: HeldShards;
+  /** Follows the accounts of the held shards, and no others, from the next `review` on. */
+  readonly sources: { review(): void };
+  readonly ingest: Pick<Ingest, 'forgetOrders'>;
+  /** The part that takes commands for a shard. Left out where only the data path runs. */
+  readonly desks?: ShardDesks;
+  readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
+  readonly log: Log;
+}
+
+interface ShardDesks {
+  /** Rejects when the journal can't be read. */
+  begin(shard: HeldShard): Promise<void>;
+  /** From now on commands of the shard are declined. Resolves when none of it is in hand any more, or the signal aborts. */
+  quiesce(shard: number, signal: AbortSignal): Promise<void>;
+  end(shard: number): void | Promise<void>;
+}
+
+/** What this process does for its shards: it follows their accounts, and takes their commands. */
+export class ShardWork {
+  /** Held shards that take no commands yet: their journal could not be read. */
+  private readonly waiting = new Map<number, HeldShard>();
+  private failedLast: HeldShard | undefined;
+  private readonly deps: ShardWorkDeps;
+
+  constructor(deps: ShardWorkDeps) {
+    this.deps = deps;
+  }
+
+  /** A term begins with these shards. `count`: how many there are in all. Nothing works on them yet. */
+  resume(count: number, shards: readonly HeldShard[]): void {
+    const { held } = this.deps;
+    held.count = count;
+    held.clear();
+    this.waiting.clear();
+    for (const shard of shards) this.hold(shard);
+  }
+
+  /** They are this process's from now on. Rejects when the journal of one can't be read: then it waits for the next `beginDesks`. */
+  async add(shards: readonly HeldShard[]): Promise<void> {
+    const { sources, metrics, log } = this.deps;
+    for (const shard of shards) this.hold(shard);
+    metrics.shardMoves.inc({ move: 'taken' }, shards.length);
+    log.info({ shards: shards.map(({ shard }) => shard) }, 'shards taken: their accounts are followed');
+    sources.review();
+    await this.beginDesks();
+  }
+
+  /** Rejects at the first shard whose journal can't be read: mostly it is the database that is away. Where it is the same shard twice, the others come before it. */
+  async beginDesks(): Promise<void> {
+    for (const [number, shard] of this.waiting) {
+      try {
+        await this.deps.desks?.begin(shard);
+      } catch (error) {
+        if (this.failedLast === shard && this.waiting.delete(number)) this.waiting.set(number, shard);
+        this.failedLast = shard;
+        throw error;
+      }
+      this.waiting.delete(number);
+    }
+  }
+
+  /** Leaves the shard in order: its commands end, and its accounts are not followed any more. What ingest has of it is still to be settled. */
+  async leave(shard: number, signal: AbortSignal): Promise<void> {
+    const { held, sources, desks } = this.deps;
+    this.waiting.delete(shard);
+    await desks?.quiesce(shard, signal);
+    await desks?.end(shard);
+    held.leave(shard);
+    sources.review();
+    held.drop(shard);
+    this.waiting.delete(shard);
+  }
+
+  /**
+   * The journal does not know this epoch of a shard. Where the shard is still ours at the next look, only the takeover of its commands is gone: the database came
+   * back without it, and with everything else. The desk begins again by then, under the same epoch; without that it would decline every command for good.
+   */
+  doubt({ shard, epoch }: HeldShard): void {
+    const { held, desks, log } = this.deps;
+    const known = held.get(shard);
+    if (known?.epoch !== epoch || this.waiting.has(shard)) return;
+    log.warn({ shard }, 'the journal has another epoch of the shard: its commands are declined until they are taken over again');
+    this.waiting.set(shard, known);
+    void desks?.end(shard);
+  }
+
+  /** The shard has another holder, or another epoch: leaves it at once. */
+  async lose(shard: number): Promise<void> {
+    const { held, sources, desks, metrics, log } = this.deps;
+    metrics.shardMoves.inc({ move: 'lost' });
+    log.error({ shard }, 'a shard of this lane was taken by another process, or once more by this one; it is left');
+    held.drop(shard);
+    this.waiting.delete(shard);
+    sources.review();
+    await desks?.end(shard);
+  }
+
+  /** The term ends: no shard is this process's any more. */
+  async end(): Promise<void> {
+    const { held, desks, metrics } = this.deps;
+    const { shards } = held;
+    held.clear();
+    metrics.shardsHeld.set(0);
+    this.waiting.clear();
+    await Promise.all(shards.map(async (shard) => desks?.end(shard)));
+  }
+
+  private hold(shard: HeldShard): void {
+    const { held, ingest } = this.deps;
+    ingest.forgetOrders((accountId) => held.shardOf(accountId) === shard.shard);
+    held.add(shard);
+    this.waiting.set(shard.shard, shard);
+  }
+}

@@ -1,0 +1,207 @@
+import type { Consumer, EachBatchPayload } from 'kafkajs';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts';
+
+/** One record as it is on the topic. */
+export interface TopicRecord {
+  readonly partition: number;
+  readonly offset: bigint;
+  /** Empty where the record has none. */
+  readonly key: string;
+  /** Undefined for a tombstone. */
+  readonly value: string | undefined;
+  /** When the producer wrote it, milliseconds since the epoch. */
+  readonly timestampMs: number;
+}
+
+export interface FollowDeps extends KafkaClientDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface FollowOptions {
+  readonly kafka: KafkaOptions;
+  readonly topic: string;
+  readonly from: 'beginning' | 'end';
+  /** Hides records that a transaction has not committed. */
+  readonly readCommitted: boolean;
+}
+
+/**
+ * Records that a reader never saw: deleted by the retention or a person while it was away or slow,
+ * or with their topic, which was made anew (`to` is not above `from` then). Reading goes on at `to`.
+ */
+export interface Jump {
+  readonly partition: number;
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** The follower: its position, and its handling of the records. */
+export interface Follower {
+  readonly position: FollowPosition;
+  /** Takes the records of one partition; the next ones come once it has resolved. */
+  give(records: TopicRecord[]): Promise<void>;
+  /** The position moved. */
+  onProgress(): void;
+  onJump(jump: Jump): void;
+}
+
+/** The next offset of each partition: kept over reconnects, so that no record is skipped or given twice. */
+export class FollowPosition {
+  readonly next = new Map<number, bigint>();
+  /** The end of each partition when the following began. */
+  readonly end = new Map<number, bigint>();
+
+  /** The partition has these offsets now. Returns the jump where the next one is not among them any more. */
+  meet(partition: number, low: bigint, high: bigint): Jump | undefined {
+    const from = this.next.get(partition);
+    if (from === undefined || (from >= low && from <= high)) return undefined;
+    this.next.set(partition, low);
+    // Of a topic that was made anew, only what it has can be waited for.
+    if ((this.end.get(partition) ?? 0n) > high) this.end.set(partition, high);
+    return { partition, from, to: low };
+  }
+
+  /** All records that were there at the beginning have been given. */
+  get reachedEnd(): boolean {
+    if (this.end.size === 0) return false;
+    for (const [partition, end] of this.end) if ((this.next.get(partition) ?? 0n) < end) return false;
+    return true;
+  }
+}
+
+/**
+ * Follows a topic over one connection: resolves when `signal` aborts, rejects when anything fails. `give` may be slow: the consumer waits
+ * and keeps its membership alive. `attempt` rotates the brokers.
+ *
+ * kafkajs has no consumer without a group. This group has a name of its own and commits nothing, so the broker forgets it as soon as it is empty; the
+ * offsets come from us by `seek`. kafkajs's own restart after a crash is off: it would continue in a client that is retired.
+ */
+export async function followTopic(
+  deps: FollowDeps,
+  options: FollowOptions,
+  follower: Follower,
+  signal: AbortSignal,
+  attempt: number,
+): Promise<void> {
+  const client = openKafkaClient(options.kafka, deps, attempt);
+  const consumer = client.kafka.consumer({
+    groupId: `${options.kafka.clientId}-reader-${deps.random.uuid()}`,
+    allowAutoTopicCreation: false,
+    maxWaitTimeInMs: 500,
+    sessionTimeout: 15_000,
+    heartbeatInterval: 3000,
+    readUncommitted: !options.readCommitted,
+    retry: { retries: 2, initialRetryTime: 100, restartOnFailure: () => Promise.resolve(false) },
+  });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop as () => void, { once: true });
+  const crashed = new Promise<never>((_, reject) => {
+    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+  });
+  crashed.catch(() => undefined);
+  try {
+    const starting = begin(deps, client.kafka, consumer, options, follower);
+    await Promise.race([withDeadline(deps.clock, 30_000, `beginning to read ${options.topic}`, starting), crashed, stopped]);
+    await Promise.race([crashed, stopped]);
+  } finally {
+    // The signal outlives this connection, and an outage makes thousands of them.
+    signal.removeEventListener('abort', stop as () => void);
+    await withDeadline(deps.clock, 2000, 'disconnecting', consumer.disconnect()).catch(() => undefined);
+    client.retire();
+  }
+}
+
+async function begin(
+  deps: FollowDeps,
+  kafka: ReturnType<typeof openKafkaClient>['kafka'],
+  consumer: Consumer,
+  options: FollowOptions,
+  { position, give, onProgress, onJump }: Follower,
+): Promise<void> {
+  const { topic } = options;
+  const admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 100 } });
+  await admin.connect();
+  try {
+    for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+      const jump = position.meet(partition, BigInt(low), BigInt(high));
+      if (jump !== undefined) onJump(jump);
+      if (!position.end.has(partition)) position.end.set(partition, BigInt(high));
+      if (!position.next.has(partition)) position.next.set(partition, BigInt(options.from === 'beginning' ? low : high));
+    }
+  } finally {
+    await admin.disconnect();
+  }
+  onProgress();
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    // The position also moves past batches that held only markers of a transaction, or records of an aborted one.
+    const next = BigInt(payload.lastOffset) + 1n;
+    if (next > (position.next.get(payload.partition) ?? 0n)) position.next.set(payload.partition, next);
+    onProgress();
+  });
+  const met = new Set<number>();
+  await consumer.connect();
+  await consumer.subscribe({ topic, fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    eachBatchAutoResolve: true,
+    eachBatch: async (batch) => {
+      assertFollows(position, batch.batch, met);
+      await takeBatch(deps, position, give, batch);
+    },
+  });
+  for (const [partition, offset] of position.next) consumer.seek({ topic, partition, offset: String(offset) });
+}
+
+/**
+ * Rejects where kafkajs has gone on at another offset than the next one: it does so without a word
+ * when that one is out of the topic's range. The next connection compares both. What was fetched
+ * before the first seek of a connection lies below the next offset, and means nothing.
+ */
+function assertFollows(position: FollowPosition, batch: EachBatchPayload['batch'], met: Set<number>): void {
+  const { partition, fetchedOffset } = batch as typeof batch & { readonly fetchedOffset: string };
+  const next = position.next.get(partition) ?? 0n;
+  const fetched = BigInt(fetchedOffset);
+  if (fetched === next) met.add(partition);
+  else if (fetched > next || met.has(partition))
+    throw new Error(
+      `partition ${partition} goes on at offset ${fetched} in place of ${next}: records are gone, or the topic is another`,
+    );
+}
+
+async function takeBatch(
+  deps: FollowDeps,
+  position: FollowPosition,
+  give: (records: TopicRecord[]) => Promise<void>,
+  { batch, heartbeat }: EachBatchPayload,
+): Promise<void> {
+  const { partition } = batch;
+  const next = position.next.get(partition) ?? 0n;
+  const records = batch.messages
+    .map(({ offset, key, value, timestamp }) => ({
+      partition,
+      offset: BigInt(offset),
+      key: key?.toString() ?? '',
+      value: value?.toString(),
+      timestampMs: Number(timestamp),
+    }))
+    // Drops records that kafkajs fetched before the seek.
+    .filter(({ offset }) => offset >= next);
+  const last = records.at(-1);
+  if (last === undefined) return;
+  let given = false;
+  const giving = give(records).finally(() => {
+    given = true;
+  });
+  while (!given) {
+    await Promise.race([giving, deps.clock.sleep(3000)]);
+    if (!given) await heartbeat();
+  }
+  await giving;
+  position.next.set(partition, last.offset + 1n);
+}

@@ -1,0 +1,112 @@
+import { createRequire } from 'node:module';
+import { encodeProduce, type PlainRecord, type ProduceBody } from './encode-produce.ts';
+
+/** The arguments of a produce request, as kafkajs passes them to its encoder. */
+export interface ProduceArguments {
+  readonly acks: number;
+  readonly timeout: number;
+  readonly compression?: number;
+  readonly transactionalId?: string | null;
+  /** A number, a string of digits, or kafkajs's `Long`; all print as digits. */
+  readonly producerId?: unknown;
+  readonly producerEpoch?: number;
+  readonly topicData: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number | string;
+      readonly firstSequence?: number;
+      readonly messages: readonly KafkaMessage[];
+    }[];
+  }[];
+}
+
+interface KafkaMessage {
+  readonly key?: unknown;
+  readonly value?: unknown;
+  readonly timestamp?: unknown;
+  readonly headers?: unknown;
+}
+
+/** The part of kafkajs's encoder that its request needs. */
+interface Encoded {
+  readonly buf: Buffer;
+  readonly buffer: Buffer;
+}
+
+export interface ProduceProtocol {
+  protocol(options: { version: number }): (args: ProduceArguments) => {
+    readonly request: { encode: () => Promise<Encoded> };
+    readonly response: unknown;
+  };
+}
+
+const load = createRequire(import.meta.url);
+const patched = Symbol.for('tidemark.kafkajs-lean-produce');
+/** Since version 3 the body has the shape that `encodeProduce` writes. */
+const firstVersion = 3;
+
+/**
+ * Gives kafkajs 2.2.4 our encoder for the records of our publishers: uncompressed, text keys and values, one timestamp for all, headers of text. Anything
+ * else is encoded by kafkajs as before.
+ *
+ * Encoding was the most expensive step of an update, a third of the service's time: 9.3 to 11 µs for a record of 1.1 kB with its garbage. Now it takes 1.6 µs,
+ * for the same bytes (a test compares them with kafkajs's own). Like `quietThrottleTimer` it changes the package's internals by path, so the version is pinned.
+ * Safe to call again.
+ */
+export function leanProduce(): void {
+  const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol & { [patched]?: true };
+  if (produce[patched]) return;
+  const original = produce.protocol;
+  if (typeof original !== 'function')
+    throw new Error('kafkajs: the produce protocol is gone; see src/service/log/kafkajs/lean-produce.ts');
+  produce.protocol = ({ version }) => {
+    const make = original({ version });
+    return (args) => {
+      const made = make(args);
+      const body = version < firstVersion ? undefined : plainBody(args);
+      if (body !== undefined) {
+        made.request.encode = async () => {
+          const buffer = encodeProduce(body);
+          return { buf: buffer, buffer };
+        };
+      }
+      return made;
+    };
+  };
+  produce[patched] = true;
+}
+
+function isText(headers: unknown): boolean {
+  return typeof headers === 'object' && headers !== null && Object.values(headers).every((value) => typeof value === 'string');
+}
+
+/** Undefined: the request contains a field that only kafkajs can write. */
+function plainBody(args: ProduceArguments): ProduceBody | undefined {
+  const { acks, timeout, compression = 0, transactionalId = null, producerId = -1, producerEpoch = 0, topicData } = args;
+  const timestamp = topicData[0]?.partitions[0]?.messages[0]?.timestamp;
+  if (compression !== 0 || typeof timestamp !== 'string') return undefined;
+  const plain = (message: KafkaMessage) =>
+    typeof message.key === 'string' &&
+    typeof message.value === 'string' &&
+    message.timestamp === timestamp &&
+    (message.headers === undefined || isText(message.headers));
+  const topics = topicData.map(({ topic, partitions }) => ({
+    topic,
+    partitions: partitions.map(({ partition, firstSequence = 0, messages }) => ({
+      partition: Number(partition),
+      firstSequence,
+      records: messages.every(plain) ? (messages as readonly PlainRecord[]) : undefined,
+    })),
+  }));
+  if (topics.some(({ partitions }) => partitions.some(({ records }) => records === undefined || records.length === 0)))
+    return undefined;
+  return {
+    transactionalId: transactionalId || null,
+    acks,
+    timeoutMs: timeout,
+    producerId: BigInt(String(producerId)),
+    producerEpoch,
+    timestampMs: BigInt(timestamp),
+    topics: topics as ProduceBody['topics'],
+  };
+}

@@ -1,0 +1,247 @@
+import { withDeadline } from '../../runtime/waiting.ts';
+import type { PublishedBatch } from '../../store/fleet/lane-store.ts';
+import type { FollowDeps, TopicRecord } from './follow-topic.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { openKafkaClient } from './kafkajs/kafka-client.ts';
+import { readTopic } from './read-topic.ts';
+import type { AdminDeps } from './with-admin.ts';
+import { decodeWitness, type LaneWitness, mergeWitness } from './witness-writer.ts';
+
+/** The methods that we use of kafkajs 2.2.4's own cluster, which its types hide. */
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  findTopicPartitionMetadata(topic: string): { readonly partitionId: number }[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findBroker(by: { readonly nodeId: string }): Promise<Broker>;
+  fetchTopicsOffset(
+    topics: readonly { topic: string; fromBeginning: boolean; partitions: readonly { partition: number }[] }[],
+  ): Promise<{ readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]>;
+}
+
+interface Broker {
+  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+}
+
+interface FetchedPartition {
+  readonly partition: number;
+  readonly messages: readonly { offset: string; key: Buffer | null; value: Buffer | null; timestamp: string }[];
+}
+
+const createCluster = 'private:Kafka:createCluster';
+/** The most records that are kept of each partition's last batch: one fetch brings whole batches. */
+const mostOfPartition = 20;
+const partitionMaxBytes = 1_048_588;
+
+/**
+ * The newest records of each partition of a topic, at least the last one: two requests to each leader, a few milliseconds. Rejects when the brokers don't answer
+ * within `deadlineMs`.
+ *
+ * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
+ * half of the time that a takeover may take. kafkajs hides its cluster behind a symbol, so the version is pinned and a test reads a real topic.
+ */
+export async function newestRecords(
+  deps: AdminDeps,
+  options: KafkaOptions,
+  topic: string,
+  deadlineMs: number,
+): Promise<TopicRecord[]> {
+  return await asking(deps, options, topic, deadlineMs, (cluster) => readEnds(cluster, topic));
+}
+
+async function asking<T>(
+  deps: AdminDeps,
+  options: KafkaOptions,
+  topic: string,
+  deadlineMs: number,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const client = openKafkaClient(options, deps);
+  try {
+    return await withDeadline(deps.clock, deadlineMs, `reading the end of ${topic}`, work(clusterOf(client.kafka)));
+  } finally {
+    client.retire();
+  }
+}
+
+/**
+ * Reads what is new on the witness topic, for one process: the first read takes the whole topic, each further one what came since. What a read that was late has
+ * brought is kept, so the next one goes on there.
+ */
+export class WitnessReader {
+  private next = 0n;
+  private readonly newest = new Map<number, LaneWitness>();
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly deps: AdminDeps;
+  private readonly options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number };
+
+  constructor(deps: AdminDeps, options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number }) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** What was on the topic when this was called, by lane. Rejects when the brokers don't answer in time. */
+  read(): Promise<readonly LaneWitness[]> {
+    const { kafka, topic, deadlineMs } = this.options;
+    const read = this.last.then(() => asking(this.deps, kafka, topic, deadlineMs, (cluster) => this.readOn(cluster)));
+    this.last = read.catch(() => undefined);
+    return read;
+  }
+
+  private async readOn(cluster: Cluster): Promise<readonly LaneWitness[]> {
+    const { topic } = this.options;
+    const { low, high } = await openTopic(cluster, topic);
+    const end = high.get(0) ?? 0n;
+    // The topic was made anew.
+    if (this.next > end) this.forget();
+    if (this.next < (low.get(0) ?? 0n)) this.next = low.get(0) ?? 0n;
+    const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
+    while (this.next < end && leader !== undefined) {
+      const records = await fetchFrom(cluster, leader, topic, new Map([[0, this.next]]));
+      for (const { offset, value = '' } of records) if (offset >= this.next) this.take(value);
+      // Compaction may have left nothing between here and the end.
+      this.next = (records.at(-1)?.offset ?? end - 1n) + 1n;
+    }
+    await cluster.disconnect();
+    return [...this.newest.values()];
+  }
+
+  private take(value: string): void {
+    const witness = decodeWitness(value);
+    if (witness !== undefined) this.newest.set(witness.lane, mergeWitness(this.newest.get(witness.lane), witness));
+  }
+
+  private forget(): void {
+    this.next = 0n;
+    this.newest.clear();
+  }
+}
+
+function clusterOf(kafka: object): Cluster {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === createCluster);
+  const create = symbol && (kafka as Record<symbol, unknown>)[symbol];
+  if (typeof create !== 'function') throw new Error('kafkajs: its cluster is gone; see src/service/log/newest-records.ts');
+  return create({ allowAutoTopicCreation: false, isolationLevel: 0 }) as Cluster;
+}
+
+/** The first offset of each partition, and the one behind its last. */
+async function openTopic(cluster: Cluster, topic: string): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
+  await cluster.connect();
+  await cluster.addTargetTopic(topic);
+  const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
+  const offsets = async (fromBeginning: boolean) => {
+    const [found] = await cluster.fetchTopicsOffset([{ topic, fromBeginning, partitions }]);
+    return new Map(found?.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
+  };
+  const [low, high] = await Promise.all([offsets(true), offsets(false)]);
+  return { low, high };
+}
+
+async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]> {
+  const { low, high } = await openTopic(cluster, topic);
+  const last = new Map([...high].filter(([partition, end]) => end > (low.get(partition) ?? 0n)));
+  const byLeader = Object.entries(cluster.findLeaderForPartitions(topic, [...last.keys()]));
+  const fetched = await Promise.all(
+    byLeader.map(([nodeId, of]) =>
+      fetchFrom(cluster, nodeId, topic, new Map(of.map((partition) => [partition, (last.get(partition) ?? 1n) - 1n]))),
+    ),
+  );
+  await cluster.disconnect();
+  return [...Map.groupBy(fetched.flat(), ({ partition }) => partition).values()].flatMap((of) => of.slice(-mostOfPartition));
+}
+
+async function fetchFrom(
+  cluster: Cluster,
+  nodeId: string,
+  topic: string,
+  from: ReadonlyMap<number, bigint>,
+): Promise<TopicRecord[]> {
+  const broker = await cluster.findBroker({ nodeId });
+  const { responses } = await broker.fetch({
+    replicaId: -1,
+    isolationLevel: 0,
+    maxWaitTime: 500,
+    minBytes: 1,
+    maxBytes: partitionMaxBytes * from.size,
+    topics: [
+      {
+        topic,
+        partitions: Array.from(from, ([partition, offset]) => ({
+          partition,
+          fetchOffset: String(offset),
+          maxBytes: partitionMaxBytes,
+        })),
+      },
+    ],
+  });
+  return responses.flatMap((response) =>
+    response.partitions.flatMap(({ partition, messages }) =>
+      messages.map(({ offset, key, value, timestamp }) => ({
+        partition,
+        offset: BigInt(offset),
+        key: key?.toString() ?? '',
+        value: value?.toString(),
+        timestampMs: Number(timestamp),
+      })),
+    ),
+  );
+}
+
+/** Consumers order the updates of one order by generation first, then by revision. */
+export interface UpdatePosition {
+  readonly generation: number;
+  readonly revision: number;
+}
+
+/** The head of every payload, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a whole topic is read for two numbers of each record. */
+const head =
+  /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
+
+/** The position of an update among those of its order; undefined: it is not an update of ours. */
+export function updatePosition(value: string): UpdatePosition | undefined {
+  const found = head.exec(value);
+  return found === null ? undefined : { generation: Number(found[1]), revision: Number(found[2]) };
+}
+
+/** The proof of a mark, as `encodeContinuity` writes it. */
+const proof = /,"proof":\{"lane":(\d{1,9}),"generation":(\d{1,9}),"upTo":"(\d{1,19})",/;
+
+/** The batch with which a mark was committed: its proof ends with the batch before. Undefined: it is no mark of ours, or has no proof. */
+export function batchOfMark(value: string): PublishedBatch | undefined {
+  const [, lane, generation, upTo] = proof.exec(value) ?? [];
+  return upTo === undefined ? undefined : { lane: Number(lane), generation: Number(generation), batch: BigInt(upTo) + 1n };
+}
+
+/** Above 0: `a` is newer. */
+export function comparePositions(a: UpdatePosition, b: UpdatePosition): number {
+  return a.generation - b.generation || a.revision - b.revision;
+}
+
+/**
+ * The highest generation that is on the state topic; 0 where the topic is empty. Reads the whole topic, about a minute for a million orders. It does not read
+ * the topic of updates: that one is many times as long, and the state topic has its newest records a second later. Rejects when the topic can't be read.
+ */
+export async function highestGeneration(deps: FollowDeps, kafka: KafkaOptions, stateTopic: string): Promise<number> {
+  const failed = new AbortController();
+  let failure: unknown;
+  let highest = 0;
+  const records = readTopic(deps, {
+    kafka,
+    topic: stateTopic,
+    from: 'beginning',
+    until: 'end',
+    readCommitted: true,
+    signal: failed.signal,
+    onFailure: (error) => {
+      failure = error;
+      failed.abort();
+    },
+  });
+  for await (const { value } of records) {
+    const found = updatePosition(value ?? '')?.generation ?? 0;
+    if (found > highest) highest = found;
+  }
+  if (failure !== undefined) throw failure;
+  return highest;
+}

@@ -1,0 +1,230 @@
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
+import { Backoff, type BackoffOptions } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
+import type { Publisher } from './publisher.ts';
+import { TroubleLog } from './relay-options.ts';
+import { TermLoop } from './term-loop.ts';
+import type { WitnessWriter } from './witness-writer.ts';
+
+interface OutcomeRelayDeps {
+  readonly log: OutcomeLog;
+  /** The shards of this process: the steps of the others are published by theirs. */
+  readonly shards: () => readonly number[];
+  /** A publisher of its own: it takes one send at a time, and updates must not wait for commands. The creator closes it. */
+  readonly publisher: Publisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
+  readonly tracing?: Tracing | undefined;
+  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  readonly witness?: Pick<WitnessWriter, 'cover'>;
+}
+
+interface OutcomeRelayOptions {
+  /** Rows in one read, and in one publish. */
+  readonly maxRows: number;
+  /** How often the outbox is read without a wake-up, for example after a step whose wake-up was lost with its process. */
+  readonly pollEveryMs: number;
+  /**
+   * The least time from one find in the outbox to the next look: a single step is sent at once, many at a time share a read, a send and a commit, which together
+   * cost as much as a command itself.
+   */
+  readonly gatherMs: number;
+  readonly leasePollMs: number;
+  readonly backoff: BackoffOptions;
+}
+
+/** A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send. */
+export const outcomeRelayDefaults: OutcomeRelayOptions = {
+  maxRows: 200,
+  pollEveryMs: 1000,
+  gatherMs: 100,
+  leasePollMs: 50,
+  backoff: { firstMs: 50, maxMs: 1000 },
+};
+
+interface Term {
+  /** Aborted when the lane is lost or the relay gives up: every wait of the term ends. */
+  readonly over: AbortController;
+}
+
+/**
+ * Sends the steps of commands to Kafka, from the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one
+ * command in order.
+ *
+ * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake-up or the next poll, for more steps to gather, for a lease
+ * young enough to act on, for the backoff after a failure. One publish at a time, also across terms.
+ * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
+ * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: while the database is away, the topic must not fill with
+ * repeats.
+ */
+export class OutcomeRelay implements Service {
+  readonly name = 'outcome-relay';
+  private readonly loop: TermLoop<Term> = new TermLoop({ serve: (term) => this.serve(term) });
+  private unmarked: readonly OutcomeRow[] = [];
+  private foundMs = Number.NEGATIVE_INFINITY;
+  private readonly backoff: Backoff;
+  private readonly kafkaTrouble: TroubleLog;
+  private readonly logTrouble: TroubleLog;
+  private readonly deps: OutcomeRelayDeps;
+  private readonly options: OutcomeRelayOptions;
+
+  constructor(deps: OutcomeRelayDeps, options: OutcomeRelayOptions = outcomeRelayDefaults) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.kafkaTrouble = new TroubleLog(deps, 'publishing the steps of commands');
+    this.logTrouble = new TroubleLog(deps, 'reading the steps of commands');
+  }
+
+  async start(): Promise<void> {
+    this.loop.start();
+  }
+
+  /** The lane is ours. */
+  begin(): void {
+    this.end();
+    this.loop.begin({ over: new AbortController() });
+  }
+
+  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  end(): void {
+    this.loop.end();
+    this.unmarked = [];
+    this.gauge([]);
+  }
+
+  /** A step was just committed. Never waits. */
+  wake(): void {
+    this.loop.wake();
+  }
+
+  /** Publishes the rows that are there until the first failure, and stops. */
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.loop.drain(signal);
+    this.end();
+  }
+
+  private async serve({ over: { signal } }: Term): Promise<void> {
+    while (!signal.aborted) {
+      const ended = await this.round(signal);
+      if (signal.aborted || (this.loop.draining && ended !== 'more')) return;
+      if (ended === 'failed') await this.deps.clock.sleep(this.backoff.nextMs(), signal);
+      if (ended === 'all') await this.idle(signal);
+    }
+  }
+
+  /** `more`: there may be more to publish at once. */
+  private async round(signal: AbortSignal): Promise<'more' | 'all' | 'failed'> {
+    const rows = await this.next();
+    if (rows === undefined) return 'failed';
+    this.gauge(rows);
+    if (rows.length === 0) return 'all';
+    this.foundMs = this.deps.clock.monotonicMs();
+    if (!(await this.publish(rows, signal))) return 'failed';
+    this.unmarked = rows;
+    if (!(await this.mark())) return 'failed';
+    this.gauge([]);
+    return rows.length < this.options.maxRows ? 'all' : 'more';
+  }
+
+  /** Undefined: the database could not be read, or written. */
+  private async next(): Promise<readonly OutcomeRow[] | undefined> {
+    if (!(await this.mark())) return undefined;
+    try {
+      const rows = await this.deps.log.readUnpublished(this.options.maxRows, this.deps.shards());
+      this.logTrouble.passed();
+      return rows;
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return undefined;
+    }
+  }
+
+  private async mark(): Promise<boolean> {
+    const rows = this.unmarked;
+    if (rows.length === 0) return true;
+    try {
+      await this.deps.log.markPublished(rows.map(({ id }) => id));
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return false;
+    }
+    this.logTrouble.passed();
+    // Another term may have begun in the meantime, with nothing to mark or with rows of its own.
+    if (this.unmarked === rows) this.unmarked = [];
+    return true;
+  }
+
+  private async publish(rows: readonly OutcomeRow[], signal: AbortSignal): Promise<boolean> {
+    const { clock, lease, metrics, publisher } = this.deps;
+    const untilLeased = async () => {
+      while (!lease.mayAct() && !signal.aborted) await clock.sleep(this.options.leasePollMs, signal);
+      return !signal.aborted;
+    };
+    if (!(await untilLeased())) return false;
+    const startedMs = clock.monotonicMs();
+    const spans = this.deps.tracing === undefined ? [] : rows.map((row) => this.spanOf(row));
+    try {
+      await this.deps.witness?.cover();
+      if (!(await untilLeased())) return false;
+      await publisher.publish(
+        rows.map(({ key, payload }, i) => {
+          const traceparent = spans[i]?.traceparent;
+          return { topic, key, payload, ...(traceparent !== undefined && { traceparent }) };
+        }),
+        () => lease.mayAct() && !signal.aborted,
+      );
+    } catch (err) {
+      for (const span of spans) span?.end({ failed: 'not acknowledged; sent again' });
+      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      this.kafkaTrouble.happened(err);
+      return false;
+    }
+    for (const span of spans) span?.end();
+    this.backoff.reset();
+    this.kafkaTrouble.passed();
+    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    // The rows are acknowledged, but the lane was lost in the meantime: its next holder sends them again, and marks them.
+    return !signal.aborted;
+  }
+
+  /** Of a step whose command is traced. */
+  private spanOf({ key: commandId }: OutcomeRow): TracedSpan | undefined {
+    const parent = this.deps.tracing?.ofCommand(commandId);
+    return (
+      parent &&
+      this.deps.tracing?.begin('publish outcome', {
+        kind: 'producer',
+        parent,
+        follows: true,
+        attributes: { 'messaging.system': 'kafka', 'messaging.kafka.message.key': commandId, 'tidemark.command.id': commandId },
+      })
+    );
+  }
+
+  private async idle(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    const timer = clock.after(this.options.pollEveryMs, () => this.loop.wake());
+    await this.loop.wait();
+    timer.cancel();
+    const leftMs = this.options.gatherMs - (clock.monotonicMs() - this.foundMs);
+    if (leftMs > 0 && !this.loop.draining) await clock.sleep(leftMs, signal);
+  }
+
+  private gauge(pending: readonly OutcomeRow[]): void {
+    this.deps.metrics.pending.set({ topic }, pending.length);
+    this.deps.metrics.oldestPending.set({ topic }, (pending[0]?.recordedMs ?? 0) / 1000);
+  }
+}
+
+const topic = 'outcomes';

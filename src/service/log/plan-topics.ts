@@ -1,0 +1,226 @@
+import kafkajs, { type Admin } from 'kafkajs';
+import type { Clock } from '../../runtime/clock.ts';
+import { deletedBy, judgeSetting, type SettingChange } from './judge-topics.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import { type TopicNames, type TopicSpec, topicSpecs } from './topics.ts';
+import { type AdminDeps, withAdmin } from './with-admin.ts';
+
+interface TopicCreation {
+  readonly spec: TopicSpec;
+  readonly replication: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+interface TopicAlteration {
+  readonly topic: string;
+  readonly replication: number;
+  readonly changes: readonly SettingChange[];
+  /** All settings that the topic itself has now: kafkajs only has the call that replaces them all. */
+  readonly own: Readonly<Record<string, string>>;
+}
+
+/** The differences between the topics as they are and as they should be. All are empty when there is nothing to do. */
+export interface TopicPlan {
+  readonly creations: readonly TopicCreation[];
+  readonly alterations: readonly TopicAlteration[];
+  /** Differences that only a person can settle, in sentences: partition counts, mostly. */
+  readonly faults: readonly string[];
+  /** Left out: none. For people to know; nothing is done about them. */
+  readonly notes?: readonly string[];
+}
+
+/** Compares the wanted topics with those found. Changes nothing; rejects when the brokers don't answer. */
+export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Promise<TopicPlan> {
+  const [existing, { brokers }] = await Promise.all([admin.listTopics(), admin.describeCluster()]);
+  const present = specs.filter(({ name }) => existing.includes(name));
+  const missing = specs.filter(({ name }) => !existing.includes(name));
+  const replication = Math.min(3, brokers.length);
+  const creations = missing.map((spec) => ({ spec, replication, settings: wantedSettings(spec, replication) }));
+  if (present.length === 0) return { creations, alterations: [], faults: [] };
+
+  const found = await describe(admin, present);
+  const faults: string[] = [];
+  const alterations: TopicAlteration[] = [];
+  const notes: string[] = [];
+  for (const spec of present) {
+    const topic = found.get(spec.name);
+    if (topic === undefined) continue;
+    if (topic.partitions !== spec.partitions) {
+      faults.push(
+        `${spec.name} has ${topic.partitions} partitions, planned are ${spec.partitions}: the count is fixed for life, make the topic anew`,
+      );
+    }
+    const wanted = wantedSettings(spec, topic.replication);
+    const changes = Object.entries(wanted)
+      .filter(([setting, value]) => topic.settings.get(setting) !== value)
+      .map(([setting, value]) => changeOf(setting, topic.settings.get(setting) ?? '', value));
+    if (topic.replication < replication)
+      notes.push(`${spec.name} has ${topic.replication} replicas, the cluster has brokers for ${replication}`);
+    if (changes.length > 0) alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
+  }
+  return { creations, alterations, faults, ...(notes.length > 0 && { notes }) };
+}
+
+function changeOf(setting: string, found: string, wanted: string): SettingChange {
+  const deletes = deletedBy(setting, found, wanted);
+  return { setting, found, wanted, ...(deletes !== undefined && { deletes }) };
+}
+
+/** The lane continues while one replica is away; with one or two replicas, the settings are the best possible. */
+function wantedSettings(spec: TopicSpec, replication: number): Record<string, string> {
+  return { ...spec.settings, 'min.insync.replicas': String(Math.max(1, replication - 1)) };
+}
+
+interface FoundTopic {
+  readonly partitions: number;
+  readonly replication: number;
+  /** Effective settings, defaults of the broker among them. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** Those set on the topic itself. */
+  readonly own: Readonly<Record<string, string>>;
+}
+
+/** `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is declared and not exported by every build. */
+const setOnTopic = 1;
+
+async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<string, FoundTopic>> {
+  const names = specs.map(({ name }) => name);
+  const [{ topics }, { resources }] = await Promise.all([
+    admin.fetchTopicMetadata({ topics: names }),
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
+    }),
+  ]);
+  return new Map(
+    topics.map(({ name, partitions }) => {
+      const entries = resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+      return [
+        name,
+        {
+          partitions: partitions.length,
+          replication: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+          settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+          own: Object.fromEntries(
+            entries
+              .filter(({ configSource }) => configSource === setOnTopic)
+              .map(({ configName, configValue }) => [configName, configValue]),
+          ),
+        },
+      ];
+    }),
+  );
+}
+
+/** The differences of the topics by their meaning, one sentence each (`judge-topics.ts`). All empty: as planned. */
+interface TopicFindings {
+  readonly unready: readonly string[];
+  readonly doubts: readonly string[];
+  readonly notes: readonly string[];
+}
+
+export function topicFindings(plan: TopicPlan): TopicFindings {
+  const settings = plan.alterations.flatMap(({ topic, replication, changes }) =>
+    changes.map((change) => {
+      const { effect, because } = judgeSetting(change, replication);
+      const { setting, found, wanted } = change;
+      const text = `${topic} has ${setting}=${found || '(unset)'}, planned is ${wanted}: ${because}${remedyFor(change)}`;
+      return { effect, text };
+    }),
+  );
+  const textsOf = (wanted: 'doubt' | 'note') => settings.filter(({ effect }) => effect === wanted).map(({ text }) => text);
+  return {
+    unready: [...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``), ...plan.faults],
+    doubts: textsOf('doubt'),
+    notes: [...textsOf('note'), ...(plan.notes ?? [])],
+  };
+}
+
+/** Never a command that deletes records without saying so. */
+function remedyFor({ setting, deletes }: SettingChange): string {
+  if (deletes === undefined) return '; `tidemark topics apply` sets it as planned';
+  const keep = setting === 'retention.ms' ? '; to keep it, raise TIDEMARK_TOPIC_RETENTION_DAYS' : '';
+  return `${keep}; to set it as planned would delete ${deletes}, and \`tidemark topics apply\` leaves it`;
+}
+
+/**
+ * Makes the missing topics and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. A change that deletes
+ * records is made with `deleteRecords` alone. Safe to run twice. Resolves once every partition of a new topic has a leader that knows it, so that the first send
+ * is not refused.
+ */
+export async function applyTopics(
+  admin: Admin,
+  plan: TopicPlan,
+  clock: Clock,
+  { deleteRecords = false }: { readonly deleteRecords?: boolean } = {},
+): Promise<void> {
+  if (plan.creations.length > 0) {
+    // False (another process made it in the meantime) is fine too.
+    await admin.createTopics({
+      // kafkajs's own waiting rejects when a broker does not know the topic yet.
+      waitForLeaders: false,
+      topics: plan.creations.map(({ spec, replication, settings }) => ({
+        topic: spec.name,
+        numPartitions: spec.partitions,
+        replicationFactor: replication,
+        configEntries: configEntries(settings),
+      })),
+    });
+    for (const { spec } of plan.creations) await untilLed(admin, spec.name, clock);
+  }
+  const resources = plan.alterations.flatMap(({ topic, changes, own }) => {
+    const made = changes.filter(({ deletes }) => deletes === undefined || deleteRecords);
+    if (made.length === 0) return [];
+    const settings = { ...own, ...Object.fromEntries(made.map(({ setting, wanted }) => [setting, wanted])) };
+    return [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries: configEntries(settings) }];
+  });
+  if (resources.length > 0) await admin.alterConfigs({ validateOnly: false, resources });
+}
+
+/** Brokers learn of a new topic one after the other, and the metadata names its leaders before these know it themselves: so this asks the leaders. */
+async function untilLed(admin: Admin, topic: string, clock: Clock): Promise<void> {
+  for (let left = 100; ; left -= 1) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (err) {
+      if (left === 0) throw err;
+    }
+    await clock.sleep(50);
+  }
+}
+
+function configEntries(settings: Readonly<Record<string, string>>): { name: string; value: string }[] {
+  return Object.entries(settings).map(([name, value]) => ({ name, value }));
+}
+
+/** What Kafka says of the topics, or why it says nothing. `faulty`: nothing can be written as it should be. Doubts and notes are left out where there are none. */
+export type TopicsState =
+  | { readonly kind: 'planned'; readonly doubts?: readonly string[]; readonly notes?: readonly string[] }
+  | {
+      readonly kind: 'faulty';
+      readonly faults: readonly string[];
+      readonly doubts?: readonly string[];
+      readonly notes?: readonly string[];
+    }
+  | { readonly kind: 'silent'; readonly why: string };
+
+/** How the topics differ from the plan. Never rejects. */
+export async function checkTopics(
+  deps: AdminDeps,
+  options: KafkaOptions,
+  names: TopicNames,
+  retentionDays?: number,
+): Promise<TopicsState> {
+  try {
+    // Without the topic of witnesses everything flows; `doctor` and the log name it.
+    const specs = topicSpecs(names, retentionDays).filter(({ name }) => name !== names.witness);
+    const { unready, doubts, notes } = await withAdmin(deps, options, async (admin) =>
+      topicFindings(await planTopics(admin, specs)),
+    );
+    const differing = { ...(doubts.length > 0 && { doubts }), ...(notes.length > 0 && { notes }) };
+    return unready.length === 0 ? { kind: 'planned', ...differing } : { kind: 'faulty', faults: unready, ...differing };
+  } catch (err) {
+    return { kind: 'silent', why: err instanceof Error ? err.message : String(err) };
+  }
+}

@@ -1,0 +1,300 @@
+import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import type { UpdateLog } from '../../store/orders/update-log.ts';
+import { Handoff, type HandoffRows } from './handoff.ts';
+import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
+import { Position } from './position.ts';
+import type { Publisher } from './publisher.ts';
+import type { RelayOptions, RelayTerm } from './relay-options.ts';
+import { TroubleLog } from './relay-options.ts';
+import { TermLoop } from './term-loop.ts';
+import type { UpdateTraces } from './update-traces.ts';
+import type { WitnessWriter } from './witness-writer.ts';
+
+interface RelayDeps {
+  readonly log: UpdateLog;
+  /** The creator closes it once the relay is drained. */
+  readonly publisher: Publisher;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Log;
+  readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
+    Pick<Metrics['ingest'], 'latency'>;
+  readonly traces?: UpdateTraces | undefined;
+  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  readonly witness?: Pick<WitnessWriter, 'hurry' | 'cover'>;
+}
+
+/**
+ * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
+ *
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Handoff`).
+ * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
+ *
+ * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
+ * moment costs repeats, never a row. Memory: as much as `Handoff` may hold, one read and one publish.
+ */
+export class Relay implements Service {
+  readonly name = 'relay';
+  private readonly loop: TermLoop<RelayTerm> = new TermLoop({ serve: (term) => this.serve(term) });
+  private ticker: Timer | undefined;
+  private readonly readSize: ReadSize;
+  private readonly backoff: Backoff;
+  private readonly latency: LatencyRecorder;
+  private readonly pending: PendingWatch;
+  private readonly kafkaTrouble: TroubleLog;
+  private readonly logTrouble: TroubleLog;
+  private readonly deps: RelayDeps;
+  private readonly options: RelayOptions;
+
+  constructor(deps: RelayDeps, options: RelayOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.backoff = new Backoff(deps.random, options.backoff);
+    this.readSize = new ReadSize({ maxRows: options.maxRows, maxBytes: options.maxReadBytes });
+    this.latency = new LatencyRecorder(deps.metrics.latency);
+    this.pending = new PendingWatch(deps, options);
+    this.kafkaTrouble = new TroubleLog(deps, 'publishing');
+    this.logTrouble = new TroubleLog(deps, 'reading the log');
+  }
+
+  /** Resolves at once, before Kafka or the database has answered: the relay keeps trying. */
+  async start(): Promise<void> {
+    this.loop.start();
+    this.tick();
+  }
+
+  /** The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first batch of the term is handed over. */
+  begin(lastBatch: bigint): void {
+    this.end();
+    const { metrics } = this.deps;
+    this.loop.begin({
+      handoff: new Handoff(this.options, lastBatch, (reason) => metrics.resent.inc({ reason })),
+      position: new Position(this.deps, 'log'),
+      over: new AbortController(),
+    });
+  }
+
+  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  end(): void {
+    this.loop.end();
+    this.pending.clear();
+  }
+
+  /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
+  publishCommitted(batch: CommittedBatch): void {
+    this.loop.term?.handoff.addCommitted(batch);
+    this.deps.witness?.hurry();
+    this.loop.wake();
+  }
+
+  /** Batches were committed that can't be handed over (their rows or numbers are not known here): the log has them. */
+  missedCommitted(): void {
+    this.loop.term?.handoff.reread('gap');
+    this.loop.wake();
+  }
+
+  /** For people: the source of the relay, and the position up to which Kafka has acknowledged the log. Null while another process holds the lane. */
+  status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
+    if (this.loop.term === undefined) return null;
+    const { handoff, position } = this.loop.term;
+    return {
+      source: handoff.reading ? 'log' : 'memory',
+      acknowledgedSeq: position.reached.toString(),
+      heldRows: handoff.heldRows,
+    };
+  }
+
+  /** Saves the position now, and not at the next interval. */
+  hurry(): void {
+    void this.loop.term?.position.save();
+  }
+
+  /** Publishes the committed rows until the first failure, saves the position, and stops. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const { term, gaveUp } = await this.loop.drain(signal);
+    this.ticker?.cancel();
+    // A save that is under way may lag behind the last publish: wait for it, then save the rest.
+    if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
+    this.end();
+  }
+
+  private async serve(term: RelayTerm): Promise<void> {
+    const { over, position, handoff } = term;
+    while (!over.signal.aborted && !(await this.loadPosition(position))) await this.waitAfterFailure(term);
+    while (!over.signal.aborted) {
+      if (handoff.reading) {
+        await this.readOn(term);
+        continue;
+      }
+      const handed = handoff.takeRows(this.options.maxRows, this.options.maxBytes);
+      if (handed !== undefined) await this.sendHanded(term, handed);
+      else if (this.loop.draining) return;
+      else await this.loop.wait();
+    }
+  }
+
+  private async loadPosition(position: Position): Promise<boolean> {
+    try {
+      await position.load();
+      this.logTrouble.passed();
+      return true;
+    } catch (err) {
+      this.logTrouble.happened(err);
+      return false;
+    }
+  }
+
+  private async readOn(term: RelayTerm): Promise<void> {
+    const { handoff, position } = term;
+    const maxRows = this.readSize.rows;
+    handoff.beginRead();
+    let rows: Awaited<ReturnType<UpdateLog['readAfter']>>;
+    try {
+      rows = await this.deps.log.readAfter(this.deps.lease.lane, position.reached, maxRows);
+    } catch (err) {
+      this.readSize.failed();
+      this.logTrouble.happened(err);
+      await this.waitAfterFailure(term);
+      return;
+    }
+    this.logTrouble.passed();
+    this.readSize.read(rows);
+    // Kafka will have these rows soon: for a batch whose answer is still open, this is the only proof that it was committed.
+    this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
+    for (const run of splitByTopic(rows)) {
+      if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
+      position.advance(run.at(-1)?.seq ?? 0n);
+    }
+    handoff.endRead(position.reached, rows.length < maxRows);
+  }
+
+  private async sendHanded(term: RelayTerm, handed: HandoffRows): Promise<void> {
+    const { batches } = handed;
+    const traced = this.deps.traces?.begin(batches);
+    const rows = traced?.rows ?? (batches.length === 1 ? (batches[0]?.rows ?? []) : batches.flatMap((batch) => batch.rows));
+    this.pending.inFlight(handed);
+    for (const run of splitByTopic(rows)) {
+      if (await this.publish(term, run, batches.at(-1)?.number ?? 0n)) continue;
+      this.pending.inFlight(undefined);
+      traced?.end('not acknowledged; sent again from the log');
+      return;
+    }
+    this.pending.inFlight(undefined);
+    traced?.end();
+    const ackedMs = this.deps.clock.monotonicMs();
+    for (const batch of handed.batches) {
+      if (batch.lastSeq !== undefined) term.position.advance(batch.lastSeq);
+      this.latency.record(batch, ackedMs);
+    }
+  }
+
+  /** False: the rows may or may not have arrived, and the handoff goes back to the log. Or the term is over. */
+  private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
+    const { clock, lease, metrics, publisher } = this.deps;
+    const topic = rows[0]?.topic ?? 'updates';
+    const mayAct = () => lease.mayAct() && !term.position.fenced;
+    const untilLeased = async () => {
+      while (!mayAct() && !term.over.signal.aborted) await clock.sleep(this.options.leasePollMs, term.over.signal);
+      return !term.over.signal.aborted;
+    };
+    if (!(await untilLeased())) return false;
+    const startedMs = clock.monotonicMs();
+    try {
+      await this.deps.witness?.cover(upToBatch);
+      if (!(await untilLeased())) return false;
+      await publisher.publish(rows, () => mayAct() && !term.over.signal.aborted);
+    } catch (err) {
+      metrics.records.inc({ topic, outcome: 'failed' }, rows.length);
+      this.kafkaTrouble.happened(err);
+      term.handoff.reread('failure');
+      await this.waitAfterFailure(term);
+      return false;
+    }
+    this.backoff.reset();
+    this.kafkaTrouble.passed();
+    metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
+    metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
+    return true;
+  }
+
+  /** While draining, the first failure is the last: the log keeps the rest for the next start. */
+  private async waitAfterFailure(term: RelayTerm): Promise<void> {
+    if (this.loop.draining) term.over.abort();
+    else await this.deps.clock.sleep(this.backoff.nextMs(), term.over.signal);
+  }
+
+  private tick(): void {
+    this.ticker = this.deps.clock.after(this.options.saveEveryMs, () => {
+      const term = this.loop.term;
+      if (term !== undefined) {
+        void term.position.save();
+        void this.pending.refresh(term).then((stranded) => {
+          if (stranded && term === this.loop.term) this.loop.wake();
+        });
+      }
+      this.tick();
+    });
+  }
+}
+
+/**
+ * Splits rows into runs for one topic, in order. A continuity mark says "complete up to here", so it may leave only once everything before it is acknowledged:
+ * each run is a send of its own, and the next one waits for it.
+ */
+function splitByTopic<Row extends LogRow>(rows: readonly Row[]): (readonly Row[])[] {
+  const runs: Row[][] = [];
+  let run: Row[] = [];
+  for (const row of rows) {
+    if (run[0] !== undefined && run[0].topic !== row.topic) {
+      runs.push(run);
+      run = [];
+    }
+    run.push(row);
+  }
+  if (run.length > 0) runs.push(run);
+  return runs;
+}
+
+interface ReadSizeLimits {
+  readonly maxRows: number;
+  /** Payload characters. */
+  readonly maxBytes: number;
+}
+
+/**
+ * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a thousand of the latter neither fit into our memory nor arrive
+ * within the deadline of a query, and a read that failed must not be repeated with the same size.
+ *
+ * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves with each failure, and at most doubles with each success.
+ */
+export class ReadSize {
+  private next: number;
+  private readonly limits: ReadSizeLimits;
+
+  constructor(limits: ReadSizeLimits) {
+    this.limits = limits;
+    this.next = limits.maxRows;
+  }
+
+  get rows(): number {
+    return this.next;
+  }
+
+  read(rows: readonly LogRow[]): void {
+    const bytes = rows.reduce((sum, row) => sum + row.payload.length, 0);
+    const fitting = Math.floor((this.limits.maxBytes * rows.length) / Math.max(1, bytes));
+    this.next = Math.max(1, Math.min(this.limits.maxRows, 2 * this.next, bytes === 0 ? this.limits.maxRows : fitting));
+  }
+
+  failed(): void {
+    this.next = Math.max(1, this.next >> 1);
+  }
+}

@@ -1,0 +1,85 @@
+import { Wakeup } from '../../runtime/waiting.ts';
+
+interface TermLoopDeps<Term> {
+  /** The work of one term, until the term is over or the drain has nothing left to do. Never rejects. */
+  readonly serve: (term: Term) => Promise<void>;
+}
+
+/**
+ * The life of a part that works while the lane is held: one term after the other, never two at once, and a last round of work when it drains.
+ *
+ * States: no term → serving (between `begin` and `end`) → no term … → draining, which the part sees in `draining` and ends by returning from `serve`.
+ * Invariant: `over` of a term is aborted before `term` is another one, so work that still belongs to it ends at its next wait.
+ */
+export class TermLoop<Term extends { readonly over: AbortController }> {
+  private current: Term | undefined;
+  private stopping = false;
+  private loop: Promise<void> | undefined;
+  private readonly wakeup = new Wakeup();
+  private readonly deps: TermLoopDeps<Term>;
+
+  constructor(deps: TermLoopDeps<Term>) {
+    this.deps = deps;
+  }
+
+  get term(): Term | undefined {
+    return this.current;
+  }
+
+  get draining(): boolean {
+    return this.stopping;
+  }
+
+  start(): void {
+    this.loop = this.run();
+  }
+
+  begin(term: Term): void {
+    this.current = term;
+    this.wakeup.wake();
+  }
+
+  end(): void {
+    this.current?.over.abort();
+    this.current = undefined;
+    this.wakeup.wake();
+  }
+
+  wake(): void {
+    this.wakeup.wake();
+  }
+
+  wait(): Promise<void> {
+    return this.wakeup.wait();
+  }
+
+  /**
+   * Lets the loop end by itself. When `signal` aborts, the term is over and the drain no longer waits. Afterwards the term is still the current one: `end`
+   * follows.
+   * `gaveUp` resolves when `signal` aborts, for work that has to be done before that.
+   */
+  async drain(signal: AbortSignal): Promise<{ readonly term: Term | undefined; readonly gaveUp: Promise<void> }> {
+    this.stopping = true;
+    const { term } = this;
+    const gaveUp = new Promise<void>((resolve) => {
+      const giveUp = () => {
+        term?.over.abort();
+        resolve();
+      };
+      if (signal.aborted) giveUp();
+      else signal.addEventListener('abort', giveUp, { once: true });
+    });
+    this.wakeup.wake();
+    await Promise.race([this.loop, gaveUp]);
+    return { term, gaveUp };
+  }
+
+  private async run(): Promise<void> {
+    for (;;) {
+      const { term } = this;
+      if (term !== undefined) await this.deps.serve(term);
+      if (this.stopping) return;
+      if (term === this.term) await this.wakeup.wait();
+    }
+  }
+}

@@ -1,0 +1,394 @@
+import { orderKey } from '../../domain/order.ts';
+import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
+import type { Wakeup } from '../../runtime/waiting.ts';
+import type { LaneHold } from '../../store/fleet/lane-store.ts';
+import { type ApplyResult, type Binding, RefusedReadError, type Tally } from '../../store/orders/order-store.ts';
+import { BatchSize, countFitting } from './batch-size.ts';
+import type { Entry } from './entry.ts';
+import { settleEntries } from './entry.ts';
+import { committedBatch, type Flight } from './flight.ts';
+import { HeadCache } from './head-cache.ts';
+import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
+import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
+import { loadKnown } from './load-known.ts';
+import { prepareBatch } from './prepare-batch.ts';
+import { emptyTally } from './tally.ts';
+
+const maxFlights = 2;
+
+interface PipelineDeps extends IngestDeps {
+  /** Up to `count` queued entries of about `maxBytes` in all, oldest first; empty when there are none. */
+  readonly source: (count: number, maxBytes: number) => Entry[];
+  /** Woken by every offer, and by every answer of the store. */
+  readonly wakeup: Wakeup;
+  /** The unsettled entries have changed, or failed once more. */
+  readonly onProgress: () => void;
+}
+
+/**
+ * One term of the lane: takes queued entries, reduces them against the cached heads, and keeps up to two batches in flight.
+ *
+ * One loop does everything that can change the order of entries (take, reduce, send, recover). Only the completion of a batch that
+ * committed in its turn happens outside it, so that the relay has it without delay.
+ *
+ * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
+ * numbered flights plus one. After any failure the flights behind it are dropped too, the heads that they touched are evicted, and their entries are
+ * reduced again.
+ */
+export class BatchPipeline {
+  private readonly cache: HeadCache;
+  private readonly poison: PoisonSearch;
+  private readonly size = new BatchSize();
+  private flights: Flight[] = [];
+  /** Taken, while what is known of their orders is read: for as long as the database is away. */
+  private loading: readonly Entry[] = [];
+  private again: Entry[] = [];
+  private nextNumber: bigint;
+  /** Of all batches up to `nextNumber` - 1. */
+  private tally: Tally;
+  private readonly generation: number;
+  private stopped = false;
+  /** Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets it. */
+  trouble: string | undefined;
+  private readonly deps: PipelineDeps;
+  private readonly options: IngestOptions;
+
+  constructor(deps: PipelineDeps, options: IngestOptions, hold: LaneHold) {
+    this.deps = deps;
+    this.options = options;
+    this.cache = new HeadCache(options.headCacheCount);
+    this.poison = new PoisonSearch(options.batchMaxCount);
+    this.nextNumber = hold.batch + 1n;
+    this.generation = hold.generation ?? options.generation;
+    this.tally = emptyTally(hold.batch);
+  }
+
+  /** Other processes may have changed the orders of these accounts; not those of unsettled entries, with which no account is given away. */
+  forgetOrders(isOf: (accountId: string) => boolean): void {
+    const loading = new Set(
+      this.loading.map((entry) => entry.kind === 'order' && orderKey(entry.view.stream, entry.view.orderId)),
+    );
+    this.cache.forget((accountId, key) => isOf(accountId) && !loading.has(key));
+  }
+
+  /** Works until `stop`, or until the lane is lost. Never rejects. */
+  async run(): Promise<void> {
+    await this.resumeProofs();
+    while (!this.stopped) {
+      const first = this.flights[0]?.result;
+      if (first !== undefined && first.kind !== 'committed') {
+        await this.recover();
+      } else if (this.flights.length < (this.poison.searching ? 1 : maxFlights)) {
+        await this.deps.clock.turn();
+        const entries = this.takeEntries();
+        if (entries.length === 0) await this.deps.wakeup.wait();
+        else await this.send(entries);
+      } else {
+        await this.deps.wakeup.wait();
+      }
+    }
+    await Promise.all(this.flights.map((flight) => flight.answer));
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.deps.wakeup.wake();
+  }
+
+  /**
+   * So that the next proof follows the last one of the term before: nothing can be committed either while the database is away. Where it refuses the read, the proofs
+   * have a distance, which consumers report, and nothing else is lost.
+   */
+  private async resumeProofs(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        this.tally = (await this.deps.store.readUnproven(this.deps.lease.lane, this.generation)) ?? this.tally;
+        return;
+      } catch (error) {
+        if (error instanceof RefusedReadError) {
+          this.deps.log.warn(
+            { err: error },
+            'the last proof could not be read; consumers will see a distance between two proofs',
+          );
+          return;
+        }
+        await this.pause();
+      }
+    }
+  }
+
+  /** The entries that were taken and not settled, oldest first. */
+  unsettled(): Entry[] {
+    return [...this.flights.flatMap((flight) => flight.entries), ...this.loading, ...this.again];
+  }
+
+  get unsettledCount(): number {
+    return this.flights.reduce((sum, { entries }) => sum + entries.length, this.loading.length + this.again.length);
+  }
+
+  get oldestUnsettled(): Entry | undefined {
+    return this.flights[0]?.entries[0] ?? this.loading[0] ?? this.again[0];
+  }
+
+  private takeEntries(): Entry[] {
+    const { limit } = this.poison;
+    const { maxBytes } = this.size;
+    if (this.again.length === 0) return this.deps.source(limit, maxBytes);
+    const count = countFitting(this.again, limit, maxBytes);
+    const entries = this.again.slice(0, count);
+    this.again = this.again.slice(count);
+    return entries;
+  }
+
+  private async send(entries: Entry[]): Promise<void> {
+    this.loading = entries;
+    const bindings = await this.load(entries);
+    this.loading = [];
+    if (bindings instanceof RefusedReadError) {
+      this.again = entries.concat(this.again);
+      // The flights are settled first: a single entry can be isolated only when its batch is the first in line.
+      if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
+      else await this.pause();
+      return;
+    }
+    const failed = this.flights.some((flight) => flight.result !== undefined && flight.result.kind !== 'committed');
+    if (bindings === undefined || failed || this.stopped) {
+      this.again = entries.concat(this.again);
+      return;
+    }
+    const tallyBefore = this.tally;
+    const term = { lane: this.deps.lease.lane, generation: this.generation, number: this.nextNumber, tally: tallyBefore };
+    const prepared = prepareBatch(entries, this.cache, { ...term, bindings });
+    this.tally = prepared.tally;
+    this.cache.trim();
+    const { heads, updates, quarantine, bindings: bound } = prepared;
+    const rows = heads.length + updates.length + quarantine.length;
+    const writes = rows > 0 || entries.some((entry) => entry.kind === 'barrier' && entry.numbered);
+    const number = writes ? this.nextNumber : undefined;
+    if (writes) this.nextNumber += 1n;
+    const answer: Promise<ApplyResult> =
+      number === undefined
+        ? Promise.resolve({ kind: 'committed', lastSeq: undefined })
+        : this.deps.store
+            .applyBatch({
+              lane: this.deps.lease.lane,
+              epoch: this.deps.lease.epoch,
+              number,
+              heads,
+              updates,
+              quarantine,
+              ...(bound.length > 0 && { bindings: bound }),
+            })
+            .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
+    this.launch({ number, entries, prepared, tallyBefore, answer });
+  }
+
+  private launch(sent: Omit<Flight, 'sentMs' | 'result'>): void {
+    const flight: Flight = { ...sent, sentMs: this.deps.clock.monotonicMs(), result: undefined };
+    this.flights.push(flight);
+    void sent.answer.then((result) => {
+      flight.result = result;
+      if (!this.stopped) this.completeReady();
+      this.deps.wakeup.wake();
+    });
+  }
+
+  /** Settles the flights at the front that committed. */
+  private completeReady(): void {
+    for (;;) {
+      const flight = this.flights[0];
+      if (flight?.result?.kind !== 'committed') return;
+      this.flights.shift();
+      this.complete(flight, flight.result.lastSeq, true);
+    }
+  }
+
+  private complete(flight: Flight, lastSeq: bigint | undefined, handOver: boolean): void {
+    const { clock, lease, metrics, onCommitted, onCommitUnseen: onUnhanded, backoff } = this.deps;
+    for (const key of flight.prepared.touched) this.cache.unpin(key);
+    const committedMs = clock.monotonicMs();
+    if (flight.number !== undefined) {
+      lease.confirm(lease.epoch, flight.sentMs);
+      lease.witness.sawBatch(flight.number);
+      metrics.batchSize.observe(flight.entries.length);
+      metrics.applySeconds.observe((committedMs - flight.sentMs) / 1000);
+      this.size.passed(flight.entries);
+      if (handOver) onCommitted(committedBatch({ ...flight, number: flight.number }, lastSeq, committedMs));
+      else onUnhanded();
+    }
+    this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
+    settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
+    for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
+    backoff.reset();
+    this.trouble = undefined;
+    this.deps.onProgress();
+  }
+
+  /** The first flight failed. Learns the result of the others, puts back the entries that did not commit, and brings the lane back into step. */
+  private async recover(): Promise<void> {
+    const results = await Promise.all(this.flights.map((flight) => flight.answer));
+    const first = results.find((result) => result.kind !== 'committed');
+    if (first === undefined) return;
+    if (results.some((result) => result.kind === 'lane_lost')) {
+      this.lose('batch_refused');
+      return;
+    }
+    this.report(first);
+    // One unknown anywhere is enough: an orphan of the second batch could still enter the lane behind the first one's second try.
+    if (first.kind === 'out_of_order' || results.some((result) => result.kind === 'unknown')) {
+      const hold = await this.reclaim();
+      if (hold === undefined) return;
+      if (!this.isInStep(hold.batch)) {
+        this.lose('forgotten');
+        return;
+      }
+      this.completeUpTo(hold.batch);
+    }
+    const failed = this.flights;
+    this.flights = [];
+    this.putBack(failed);
+    const entries = failed[0]?.entries;
+    if (entries === undefined) return;
+    if (first.kind === 'poison') {
+      this.isolate(entries, first);
+      return;
+    }
+    if (first.kind === 'failed' && failed.length === results.length) {
+      await this.isolateFailure(entries, first);
+      return;
+    }
+    this.size.failed(entries);
+    // After partial progress no rest is needed. A batch that breaks its connection each time needs one: each try raises the epoch, and the next may begin
+    // within milliseconds.
+    if (failed.length === results.length) await this.pause();
+  }
+
+  /** False: a failover or a restore took back committed batches. Then no head in the cache can be trusted, and the numbers of our batches would never fit again. */
+  private isInStep(batch: bigint): boolean {
+    const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
+    const witnessed = this.deps.lease.witness.newest?.batch ?? 0n;
+    return batch >= lowest - 1n && batch >= witnessed && batch < this.nextNumber;
+  }
+
+  /** `batch` is final: every flight up to it committed. Their seqs are not known here, so the relay reads them from the log. */
+  private completeUpTo(batch: bigint): void {
+    for (;;) {
+      const flight = this.flights[0];
+      if (flight === undefined || (flight.number !== undefined && flight.number > batch)) break;
+      this.flights.shift();
+      this.complete(flight, undefined, false);
+    }
+    this.nextNumber = batch + 1n;
+  }
+
+  private putBack(flights: readonly Flight[]): void {
+    for (const { prepared } of flights) {
+      for (const key of prepared.touched) {
+        this.cache.unpin(key);
+        this.cache.evict(key);
+      }
+    }
+    const lowest = flights.find((flight) => flight.number !== undefined)?.number;
+    if (lowest !== undefined) this.nextNumber = lowest;
+    this.tally = flights[0]?.tallyBefore ?? this.tally;
+    this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
+  }
+
+  private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
+    const [entry] = entries;
+    // A single entry that was refused at once is tried once more: it was reduced against a head of the cache, and the heads that it touched have been evicted
+    // since.
+    if (entries.length > 1 || entry === undefined || !this.poison.searching) {
+      this.poison.refused(entries.length);
+      return;
+    }
+    this.quarantineFirst(entry, refusal);
+  }
+
+  /** The entries are first in line again. Other entries that pass without them show which one is at fault. */
+  private async isolateFailure(
+    entries: readonly Entry[],
+    failure: { readonly code: string; readonly message: string },
+  ): Promise<void> {
+    const [entry] = entries;
+    if (!this.poison.failed(failure.code) || entry === undefined) this.size.failed(entries);
+    else if (entries.length > 1) this.poison.refused(entries.length);
+    else if (this.poison.othersPass) this.quarantineFirst(entry, failure);
+    else this.tryAnotherBefore(entry);
+    await this.pause();
+  }
+
+  /** An entry may go ahead of others, also of a barrier: no entry is settled later because of it. */
+  private tryAnotherBefore(entry: Entry): void {
+    this.poison.refused(1);
+    if (this.again.length < this.options.batchMaxCount)
+      this.again = this.again.concat(this.deps.source(this.options.batchMaxCount - this.again.length, this.size.maxBytes));
+    const place = this.poison.anotherToTry(entry, this.again);
+    if (place > 0) this.again = [...this.again.splice(place, 1), ...this.again];
+  }
+
+  private quarantineFirst(entry: Entry, refusal: { readonly code: string; readonly message: string }): void {
+    const kept = asQuarantine(entry, refusal.code);
+    if (kept !== undefined) {
+      this.again[0] = kept;
+      this.deps.log.error(
+        { code: refusal.code, reason: refusal.message, kind: entry.kind },
+        'Postgres refuses an entry; it goes to quarantine',
+      );
+    } else {
+      this.again.shift();
+      this.poison.passed(1, false);
+      this.deps.log.error(
+        { code: refusal.code, entry },
+        'Postgres refuses an entry even for quarantine; this line is all that is left of it',
+      );
+      settleEntries([entry], ['quarantined'], this.deps.metrics.observations);
+    }
+  }
+
+  /** Asks until the database answers: before that nothing is known, and nothing may be sent. */
+  private async reclaim(): Promise<LaneHold | undefined> {
+    while (!this.stopped) {
+      try {
+        const hold = await this.deps.lane.reclaim();
+        if (hold === undefined) this.lose('reclaim_refused');
+        return hold;
+      } catch (error) {
+        this.deps.log.debug({ err: error }, 'the lane could not be reclaimed yet');
+        await this.pause();
+      }
+    }
+    return undefined;
+  }
+
+  /** Undefined: the database could not be reached. */
+  private async load(entries: readonly Entry[]): Promise<ReadonlyMap<string, Binding> | RefusedReadError | undefined> {
+    try {
+      return await loadKnown(this.deps.store, this.cache, entries);
+    } catch (error) {
+      this.report({ kind: 'unknown', code: String(error) });
+      if (error instanceof RefusedReadError) return error;
+      this.size.failed(entries);
+      await this.pause();
+      return undefined;
+    }
+  }
+
+  private lose(why: LossReason): void {
+    this.stopped = true;
+    this.deps.lane.reportLost(why);
+  }
+
+  /** One line when the store begins to fail; the rest is counted by the metrics. */
+  private report(result: ApplyResult): void {
+    // The store has said so, and has made the partition, or has said that it could not.
+    if (this.trouble !== undefined || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
+    this.trouble = sqlstateSentence('code' in result ? result.code : result.kind);
+    this.deps.log.warn({ result, why: this.trouble }, 'a batch failed; its observations are kept and tried again');
+  }
+
+  private async pause(): Promise<void> {
+    this.deps.onProgress();
+    await this.deps.clock.sleep(this.deps.backoff.nextMs());
+  }
+}

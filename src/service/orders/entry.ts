@@ -1,0 +1,56 @@
+import type { IngestItem, Outcome } from '../../domain/observation.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+
+/** A place in the queue: its waiter learns that every entry before it has been settled. */
+interface Barrier {
+  readonly kind: 'barrier';
+  /** Its batch is committed even where it has no rows. */
+  readonly numbered?: true;
+  readonly atMs: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The items of the ingest queue. */
+export type Entry = IngestItem | Barrier;
+
+/** When it came, milliseconds since the epoch. */
+export function entryAtMs(entry: Entry): number {
+  return entry.kind === 'order' || entry.kind === 'unreadable' ? entry.observedAtMs : entry.atMs;
+}
+
+const smallEntryBytes = 256;
+const accountIdBytes = 64;
+
+/** The size with which an entry counts against the queue's bound. */
+export function entryBytes(entry: Entry): number {
+  if (entry.kind === 'order' || entry.kind === 'unreadable') return entry.bytes;
+  return entry.kind === 'continuity' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
+}
+
+/**
+ * Reports to all waiters how their entries ended, and counts them: the counters add up to the number of entries that came in. Called once an entry, after the
+ * commit.
+ */
+export function settleEntries(
+  entries: readonly Entry[],
+  outcomes: readonly (Outcome | undefined)[],
+  counter: Metrics['ingest']['observations'],
+): void {
+  const counts = new Map<string, { stream: string; cause: string; outcome: Outcome; count: number }>();
+  for (const [index, entry] of entries.entries()) {
+    if (entry.kind === 'barrier') {
+      entry.resolve();
+      continue;
+    }
+    const outcome = outcomes[index];
+    if (outcome === undefined || entry.kind === 'continuity') continue;
+    const stream = entry.kind === 'order' ? entry.view.stream : entry.stream;
+    const name = `${stream} ${entry.cause} ${outcome}`;
+    const counted = counts.get(name);
+    if (counted === undefined) counts.set(name, { stream, cause: entry.cause, outcome, count: 1 });
+    else counted.count += 1;
+    entry.onOutcome?.(outcome);
+  }
+  for (const { stream, cause, outcome, count } of counts.values()) counter.inc({ stream, cause, outcome }, count);
+}

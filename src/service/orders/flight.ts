@@ -1,0 +1,30 @@
+import type { CommittedBatch } from '../../domain/committed-batch.ts';
+import type { ApplyResult, Tally } from '../../store/orders/order-store.ts';
+import type { Entry } from './entry.ts';
+import type { PreparedBatch } from './prepare-batch.ts';
+
+/** A batch that was sent to the store and has not been settled. */
+export interface Flight {
+  /** Undefined: it writes nothing, and only waits for the batches before it. */
+  readonly number: bigint | undefined;
+  /** Kept until the commit: after a failure they are reduced again. */
+  readonly entries: readonly Entry[];
+  readonly prepared: PreparedBatch;
+  /** What no proof covered before it, for the case that it fails. */
+  readonly tallyBefore: Tally;
+  readonly sentMs: number;
+  /** Never rejects. */
+  readonly answer: Promise<ApplyResult>;
+  /** Set when the answer is here. */
+  result: ApplyResult | undefined;
+}
+
+/** The batch that the relay gets of a committed flight. */
+export function committedBatch(
+  flight: Flight & { readonly number: bigint },
+  lastSeq: bigint | undefined,
+  committedMs: number,
+): CommittedBatch {
+  const { rows, receivedMs, streams, bytes } = flight.prepared;
+  return { number: flight.number, lastSeq, rows, receivedMs, streams, committedMs, bytes };
+}

@@ -1,0 +1,173 @@
+import type { IngestItem } from '../../domain/observation.ts';
+import { BoundedQueue } from '../../runtime/bounded-queue.ts';
+import { Wakeup } from '../../runtime/waiting.ts';
+import type { LaneHold } from '../../store/fleet/lane-store.ts';
+import { BatchPipeline } from './batch-pipeline.ts';
+import { batchMaxBytes, bytesOf } from './batch-size.ts';
+import { type Entry, entryAtMs, entryBytes } from './entry.ts';
+import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
+
+/** The lane was lost, or the process is stopping: the offered items are not settled. A source that comes back reads everything again. */
+class LaneEndedError extends Error {
+  readonly code = 'LANE_ENDED';
+  readonly retryable = true;
+
+  constructor() {
+    super('the lane ended before this was settled');
+    this.name = 'LaneEndedError';
+  }
+}
+
+/**
+ * The way of every observation into Postgres: bounded queue → batches that form by themselves → one transaction each.
+ *
+ * States: idle (no lane: offered items are dropped, because the next holder of the lane reads them again) → working (between `begin` and `end`) → idle.
+ * Invariant: while working, every offered item is settled exactly once, or its barrier is rejected when the lane ends.
+ */
+export class Ingest {
+  private pipeline: BatchPipeline | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private ending: Promise<void> = Promise.resolve();
+  private readonly roomListeners = new Set<() => void>();
+  private readonly wakeup = new Wakeup();
+  private readonly queue: BoundedQueue<Entry>;
+  /**
+   * Single orders that commands wait for, and fences, past a full queue: one batch of them at the most. Further ones wait in the queue like other items, and may
+   * fill it.
+   */
+  private readonly urgent: BoundedQueue<Entry>;
+  private readonly deps: IngestDeps;
+  private readonly options: IngestOptions;
+
+  constructor(deps: IngestDeps, options: IngestOptions) {
+    this.deps = deps;
+    this.options = options;
+    const { queueMaxCount, queueMaxBytes, batchMaxCount } = options;
+    this.queue = new BoundedQueue<Entry>({ maxCount: queueMaxCount, maxBytes: queueMaxBytes }, () => {
+      for (const listener of this.roomListeners) listener();
+    });
+    this.urgent = new BoundedQueue<Entry>({ maxCount: batchMaxCount, maxBytes: batchMaxBytes }, () => {});
+    deps.metrics.queueCapacity.set(options.queueMaxCount);
+  }
+
+  get full(): boolean {
+    return this.queue.full;
+  }
+
+  /** The number of offered items that are not settled: queued, in a batch, or waiting for another try. */
+  get depth(): number {
+    return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
+  }
+
+  /** When the oldest of them came, milliseconds since the epoch; undefined: there is none. */
+  get oldestUnsettledMs(): number | undefined {
+    const oldest = this.pipeline?.oldestUnsettled ?? this.queue.oldest ?? this.urgent.oldest;
+    return oldest && entryAtMs(oldest);
+  }
+
+  /** Why nothing commits, in words; undefined: it does, or nothing was tried. */
+  get trouble(): string | undefined {
+    return this.pipeline?.trouble;
+  }
+
+  onRoom(callback: () => void): () => void {
+    this.roomListeners.add(callback);
+    return () => this.roomListeners.delete(callback);
+  }
+
+  offer(item: IngestItem): void {
+    if (this.pipeline === undefined) return;
+    const urgent = item.kind === 'order' && item.urgent === true && !this.urgent.full;
+    (urgent ? this.urgent : this.queue).push(item, entryBytes(item));
+    this.wakeup.wake();
+  }
+
+  /** Resolves when every item offered before has been settled; rejects with `LaneEndedError`. */
+  settled(): Promise<void> {
+    return this.pass(this.queue);
+  }
+
+  /**
+   * Resolves when a batch that was made after this call has been committed, with rows or without; rejects with `LaneEndedError`. A database that comes back
+   * without what was committed before the call then lacks this batch as well, and takes none of this term any more, since their numbers do not follow.
+   */
+  fence(): Promise<void> {
+    return this.pass(this.urgent.full ? this.queue : this.urgent, true);
+  }
+
+  private pass(queue: BoundedQueue<Entry>, numbered?: true): Promise<void> {
+    if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
+    return new Promise((resolve, reject) => {
+      const barrier: Entry = { kind: 'barrier', ...(numbered && { numbered }), atMs: this.deps.clock.nowMs(), resolve, reject };
+      queue.push(barrier, entryBytes(barrier));
+      this.wakeup.wake();
+    });
+  }
+
+  /** Starts a term: the lane is ours, its last committed batch is `hold.batch`. The cache starts empty. */
+  begin(hold: LaneHold): void {
+    const { deps, options, wakeup } = this;
+    const pipeline = new BatchPipeline(
+      { ...deps, wakeup, source: (count, maxBytes) => this.takeEntries(count, maxBytes), onProgress: () => this.showDepth() },
+      options,
+      hold,
+    );
+    this.pipeline = pipeline;
+    this.running = pipeline.run();
+  }
+
+  /** Accounts that were with another process are followed again: nothing that is remembered of their orders is used any more. */
+  forgetOrders(isOf: (accountId: string) => boolean): void {
+    this.pipeline?.forgetOrders(isOf);
+  }
+
+  /** Ends the term: queued entries and batches in flight are forgotten here (a commit may still happen), and every barrier is rejected. */
+  async end(): Promise<void> {
+    const pipeline = this.pipeline;
+    if (pipeline !== undefined) {
+      this.pipeline = undefined;
+      this.ending = this.finish(pipeline);
+    }
+    // The drain and the loss of the lane may both end a term: neither may continue while batches of it are in flight.
+    await this.ending;
+  }
+
+  /** Settles the queued entries, then ends. The sources must have stopped. Gives up at the signal. */
+  async drain(signal: AbortSignal): Promise<void> {
+    if (this.pipeline !== undefined && !signal.aborted) {
+      const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await Promise.race([this.settled().catch(() => undefined), gaveUp]);
+    }
+    await this.end();
+  }
+
+  private async finish(pipeline: BatchPipeline): Promise<void> {
+    pipeline.stop();
+    await this.running;
+    this.forget([
+      ...pipeline.unsettled(),
+      ...this.urgent.take(Number.POSITIVE_INFINITY),
+      ...this.queue.take(Number.POSITIVE_INFINITY),
+    ]);
+    this.showDepth();
+  }
+
+  private takeEntries(count: number, maxBytes: number): Entry[] {
+    let entries = this.urgent.take(count, maxBytes);
+    const leftBytes = maxBytes - bytesOf(entries);
+    // A barrier in the queue stands for every item offered before it: no entry of the queue goes while any urgent one is left.
+    if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
+      entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
+    return entries;
+  }
+
+  private showDepth(): void {
+    const { queueDepth, oldestUnsettled } = this.deps.metrics;
+    queueDepth.set(this.depth);
+    oldestUnsettled.set((this.oldestUnsettledMs ?? 0) / 1000);
+  }
+
+  private forget(entries: readonly Entry[]): void {
+    for (const entry of entries) if (entry.kind === 'barrier') entry.reject(new LaneEndedError());
+  }
+}

@@ -1,0 +1,119 @@
+import type { Observation, Unreadable } from '../../domain/observation.ts';
+import { orderKey } from '../../domain/order.ts';
+import type { Entry } from './entry.ts';
+import { quarantined } from './prepare-batch.ts';
+
+/** Equal failures in a row, all with an unknown cause, after which one entry is suspected. */
+const failuresToSearch = 3;
+/** Orders that are tried alone, and fail alike, before the failure counts as the database's own. */
+const mostTried = 8;
+
+/**
+ * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on the lane, until a batch of one is refused.
+ *
+ * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown cause may be due to one row, or to the whole database (read only, a table
+ * that is damaged or gone): then the entry is guilty only once a batch that wrote another order has committed since the search began (`othersPass`).
+ *
+ * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only while suspects are left.
+ */
+export class PoisonSearch {
+  private suspects = 0;
+  private suspectLimit = 0;
+  private failure = { code: '', count: 0 };
+  private readonly failedAlone = new Set<Entry>();
+  /** A batch that wrote an order has committed since the search began. */
+  othersPass = false;
+  private readonly batchSize: number;
+
+  constructor(batchSize: number) {
+    this.batchSize = batchSize;
+  }
+
+  get searching(): boolean {
+    return this.suspects > 0;
+  }
+
+  get limit(): number {
+    return this.searching ? this.suspectLimit : this.batchSize;
+  }
+
+  /** A batch of `count` entries was refused, and its entries are first in line again. */
+  refused(count: number): void {
+    this.suspects = Math.max(this.suspects, count);
+    this.suspectLimit = Math.max(1, Math.ceil(count / 2));
+  }
+
+  /** A batch failed with an unknown cause. True: it has failed often enough to look for one entry. */
+  failed(code: string): boolean {
+    if (code !== this.failure.code) {
+      this.failure = { code, count: 0 };
+      this.othersPass = false;
+    }
+    this.failure.count += 1;
+    return this.failure.count >= failuresToSearch;
+  }
+
+  /** A batch of `count` entries was settled. `wroteOrder`: the database took an order of it. */
+  passed(count: number, wroteOrder: boolean): void {
+    this.suspects = Math.max(0, this.suspects - count);
+    if (wroteOrder) this.othersPass = true;
+    if (!this.searching) this.end();
+  }
+
+  /**
+   * `entry` failed alone, and no other order has passed. Returns the place in `waiting` of an entry of another order, which must be tried before it; -1: there
+   * is none. The search ends where one order after another fails alike.
+   */
+  anotherToTry(entry: Entry, waiting: readonly Entry[]): number {
+    this.failedAlone.add(entry);
+    if (this.failedAlone.size > mostTried) {
+      this.end();
+      return -1;
+    }
+    const failedKeys = new Set([...this.failedAlone].map(keyOf));
+    const place = waiting.findIndex((each) => each.kind === 'order' && !failedKeys.has(keyOf(each)));
+    if (place >= 0) this.suspects += 1;
+    return place;
+  }
+
+  private end(): void {
+    this.suspects = 0;
+    this.failure = { code: '', count: 0 };
+    this.failedAlone.clear();
+    this.othersPass = false;
+  }
+}
+
+function keyOf(entry: Entry): string | undefined {
+  return entry.kind === 'order' ? orderKey(entry.view.stream, entry.view.orderId) : undefined;
+}
+
+/**
+ * The entry to store instead of a refused one. An observation becomes a quarantine row; a quarantine row that is itself refused is kept in
+ * base64, which no encoding fault survives; undefined when even that was refused, or when nothing of it can be kept.
+ */
+export function asQuarantine(entry: Entry, code: string): Entry | undefined {
+  if (entry.kind === 'order') return unreadable(entry, code);
+  if (entry.kind !== 'unreadable' || entry.reason === 'poison_raw') return undefined;
+  const raw = Buffer.from(entry.raw).toString('base64');
+  const { accountId: _account, orderId: _order, ...rest } = entry;
+  return { ...rest, reason: 'poison_raw', detail: `kept in base64: Postgres refused the text (${code})`, raw };
+}
+
+function unreadable(observation: Observation, code: string): Unreadable {
+  const { cause, observedAtMs, bytes, onOutcome } = observation;
+  const row = quarantined(observation, 'poison', `Postgres refused it with SQLSTATE ${code}`);
+  return {
+    kind: 'unreadable',
+    cause,
+    stream: observation.view.stream,
+    reason: row.reason,
+    detail: row.detail,
+    raw: row.raw,
+    accountId: observation.view.accountId,
+    orderId: observation.view.orderId,
+    observedAtMs,
+    bytes,
+    ...(onOutcome === undefined ? {} : { onOutcome }),
+  };
+}

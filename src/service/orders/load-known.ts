@@ -1,0 +1,85 @@
+import { attemptPrefix } from '../../domain/command.ts';
+import { firstSeen, type OwnFields } from '../../domain/compose-order.ts';
+import type { Head } from '../../domain/head.ts';
+import { type OrderView, orderKey } from '../../domain/order.ts';
+import { orderWord } from '../../domain/order-word.ts';
+import { directionOf } from '../../domain/view-content.ts';
+import type { Binding, BindingRow, OrderStore } from '../../store/orders/order-store.ts';
+import type { Entry } from './entry.ts';
+import type { HeadCache } from './head-cache.ts';
+
+/** The reference under which one of our attempts may have placed the order; undefined for all other references, so that foreign orders cost nothing. */
+export function referenceOf(view: OrderView): string | undefined {
+  // Prediction orders have a `clOrdId` too: that one is between the platform and its venue.
+  const reference = view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+  return reference?.startsWith(attemptPrefix) ? reference : undefined;
+}
+
+/**
+ * The reference to look up for an observation: of an order that is new, or whose views so far lacked theirs. An order that is bound, or whose reference was looked
+ * up before, costs nothing.
+ */
+export function referenceToBind(head: Head | undefined, view: OrderView): string | undefined {
+  const reference = referenceOf(view);
+  if (reference === undefined || head === undefined) return reference;
+  return head.order.commandId === undefined && referenceOf(head.order) === undefined ? reference : undefined;
+}
+
+/**
+ * The data for the first revision of an order that shows the id of an attempt: the row that ties the two, and our own fields of the order. Its symbol may be
+ * another than the one that was sent: the platform has names of its own (BRK.B for BRK/B, an option's OCC symbol). An order whose account, or direction of the
+ * side, differs from that of the attempt keeps its row, for a person to look at, and stays `external`: the platform does not promise that
+ * references are unique, and any client may send one that looks like ours (docs/settling.md, "Settling unknown").
+ *
+ * Mostly that is its first revision; a later one if a list or an event left the reference out at first. The attempt is committed before its first byte leaves,
+ * so no order of ours can be observed before its binding can be read. The exception is a database that was restored to a moment in between: such an order stays
+ * `external`.
+ */
+export function bindOrder(
+  view: OrderView,
+  attemptId: string,
+  binding: Binding | undefined,
+): { readonly row: BindingRow; readonly own: OwnFields } | undefined {
+  if (binding === undefined) return undefined;
+  const { commandId, callerRef } = binding;
+  const matches =
+    binding.stream === view.stream &&
+    binding.accountId === view.accountId &&
+    directionOf(orderWord(binding.side)) === directionOf(view.side);
+  const row: BindingRow = { stream: view.stream, orderId: view.orderId, attemptId, commandId, matches };
+  if (!matches) return { row, own: firstSeen };
+  return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };
+}
+
+const noBindings: ReadonlyMap<string, Binding> = new Map();
+const noHeads: ReadonlyMap<string, Head> = new Map();
+
+/**
+ * Reads the heads that the entries need and the cache lacks into it, and returns the attempts of ours that those orders refer to. Both are asked for at once:
+ * few such orders will turn out to be new, but a second round trip after the first would slow down every batch with one of them. Rejects when the database
+ * can't be reached.
+ */
+export async function loadKnown(
+  store: OrderStore,
+  cache: HeadCache,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<string, Binding>> {
+  const unknown = new Set<string>();
+  const references = new Set<string>();
+  for (const entry of entries) {
+    if (entry.kind !== 'order') continue;
+    const key = orderKey(entry.view.stream, entry.view.orderId);
+    const cached = cache.get(key);
+    if (cached === undefined) unknown.add(key);
+    // For most entries this looks at one prefix: bound orders and foreign orders cost no query.
+    const reference = cached === undefined ? referenceOf(entry.view) : referenceToBind(cached, entry.view);
+    if (reference !== undefined) references.add(reference);
+  }
+  if (unknown.size === 0 && references.size === 0) return noBindings;
+  const [heads, bindings] = await Promise.all([
+    unknown.size === 0 ? noHeads : store.readHeads([...unknown]),
+    references.size === 0 ? noBindings : store.readBindings([...references]),
+  ]);
+  for (const [key, head] of heads) cache.set(key, head);
+  return bindings;
+}

@@ -1,0 +1,253 @@
+import type { BatchProof } from '../../domain/batch-proof.ts';
+import type { LogRow } from '../../domain/committed-batch.ts';
+import { continuityKey, encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../../domain/encode-update.ts';
+import type { Doubt, Head, Reduction } from '../../domain/head.ts';
+import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
+import { type OrderView, orderKey } from '../../domain/order.ts';
+import { reduce, reduceOwned } from '../../domain/reduce.ts';
+import type { BoundOrder } from '../../domain/settling.ts';
+import type { Binding, BindingRow, HeadRow, QuarantineRow, Tally, UpdateRow } from '../../store/orders/order-store.ts';
+import type { Entry } from './entry.ts';
+import type { HeadCache } from './head-cache.ts';
+import { bindOrder, referenceToBind } from './load-known.ts';
+import { addSums, hashOfValue, proofOf } from './tally.ts';
+
+/** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
+const maxOrderBytes = 256 * 1024;
+
+/** The result of reducing one batch of entries: the rows to write, and how each entry ends once they are committed. */
+export interface PreparedBatch {
+  readonly heads: readonly HeadRow[];
+  readonly updates: readonly UpdateRow[];
+  readonly quarantine: readonly QuarantineRow[];
+  readonly bindings: readonly BindingRow[];
+  /** In the order of the entries: how each ends. Undefined for barriers and continuity marks. */
+  readonly outcomes: readonly (Outcome | undefined)[];
+  /** Observations whose orders ought to be read from REST once this is committed. */
+  readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
+  /** Keys whose head in the cache is ahead of the database until this batch commits. Each is pinned once. */
+  readonly touched: readonly string[];
+  /** The log rows as the relay takes them, with the arrival time of the entry that caused each. */
+  readonly rows: readonly LogRow[];
+  readonly receivedMs: readonly number[];
+  readonly streams: readonly UpdateRow['stream'][];
+  readonly bytes: number;
+  /** The updates that no proof covers once this batch is committed. */
+  readonly tally: Tally;
+}
+
+interface PrepareOptions {
+  readonly generation: number;
+  readonly lane: number;
+  /** The number under which the batch is to be committed. */
+  readonly number: bigint;
+  /** Of all batches before this one. */
+  readonly tally: Tally;
+  /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
+  readonly bindings: ReadonlyMap<string, Binding>;
+}
+
+/**
+ * Reduces entries in their order against the cached heads, which must hold every known order among them. Changed heads go into the cache at
+ * once and are pinned, so that the next batch can be reduced on top of this one while it is still in flight.
+ */
+export function prepareBatch(entries: readonly Entry[], cache: HeadCache, options: PrepareOptions): PreparedBatch {
+  const batch = new BatchBuilder(cache, options);
+  for (const entry of entries) {
+    if (entry.kind === 'order') batch.addObservation(entry);
+    else if (entry.kind === 'unreadable') batch.addUnreadable(entry);
+    else if (entry.kind === 'continuity') batch.addMark(entry);
+    else batch.outcomes.push(undefined);
+  }
+  return batch.finish();
+}
+
+class BatchBuilder {
+  readonly outcomes: (Outcome | undefined)[] = [];
+  private readonly doubts: { observation: Observation; doubt: Doubt }[] = [];
+  private readonly newest = new Map<string, { head: Head; state: string | undefined; readonly reducedFrom: number }>();
+  private readonly updates: UpdateRow[] = [];
+  private readonly quarantine: QuarantineRow[] = [];
+  private readonly bindings: BindingRow[] = [];
+  private readonly rows: LogRow[] = [];
+  private readonly receivedMs: number[] = [];
+  private readonly streams: UpdateRow['stream'][] = [];
+  private bytes = 0;
+  /** Of this batch alone, which the next batch with a mark proves. */
+  private count = 0;
+  private sum = 0;
+  private proves = false;
+  private readonly cache: HeadCache;
+  private readonly options: PrepareOptions;
+
+  constructor(cache: HeadCache, options: PrepareOptions) {
+    this.cache = cache;
+    this.options = options;
+  }
+
+  addObservation(observation: Observation): void {
+    const { view } = observation;
+    const key = orderKey(view.stream, view.orderId);
+    const head = this.cache.get(key);
+    const bound = this.bind(head, view);
+    const reduction =
+      head === undefined || bound === undefined
+        ? reduce(head, observation, bound?.own)
+        : reduceOwned(head, observation, bound.own);
+    if (reduction.outcome === 'applied') {
+      const outcome = this.apply(key, observation, reduction, bound?.row);
+      if (bound !== undefined && outcome === 'applied') this.bindings.push(bound.row);
+      this.outcomes.push(outcome);
+    } else if (reduction.outcome === 'conflict') {
+      this.quarantine.push(quarantined(observation, reduction.reason, reduction.detail));
+      this.outcomes.push('conflict');
+    } else {
+      if (reduction.head !== undefined) this.remember(key, reduction.head, this.newest.get(key)?.state);
+      this.outcomes.push(reduction.outcome);
+    }
+    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined && observation.onDoubt !== undefined)
+      this.doubts.push({ observation, doubt: reduction.doubt });
+  }
+
+  addUnreadable(item: Unreadable): void {
+    const { stream, reason, detail, raw, observedAtMs } = item;
+    this.quarantine.push({
+      stream,
+      accountId: item.accountId ?? null,
+      orderId: item.orderId ?? null,
+      reason,
+      detail,
+      raw,
+      observedAtMs,
+    });
+    this.outcomes.push('quarantined');
+  }
+
+  addMark(mark: ContinuityMark): void {
+    const key = continuityKey(mark);
+    const row = {
+      stream: 'continuity',
+      orderId: mark.markId,
+      accountId: key,
+      revision: 1,
+      payload: encodeContinuity(mark, this.proof()),
+    } as const;
+    this.append(row, key, Number.NaN);
+    this.outcomes.push(undefined);
+  }
+
+  finish(): PreparedBatch {
+    const heads: HeadRow[] = [];
+    for (const { head, state, reducedFrom } of this.newest.values())
+      heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
+    const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
+    const touched = [...this.newest.keys()];
+    const tally = this.tally();
+    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes, tally };
+  }
+
+  /** The first mark of a batch proves all batches before it. They may still be in flight: if one of them fails, so does this one. */
+  private proof(): BatchProof | undefined {
+    if (this.proves) return undefined;
+    this.proves = true;
+    const { lane, generation, number, tally } = this.options;
+    return proofOf(tally, { lane, generation, upTo: number - 1n });
+  }
+
+  private tally(): Tally {
+    const { count, sum } = this;
+    const { number, tally } = this.options;
+    if (this.proves) return { after: number - 1n, count, sum };
+    return { after: tally.after, count: tally.count + count, sum: addSums(tally.sum, sum) };
+  }
+
+  private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {
+    const reference = referenceToBind(head, view);
+    return reference === undefined ? undefined : bindOrder(view, reference, this.options.bindings.get(reference));
+  }
+
+  private apply(
+    key: string,
+    observation: Observation,
+    reduction: Extract<Reduction, { outcome: 'applied' }>,
+    bound: BindingRow | undefined,
+  ): Outcome {
+    const { head } = reduction;
+    const { order } = head;
+    const orderJson = encodeOrder(order);
+    if (orderJson.length > maxOrderBytes / 4 && Buffer.byteLength(orderJson) > maxOrderBytes) {
+      this.quarantine.push(quarantined(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`));
+      return 'quarantined';
+    }
+    const payload = encodeUpdate({
+      head,
+      orderJson,
+      generation: this.options.generation,
+      batch: this.options,
+      cause: reduction.correction === true ? 'correction' : observation.cause,
+      occurredAt: order.updatedAt,
+      observedAt: new Date(observation.observedAtMs).toISOString(),
+      changed: reduction.changed,
+      ...(reduction.fill === undefined ? {} : { fill: reduction.fill }),
+    });
+    this.count += 1;
+    this.sum = addSums(this.sum, hashOfValue(payload));
+    this.remember(key, head, orderJson);
+    const { stream, orderId, accountId } = order;
+    this.append(
+      { stream, orderId, accountId, revision: head.revision, payload },
+      key,
+      observation.receivedMs,
+      bound,
+      order.commandId,
+    );
+    return 'applied';
+  }
+
+  private remember(key: string, head: Head, state: string | undefined): void {
+    const reducedFrom = this.newest.get(key)?.reducedFrom ?? this.cache.get(key)?.revision ?? 0;
+    this.cache.set(key, head);
+    if (!this.newest.has(key)) this.cache.pin(key);
+    this.newest.set(key, { head, state, reducedFrom });
+  }
+
+  private append(row: UpdateRow, key: string, receivedMs: number, bound?: BindingRow, commandId?: string): void {
+    const { stream, payload, accountId } = row;
+    this.updates.push(row);
+    const plain: LogRow =
+      stream === 'continuity' ? { topic: 'continuity', key, payload } : { topic: 'updates', key, payload, accountId };
+    if (bound !== undefined) this.rows.push({ ...plain, commandId: bound.commandId, bound: boundOrderOf(bound) });
+    else this.rows.push(commandId === undefined ? plain : { ...plain, commandId });
+    this.receivedMs.push(receivedMs);
+    this.streams.push(stream);
+    this.bytes += payload.length;
+  }
+}
+
+function boundOrderOf({ attemptId, commandId, orderId, matches }: BindingRow): BoundOrder {
+  return { attemptId, commandId, orderId, matches };
+}
+
+function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
+  const { order, revision, sourceVersion } = head;
+  return {
+    stream: order.stream,
+    orderId: order.orderId,
+    accountId: order.accountId,
+    symbol: order.instrument.symbol,
+    status: order.status,
+    revision,
+    reducedFrom,
+    sourceVersion: sourceVersion === undefined ? null : sourceVersion.toString(),
+    state,
+    join: encodeHeadJoin(head),
+  };
+}
+
+/** The observation as evidence for a person: ingest has, and has compared, only the normalised view. */
+export function quarantined(observation: Observation, reason: string, detail: string): QuarantineRow {
+  const { view, observedAtMs, sourceVersion } = observation;
+  const raw = JSON.stringify({ ...view, ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }) });
+  const { stream, accountId, orderId } = view;
+  return { stream, accountId, orderId, reason, detail, raw: raw.slice(0, 64 * 1024), observedAtMs };
+}

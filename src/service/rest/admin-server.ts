@@ -1,0 +1,142 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
+import type { HealthRegistry } from '../../observability/health.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { namesThisHost } from '../../runtime/browser-guard.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { portFault } from '../../runtime/program-error.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { httpAddress } from '../../runtime/url-host.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+import { ConnectionPlaces } from './connection-places.ts';
+import { answerProblem, answerUnknownPath } from './problem.ts';
+import { observeRequest, sendProblem } from './send-answer.ts';
+
+interface AdminServerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: HealthRegistry;
+  readonly eventLoop: EventLoopWatch;
+  /** The body of `/status`: anything that JSON can hold, without secrets. */
+  readonly status: () => unknown;
+}
+
+interface AdminServerOptions {
+  readonly host: string;
+  /** 0: any free port; see `address`. */
+  readonly port: number;
+  /** Names that `Host` may have in addition to loopback, `host` and the address that a request came to. */
+  readonly names?: readonly string[] | undefined;
+}
+
+const statusDeadlineMs = 5000;
+/** Probes and scrapes are few. Without a bound strangers could take every socket that the process may open. */
+const maxConnections = 200;
+const hostNotNamed =
+  'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
+
+/**
+ * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A separate port, so that probes and scrapes neither need a sign-in nor
+ * queue behind callers. It is the last part to drain, so that a draining process still answers that it is not ready.
+ *
+ * `start` rejects when the port is taken: a process that can't be observed must not run.
+ */
+export class AdminServer implements Service {
+  readonly name = 'admin';
+  private readonly server: FastifyInstance;
+  private readonly places: ConnectionPlaces;
+  private readonly deps: AdminServerDeps;
+  private readonly options: AdminServerOptions;
+
+  constructor(deps: AdminServerDeps, options: AdminServerOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.server = buildServer(deps, options);
+    const { clock, log, metrics } = deps;
+    this.places = new ConnectionPlaces(
+      { clock, log, metrics: metrics.process },
+      { port: 'admin', max: maxConnections, signIn: false },
+    );
+    this.places.watch(this.server.server);
+  }
+
+  /** `http://host:port` as bound; undefined before `start`. */
+  get address(): string | undefined {
+    const bound = this.server.addresses()[0];
+    if (bound === undefined || typeof bound === 'string') return undefined;
+    return httpAddress(bound.address, bound.port);
+  }
+
+  async start(): Promise<void> {
+    this.deps.eventLoop.start();
+    const { host, port } = this.options;
+    await this.server.listen({ host, port }).catch((error: unknown) => {
+      throw portFault(error, { host, port, setting: 'TIDEMARK_ADMIN_PORT' });
+    });
+    this.deps.log.info({ address: this.address }, 'admin port open');
+  }
+
+  /** Closes at once, connections included: an answer here is never worth waiting for. */
+  async drain(): Promise<void> {
+    this.deps.eventLoop.stop();
+    await this.server.close();
+    this.places.close();
+  }
+}
+
+/** The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5 s, request 10 s. No body is read at all. */
+function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOptions): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: 1024,
+    connectionTimeout: 10_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 30_000,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    exposeHeadRoutes: true,
+    http: { maxHeaderSize: 8192, headersTimeout: 5000, connectionsCheckingInterval: 1000 },
+    routerOptions: { maxParamLength: 100 },
+  });
+  server.server.maxHeadersCount = 64;
+  server.setNotFoundHandler(answerUnknownPath);
+  server.setErrorHandler((error, request, reply) => answerProblem(deps.log, error, request, reply));
+  const allowed = new Set([host, ...names].map((name) => name.toLowerCase()));
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (!namesThisHost(request.raw, allowed)) return sendProblem(reply, 421, 'HOST_NOT_NAMED', hostNotNamed);
+  });
+  server.addHook('onResponse', async (request, reply) => observeRequest(deps.metrics, request, reply));
+  addRoutes(server, deps);
+  return server;
+}
+
+function addRoutes(server: FastifyInstance, { health, eventLoop, metrics, status, clock }: AdminServerDeps): void {
+  server.get('/livez', async (_request, reply) => {
+    const { ok, detail } = eventLoop.check();
+    return reply.code(ok ? 200 : 503).send({ status: ok ? 'live' : 'stuck', detail });
+  });
+  server.get('/readyz', async (request, reply) => answerReady(health, request, reply));
+  server.get('/status', async (_request, reply) => {
+    const body = await withDeadline(clock, statusDeadlineMs, 'status', Promise.resolve().then(status));
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(body, undefined, 2));
+  });
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+}
+
+/** `?role=leader`: ready only where commands would be taken. `?verbose`: with every check; without it only the verdict, which is enough for a probe. */
+async function answerReady(health: HealthRegistry, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const query = new URL(request.url, 'http://admin').searchParams;
+  const role = query.get('role');
+  if (role !== null && role !== 'leader') {
+    return sendProblem(reply, 400, 'UNKNOWN_ROLE', 'role must be leader, or left out');
+  }
+  const report = await health.report();
+  const ready = role === 'leader' ? report.leader : report.status !== 'unready';
+  const verdict = { status: ready || report.status === 'unready' ? report.status : 'not_leader' };
+  return reply.code(ready ? 200 : 503).send(query.has('verbose') ? { ...verdict, checks: report.checks } : verdict);
+}

@@ -1,0 +1,282 @@
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
+import type { Log } from '../../../observability/log.ts';
+import type { RestMetrics } from '../../../observability/metrics.ts';
+import type { Clock, Timer } from '../../../runtime/clock.ts';
+import { fetchWithin } from '../../../runtime/waiting.ts';
+import { type Principal, principalOf } from './principal.ts';
+import { describeRefusal, RefusedTokens, type Why } from './refused-tokens.ts';
+
+interface IssuerKeysDeps {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
+}
+
+/** A key that the issuer has withdrawn is noticed within a minute, and a standby has keys before it needs them. */
+const readEveryMs = 60_000;
+const readAgainMs = 5_000;
+/** Unknown key ids cause at most one read in this time, however many are tried. */
+const askedRestMs = 30_000;
+const readTimeoutMs = 5_000;
+
+/**
+ * The public keys of the issuer (RFC 7517), read at intervals and when a token names one that is not among them.
+ *
+ * States: none yet → read; from then on there are always some. A read that fails keeps the keys of the last good one for as long as the process lives: without
+ * an issuer no new token is signed, but a caller that has one must still be able to cancel and halt. The alternative, to drop the keys after some hours, would
+ * lock all callers out in the middle of the outage, although the issuer could not have withdrawn a key then either. An answer without any key counts as failed.
+ */
+class IssuerKeys {
+  private keys: JWTVerifyGetKey | undefined;
+  private reading: Promise<void> | undefined;
+  private lastReadMs = Number.NEGATIVE_INFINITY;
+  private failing = false;
+  private stopped = false;
+  private timer: Timer | undefined;
+  private readonly deps: IssuerKeysDeps;
+  private readonly url: string;
+
+  constructor(deps: IssuerKeysDeps, url: string) {
+    this.deps = deps;
+    this.url = url;
+  }
+
+  start(): void {
+    if (this.stopped) return;
+    void this.read().then(() => {
+      if (this.stopped) return;
+      this.timer = this.deps.clock.after(this.failing ? readAgainMs : readEveryMs, () => this.start());
+    });
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.timer?.cancel();
+  }
+
+  /** The keys of the last good read; undefined: there was none, and a read just now failed too. */
+  async known(): Promise<JWTVerifyGetKey | undefined> {
+    if (this.keys === undefined) await this.readUnlessJustRead();
+    return this.keys;
+  }
+
+  /** For a token that names an unknown key: the keys after another read. `unknown`: the issuer can't be asked, and the key may be a new one. */
+  async newest(): Promise<JWTVerifyGetKey | 'unknown'> {
+    await this.readUnlessJustRead();
+    return this.failing || this.keys === undefined ? 'unknown' : this.keys;
+  }
+
+  private async readUnlessJustRead(): Promise<void> {
+    if (this.reading !== undefined || this.deps.clock.monotonicMs() - this.lastReadMs >= askedRestMs) await this.read();
+  }
+
+  /** One at a time. Never rejects. */
+  private read(): Promise<void> {
+    this.reading ??= this.readNow().finally(() => {
+      this.reading = undefined;
+    });
+    return this.reading;
+  }
+
+  private async readNow(): Promise<void> {
+    const { clock, log, metrics } = this.deps;
+    this.lastReadMs = clock.monotonicMs();
+    try {
+      this.keys = keysOf(keySetOf(await fetchWithin(this.deps, this.url, readTimeoutMs)));
+      if (this.failing) log.info('the keys of the issuer of JWTs were read again');
+      this.failing = false;
+    } catch (err) {
+      if (!this.failing)
+        log.warn(
+          { err, kept: this.keys !== undefined },
+          'the keys of the issuer of JWTs could not be read; those known stay good',
+        );
+      this.failing = true;
+    }
+    metrics.issuerKeyReads.inc({ outcome: this.failing ? 'failed' : 'ok' });
+  }
+}
+
+function keySetOf({ status, text }: { readonly status: number; readonly text: string }): JSONWebKeySet {
+  if (status !== 200) throw new Error(`the answer was ${status}`);
+  const set = JSON.parse(text) as JSONWebKeySet;
+  if (!Array.isArray(set?.keys) || set.keys.length === 0) throw new Error('the answer holds no keys');
+  return set;
+}
+
+/** A key without an id may be that of any token, also of one that names an id (RFC 7517, 4.5: the id is optional). */
+function keysOf(set: JSONWebKeySet): JWTVerifyGetKey {
+  const byId = createLocalJWKSet(set);
+  const unnamed = set.keys.filter(({ kid }) => kid === undefined);
+  if (unnamed.length === 0) return byId;
+  const ofAnyToken = createLocalJWKSet({ keys: unnamed });
+  return async ({ kid, ...header }, token) => {
+    try {
+      return await byId({ ...header, ...(kid !== undefined && { kid }) }, token);
+    } catch (error) {
+      if (kid === undefined || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      return ofAnyToken(header, token);
+    }
+  };
+}
+
+export interface JwtVerifierOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  /** The issuer's public keys (RFC 7517). */
+  readonly jwksUrl: string;
+  /** Public-key signatures only: with a shared secret or `none` the verifier could also have signed. */
+  readonly algorithms: readonly string[];
+  /** `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens whose header says `JWT` or nothing, unless they look like ID tokens. */
+  readonly typ: 'at+jwt' | 'jwt';
+}
+
+export type JwtResult =
+  | { readonly kind: 'principal'; readonly principal: Principal }
+  | { readonly kind: 'refused'; readonly reason: 'expired' | 'claims' | 'signature' | 'malformed'; readonly why?: Why }
+  /** Its key is unknown and the issuer can't be asked, so the token can't be judged. */
+  | { readonly kind: 'unavailable' };
+
+const leewaySeconds = 30;
+const publicKeyAlgorithm = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
+/** Claims that only an ID token has (OpenID Connect Core 2 and 3.3). */
+const ofIdTokens = ['nonce', 'at_hash', 'c_hash'] as const;
+/** Visible ASCII, so that it can be written to a log and to the journal. */
+const subject = /^[\x21-\x7e]{1,200}$/;
+
+/**
+ * Checks bearer JWTs of one issuer (RFC 7519, RFC 9068): the signature by the issuer's published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway
+ * of 30 s. The principal is `sub` within `iss` (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, a subject of another issuer is not.
+ * `scope` is a text of words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants
+ * nothing. The `typ` of the header says that it is an access token.
+ *
+ * A token's `kid` is only compared with the ids of the published keys: it never names a file or an address. `jku`, `x5u` and `jwk` headers are not read.
+ */
+export class JwtVerifier {
+  readonly keys: IssuerKeys;
+  private readonly refused: RefusedTokens;
+  private readonly deps: IssuerKeysDeps;
+  private readonly options: JwtVerifierOptions;
+
+  /** @throws Error when an algorithm is not one with a public key. */
+  constructor(deps: IssuerKeysDeps, options: JwtVerifierOptions) {
+    const wrong = options.algorithms.find((algorithm) => !publicKeyAlgorithm.test(algorithm));
+    if (wrong !== undefined || options.algorithms.length === 0)
+      throw new Error('a JWT is accepted by signatures with a public key only');
+    this.deps = deps;
+    this.options = options;
+    this.keys = new IssuerKeys(deps, options.jwksUrl);
+    this.refused = new RefusedTokens(deps);
+  }
+
+  /** Why a token was refused is in the log alone: its sender learns nothing. */
+  async verify(token: string): Promise<JwtResult> {
+    const result = await this.judgeByNewest(token);
+    if (result.kind === 'refused') this.refused.note(result, token);
+    return result;
+  }
+
+  private async judgeByNewest(token: string): Promise<JwtResult> {
+    const known = await this.keys.known();
+    if (known === undefined) return { kind: 'unavailable' };
+    const judged = await this.judge(token, known);
+    if (judged !== 'no_key') return judged;
+    const newest = await this.keys.newest();
+    if (newest === 'unknown') return { kind: 'unavailable' };
+    const again = newest === known ? 'no_key' : await this.judge(token, newest);
+    return again === 'no_key' ? { kind: 'refused', reason: 'signature', why: this.noSuchKey } : again;
+  }
+
+  private get noSuchKey(): Why {
+    return { claim: 'kid', found: undefined, expected: `a key of ${this.options.jwksUrl}` };
+  }
+
+  private async judge(token: string, keys: JWTVerifyGetKey): Promise<JwtResult | 'no_key'> {
+    try {
+      return await this.judgeBy(token, keys);
+    } catch (error) {
+      if (error instanceof errors.JWKSMultipleMatchingKeys) return this.judgeByEach(token, error);
+      return error instanceof errors.JWKSNoMatchingKey ? 'no_key' : this.refusalOf(error);
+    }
+  }
+
+  /** Several keys may have signed it: keys without an id, or with the same one. The one that did decides. */
+  private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<JwtResult | 'no_key'> {
+    for await (const key of keys) {
+      try {
+        return await this.judgeBy(token, key);
+      } catch (error) {
+        if (!(error instanceof errors.JWSSignatureVerificationFailed)) return this.refusalOf(error);
+      }
+    }
+    return 'no_key';
+  }
+
+  /** Rejects as `jwtVerify` does. */
+  private async judgeBy(token: string, by: JWTVerifyGetKey | CryptoKey): Promise<JwtResult> {
+    const { issuer, audience, algorithms } = this.options;
+    const options = {
+      issuer,
+      audience,
+      algorithms: [...algorithms],
+      clockTolerance: leewaySeconds,
+      requiredClaims: ['exp', 'sub'],
+      currentDate: new Date(this.deps.clock.nowMs()),
+    };
+    const { payload, protectedHeader } =
+      typeof by === 'function' ? await jwtVerify(token, by, options) : await jwtVerify(token, by, options);
+    const why = this.otherThanAccess(protectedHeader.typ, payload);
+    return why === undefined ? readClaims(issuer, payload) : { kind: 'refused', reason: 'claims', why };
+  }
+
+  /**
+   * Why it is no access token; undefined: it is one. RFC 9068, 4 and 5: an issuer signs other tokens for the same subject, and none of them may be accepted as an
+   * access token.
+   */
+  private otherThanAccess(typ: string | undefined, payload: JWTPayload): Why | undefined {
+    const said = typ?.toLowerCase().replace(/^application\//, '');
+    if (said === 'at+jwt') return undefined;
+    const { typ: expected } = this.options;
+    if (expected === 'at+jwt' || (said !== undefined && said !== 'jwt')) return { claim: 'typ', found: typ, expected };
+    const claim = ofIdTokens.find((each) => payload[each] !== undefined);
+    return claim && { claim, found: 'given', expected: 'none: only an ID token has it' };
+  }
+
+  private refusalOf(error: unknown): JwtResult {
+    const kind = refusalOf(error);
+    return kind === 'unavailable' ? { kind } : { kind: 'refused', reason: kind, ...describeRefusal(error, this.options) };
+  }
+}
+
+function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): JwtResult {
+  if (sub === undefined || !subject.test(sub)) {
+    const why = { claim: 'sub', found: sub, expected: 'up to 200 visible ASCII characters' };
+    return { kind: 'refused', reason: 'claims', why };
+  }
+  const granted = typeof scope === 'string' ? scope.split(' ') : words(scope);
+  const named = words(accounts);
+  return { kind: 'principal', principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named) };
+}
+
+function words(claim: unknown): readonly string[] {
+  return Array.isArray(claim) ? claim.filter((word) => typeof word === 'string') : [];
+}
+
+function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malformed' | 'unavailable' {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed) return 'signature';
+  if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported)
+    return 'malformed';
+  // A published key that can't be used. A fault of our own ends here too; it is safer to let no caller in then.
+  return 'unavailable';
+}

@@ -1,0 +1,25 @@
+import type { FastifyReply } from 'fastify';
+import type { Halt } from '../../../store/commands/command-journal.ts';
+import type { OperatorWord } from '../../commands/commands.ts';
+import type { Call } from '../route.ts';
+import { sendMissing, sendProblem } from '../send-answer.ts';
+import { maySee, type Principal } from './principal.ts';
+
+/** The scope that an operator acts on: the account of the path, or the service. */
+export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
+  return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
+}
+
+/** An operator's name and reason, and whether its token names only some accounts. */
+export function operatorWordOf({ name, accounts }: Principal, reason: string, requestId: string): OperatorWord {
+  return { by: name, reason, requestId, ...(accounts.kind === 'accounts' && { ofSomeAccounts: true }) };
+}
+
+/** Undefined: the caller may act on it. The service is every account, so a token that names only some may not act on it. */
+export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt['scope']): FastifyReply | undefined {
+  const { reply, principal } = call;
+  const { accounts } = principal;
+  if (scope.kind === 'account' ? maySee(accounts, scope.accountId) : accounts.kind === 'all') return undefined;
+  if (scope.kind === 'account') return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+  return sendProblem(reply, 403, 'EVERY_ACCOUNT_NEEDED', 'this concerns every account, and the token names only some');
+}

@@ -1,0 +1,95 @@
+import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved } from '../../domain/command.ts';
+import { formatInstant } from '../../domain/instant.ts';
+
+/**
+ * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence? }` and the fields around it. The outcome of an open command
+ * is not known yet, so it is `unknown`. `evidence` is present where it was read.
+ */
+export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
+  const { commandId, request, orderId, orderStatus, reason, state } = command;
+  return {
+    commandId,
+    kind: request.kind,
+    stream: request.stream,
+    accountId: request.accountId,
+    ...(orderId === undefined ? {} : { orderId }),
+    ...(orderStatus === undefined ? {} : { orderStatus }),
+    outcome: state === 'open' ? 'unknown' : state,
+    state,
+    unresolved: isUnresolved(state),
+    presumedAbsent: command.presumedAbsent,
+    ...(reason === undefined ? {} : { reason }),
+    ...(request.kind === 'cancel' ? {} : { terms: request.terms }),
+    ...(command.callerRef === undefined ? {} : { callerRef: command.callerRef }),
+    ...(command.supersedes === undefined ? {} : { supersedes: command.supersedes }),
+    principal: command.principal,
+    idempotencyKey: command.idempotencyKey,
+    version: command.version,
+    misses: command.misses,
+    ...(command.baseline === undefined ? {} : { baseline: baselineAnswer(command.baseline) }),
+    ...(command.seenPendingAt === undefined ? {} : { seenPendingAt: positionAnswer(command.seenPendingAt) }),
+    createdAt: formatInstant(command.createdAtMs),
+    updatedAt: formatInstant(command.updatedAtMs),
+    deadlineAt: formatInstant(command.deadlineAtMs),
+    ...(command.settledAtMs === undefined ? {} : { settledAt: formatInstant(command.settledAtMs) }),
+    attempts: command.attempts.map(attemptAnswer),
+    ...(evidence === undefined ? {} : { evidence: evidence.map(evidenceAnswer) }),
+    links: {
+      self: commandPath(commandId),
+      ...(orderId === undefined ? {} : { order: `/v1/orders/${request.stream}/${encodeURIComponent(orderId)}` }),
+    },
+  };
+}
+
+function baselineAnswer(baseline: Baseline) {
+  return { ...baseline, ...positionAnswer(baseline) };
+}
+
+/** int64 as text. */
+function positionAnswer({ revision, sourceVersion }: { readonly revision: number; readonly sourceVersion?: bigint }) {
+  return { revision, ...(sourceVersion === undefined ? {} : { sourceVersion: String(sourceVersion) }) };
+}
+
+export function commandPath(commandId: string): string {
+  return `/v1/commands/${commandId}`;
+}
+
+function attemptAnswer(attempt: Attempt) {
+  const { attemptId, number, state, epoch, preparedAtMs, sendingAtMs, answeredAtMs, reason } = attempt;
+  return {
+    attemptId,
+    number,
+    state,
+    epoch: String(epoch),
+    preparedAt: formatInstant(preparedAtMs),
+    ...(sendingAtMs === undefined ? {} : { sendingAt: formatInstant(sendingAtMs) }),
+    ...(answeredAtMs === undefined ? {} : { answeredAt: formatInstant(answeredAtMs) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function evidenceAnswer({ number, kind, code, detail, attemptId, atMs }: Evidence) {
+  return { number, kind, code, ...(attemptId === undefined ? {} : { attemptId }), at: formatInstant(atMs), detail };
+}
+
+/**
+ * Attempts and evidence, sorted by time. Entries of the same millisecond keep the order in which they must have happened: the steps of an attempt, then facts.
+ */
+export function commandTimeline(command: Command, evidence: readonly Evidence[]) {
+  const entries = [
+    ...command.attempts.flatMap(attemptSteps),
+    ...evidence.map((fact) => ({ atMs: fact.atMs, entry: { what: 'evidence', ...evidenceAnswer(fact) } })),
+  ];
+  return entries.sort((a, b) => a.atMs - b.atMs).map(({ atMs, entry }) => ({ at: formatInstant(atMs), ...entry }));
+}
+
+function attemptSteps({ attemptId, number, state, reason, preparedAtMs, sendingAtMs, answeredAtMs }: Attempt) {
+  const of = { attemptId, number };
+  return [
+    { atMs: preparedAtMs, entry: { what: 'prepared', ...of } },
+    ...(sendingAtMs === undefined ? [] : [{ atMs: sendingAtMs, entry: { what: 'sending', ...of } }]),
+    ...(answeredAtMs === undefined
+      ? []
+      : [{ atMs: answeredAtMs, entry: { what: 'answered', ...of, state, ...(reason === undefined ? {} : { reason }) } }]),
+  ];
+}

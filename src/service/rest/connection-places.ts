@@ -1,0 +1,236 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+
+interface ConnectionPlacesDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics['process'], 'connections' | 'connectionsEnded'>;
+}
+
+interface ConnectionPlacesOptions {
+  readonly port: 'rest' | 'admin';
+  /** Sockets at once. */
+  readonly max: number;
+  /** Whether callers sign in. Where nobody does, all sockets are alike, and may have all places. */
+  readonly signIn: boolean;
+}
+
+/** The caller of a request, as far as places depend on it. */
+interface SignedIn {
+  readonly name: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+interface Place {
+  readonly socket: Socket;
+  readonly peer: string;
+  readonly sinceMs: number;
+  /** Requests that were read and are not answered whole. */
+  busy: number;
+  /** A request of it was answered. */
+  hasAsked: boolean;
+  /** The principal of its last request; undefined: nobody has signed in on it. */
+  principal: string | undefined;
+}
+
+/** Why a socket was ended: its peer, all strangers, or its principal have more than their share, or every place is taken. */
+export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
+type EndReason = (typeof endReasons)[number];
+
+/** A new socket has this long to send its first request before it counts as idle for the bound of its peer: a client may open hundreds at once. */
+const firstRequestMs = 1_000;
+const logEveryMs = 60_000;
+
+/**
+ * The sockets of one port, and who may have how many. A socket is a stranger's until a request on it has signed in. Strangers have half of the places, and one
+ * address half of those; a principal has half of all. The last tenth is for tokens with `ops:write`. A new socket is always taken: where a share is full, the
+ * socket of that share that has been idle longest goes instead, of the address with the most. So strangers never keep an operator out, however many places they
+ * hold, and behind a proxy, where all callers have one address, a socket that carries signed-in requests does not count for that address.
+ *
+ * Invariant: the counts are those of the sockets in `held`; a busy socket of a signed-in caller is never ended.
+ */
+export class ConnectionPlaces {
+  /** The socket that was active last comes last. */
+  private readonly held = new Map<Socket, Place>();
+  private readonly strangersOf = new Map<string, number>();
+  private readonly socketsOf = new Map<string, number>();
+  private strangers = 0;
+  private ended = 0;
+  private quiet: Timer | undefined;
+  private readonly deps: ConnectionPlacesDeps;
+  private readonly options: ConnectionPlacesOptions;
+  private readonly most: {
+    readonly strangers: number;
+    readonly ofPeer: number;
+    readonly ofPrincipal: number;
+    readonly usual: number;
+  };
+
+  constructor(deps: ConnectionPlacesDeps, options: ConnectionPlacesOptions) {
+    this.deps = deps;
+    this.options = options;
+    const { max, signIn } = options;
+    const part = (of: number) => (signIn ? Math.max(1, Math.floor(max * of)) : max);
+    this.most = { strangers: part(0.5), ofPeer: part(0.25), ofPrincipal: part(0.5), usual: part(0.9) };
+  }
+
+  watch(server: Server): void {
+    // Only a last guard, for sockets that were ended and are not closed yet.
+    server.maxConnections = this.options.max * 2;
+    server.on('connection', (socket: Socket) => this.take(socket));
+    server.on('request', ({ socket }, response) => {
+      const place = this.take(socket);
+      place.busy += 1;
+      response.once('close', () => this.answered(place));
+    });
+    server.on('drop', () => this.note('full'));
+  }
+
+  /** A request on the socket has signed in. False: there is no place for one more socket of this principal, and no idle one that could go. */
+  signIn(socket: Socket, { name, scopes }: SignedIn): boolean {
+    const place = this.held.get(socket);
+    if (!this.options.signIn || place === undefined || place.principal === name) return true;
+    const isOperator = scopes.has('ops:write');
+    const isFull = place.principal === undefined && !isOperator && this.held.size - this.strangers >= this.most.usual;
+    if (isFull && !this.end(this.idleOf(nameWithMost(this.socketsOf)), 'full')) return false;
+    if ((this.socketsOf.get(name) ?? 0) >= this.most.ofPrincipal && !this.end(this.idleOf(name), 'principal')) return false;
+    this.uncount(place);
+    place.principal = name;
+    this.count(place);
+    return true;
+  }
+
+  /** A token was refused on the socket: it is a stranger's again. */
+  signOut(socket: Socket): void {
+    const place = this.held.get(socket);
+    if (place?.principal === undefined) return;
+    this.uncount(place);
+    place.principal = undefined;
+    this.count(place);
+    this.makeRoom(place);
+  }
+
+  close(): void {
+    this.quiet?.cancel();
+  }
+
+  private take(socket: Socket): Place {
+    const known = this.held.get(socket);
+    if (known !== undefined) return known;
+    const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+    const sinceMs = this.deps.clock.monotonicMs();
+    const place: Place = { socket, peer, sinceMs, busy: 0, hasAsked: false, principal: undefined };
+    if (socket.destroyed) return place;
+    this.held.set(socket, place);
+    this.count(place);
+    socket.once('close', () => this.leave(place));
+    this.makeRoom(place);
+    return place;
+  }
+
+  private leave(place: Place): void {
+    if (this.held.delete(place.socket)) this.uncount(place);
+  }
+
+  private answered(place: Place): void {
+    place.busy -= 1;
+    place.hasAsked = true;
+    if (!this.held.delete(place.socket)) return;
+    this.held.set(place.socket, place);
+  }
+
+  /** After `place` became a stranger's. */
+  private makeRoom(place: Place): void {
+    const { most, options } = this;
+    if ((this.strangersOf.get(place.peer) ?? 0) > most.ofPeer) this.end(this.strangerOf(place.peer, place, true), 'peer');
+    const isCrowded = this.strangers > most.strangers;
+    if (!isCrowded && this.held.size <= options.max) return;
+    const ended =
+      this.end(this.strangerOf(nameWithMost(this.strangersOf), place, false), isCrowded ? 'strangers' : 'full') ||
+      this.end(this.idleOf(nameWithMost(this.socketsOf)), 'full');
+    if (!ended) this.end(place, 'full');
+  }
+
+  /**
+   * The stranger's socket of the peer that goes: the one that has been idle longest, else the one that has been busy longest, since a stranger that does not take its
+   * answer is busy for as long as it likes. `settled`: only one that has had the time to ask.
+   */
+  private strangerOf(peer: string | undefined, newcomer: Place, settled: boolean): Place | undefined {
+    const asLongAs = this.deps.clock.monotonicMs() - firstRequestMs;
+    let busy: Place | undefined;
+    for (const place of this.held.values()) {
+      if (place.principal !== undefined || place.peer !== peer || place === newcomer) continue;
+      if (settled && !place.hasAsked && place.sinceMs > asLongAs) continue;
+      if (place.busy === 0) return place;
+      busy ??= place;
+    }
+    return busy;
+  }
+
+  private idleOf(principal: string | undefined): Place | undefined {
+    for (const place of this.held.values())
+      if (place.principal !== undefined && place.principal === principal && place.busy === 0) return place;
+    return undefined;
+  }
+
+  /** False: there was none to end. */
+  private end(place: Place | undefined, reason: EndReason): boolean {
+    if (place === undefined) return false;
+    this.leave(place);
+    place.socket.destroy();
+    this.note(reason);
+    return true;
+  }
+
+  private count(place: Place): void {
+    this.change(place, 1);
+  }
+
+  private uncount(place: Place): void {
+    this.change(place, -1);
+  }
+
+  private change({ principal, peer }: Place, by: 1 | -1): void {
+    const counts = principal === undefined ? this.strangersOf : this.socketsOf;
+    const name = principal ?? peer;
+    const now = (counts.get(name) ?? 0) + by;
+    if (now === 0) counts.delete(name);
+    else counts.set(name, now);
+    if (principal === undefined) this.strangers += by;
+    const { port } = this.options;
+    this.deps.metrics.connections.set({ port, kind: 'stranger' }, this.strangers);
+    this.deps.metrics.connections.set({ port, kind: 'signed_in' }, this.held.size - this.strangers);
+  }
+
+  private note(reason: EndReason): void {
+    this.deps.metrics.connectionsEnded.inc({ port: this.options.port, reason });
+    this.ended += 1;
+    if (this.quiet === undefined) this.report(reason);
+  }
+
+  /** One line at once, then one a minute for as long as it goes on: a flood must not fill the log as well. */
+  private report(reason: EndReason): void {
+    const { strangers, ended } = this;
+    const { port, max } = this.options;
+    const peer = nameWithMost(this.strangersOf);
+    const ofPeer = this.strangersOf.get(peer ?? '') ?? 0;
+    this.deps.log.warn(
+      { port, reason, ended, strangers, signedIn: this.held.size - strangers, max, peer, ofPeer },
+      'connections were ended, because their share of the places is full; peer is the address with the most that did not sign in',
+    );
+    this.ended = 0;
+    this.quiet = this.deps.clock.after(logEveryMs, () => {
+      this.quiet = undefined;
+      if (this.ended > 0) this.report(reason);
+    });
+  }
+}
+
+function nameWithMost(counts: ReadonlyMap<string, number>): string | undefined {
+  let most: string | undefined;
+  for (const [name, count] of counts) if (most === undefined || count > (counts.get(most) ?? 0)) most = name;
+  return most;
+}

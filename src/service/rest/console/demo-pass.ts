@@ -1,0 +1,55 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../runtime/clock.ts';
+import { withDeadline } from '../../../runtime/waiting.ts';
+import { sendMissing, sendProblem } from '../send-answer.ts';
+
+interface DemoPassDeps {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  /** Where the demo's desk answers, on loopback; the rules of the configuration make sure of that, and that there is no sign-in. */
+  readonly url: string;
+}
+
+const answerWithinMs = 10_000;
+
+/**
+ * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page asks its own origin and nothing else. The guards of the port have run before:
+ * a page of another site changes nothing here.
+ */
+export class DemoPass {
+  private readonly deps: DemoPassDeps;
+
+  constructor(deps: DemoPassDeps) {
+    this.deps = deps;
+  }
+
+  serve(server: FastifyInstance): void {
+    const pass = (request: FastifyRequest, reply: FastifyReply) => this.pass(request, reply);
+    server.get('/console/demo', pass);
+    server.post('/console/demo/:deed', pass);
+  }
+
+  private async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { clock, fetch: ask, url } = this.deps;
+    const { deed = '' } = (request.params ?? {}) as { readonly deed?: string };
+    if (!/^[a-z]{0,20}$/.test(deed)) return sendMissing(reply, 'NOT_FOUND');
+    const abort = new AbortController();
+    const body = request.method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
+    const work = async () => {
+      const answer = await ask(`${url}/${deed}`, {
+        method: request.method,
+        signal: abort.signal,
+        redirect: 'error',
+        ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+      });
+      return { status: answer.status, type: answer.headers.get('content-type') ?? 'text/plain', text: await answer.text() };
+    };
+    try {
+      const { status, type, text } = await withDeadline(clock, answerWithinMs, 'the desk of the demo', work());
+      return reply.code(status).header('content-type', type).send(text);
+    } catch {
+      abort.abort();
+      return sendProblem(reply, 503, 'DEMO_AWAY', 'The demo does not answer: it may have ended.');
+    }
+  }
+}

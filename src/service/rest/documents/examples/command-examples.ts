@@ -1,0 +1,206 @@
+import type { z } from 'zod';
+import { settlementBody } from '../../../../contract/command-bodies.ts';
+import { commandOutcomeRecord } from '../../../../contract/command-outcome.ts';
+import { commandAnswer, commandHistory, commandPage, reconcileAnswer } from '../../../../contract/rest-answers.ts';
+import { type Example, example } from './example.ts';
+
+type Command = z.input<typeof commandAnswer>;
+
+const commandId = 'c8615a5c-8335-4ac6-8d1c-6f1167573422';
+const orderId = '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11';
+const predictionId = '301c73d7-a906-427d-af06-725ff8476cec';
+
+const sent = {
+  attemptId: 'tm-35c5371f-8f0a-4c6e-a1c4-5d2e6f70a801',
+  number: 1,
+  preparedAt: '2026-11-21T14:30:00.101Z',
+  sendingAt: '2026-11-21T14:30:00.104Z',
+};
+const answeredAt = '2026-11-21T14:30:00.131Z';
+
+const common = {
+  commandId,
+  accountId: 'SIM-1001',
+  unresolved: false,
+  presumedAbsent: false,
+  principal: 'desk',
+  idempotencyKey: 'mine-1',
+  version: 3,
+  misses: 0,
+  createdAt: '2026-11-21T14:30:00.100Z',
+  updatedAt: '2026-11-21T14:30:00.140Z',
+  deadlineAt: '2026-11-21T14:30:10.100Z',
+  links: { self: `/v1/commands/${commandId}` },
+};
+
+const placed: Command = {
+  ...common,
+  kind: 'place',
+  stream: 'account',
+  orderId,
+  orderStatus: 'new',
+  outcome: 'applied',
+  state: 'applied',
+  terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
+  callerRef: 'mine-7',
+  settledAt: '2026-11-21T14:30:00.140Z',
+  attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
+  links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/account/${orderId}` },
+};
+
+const { orderId: _order, orderStatus: _status, settledAt: _settled, ...unplaced } = placed;
+
+/** 200, since it has an id: the platform was asked, and refused. */
+const refused: Command = {
+  ...unplaced,
+  outcome: 'refused',
+  state: 'refused',
+  reason: { code: 'REJECTED_BY_PLATFORM', message: 'Insufficient buying power', status: 422 },
+  settledAt: '2026-11-21T14:30:00.140Z',
+  attempts: [{ ...sent, epoch: '3', state: 'refused', answeredAt }],
+  links: common.links,
+};
+
+const unknown: Command = {
+  ...unplaced,
+  outcome: 'unknown',
+  state: 'unknown',
+  unresolved: true,
+  reason: { code: 'TIMEOUT', message: 'the platform did not answer in time' },
+  attempts: [{ ...sent, epoch: '3', state: 'unknown' }],
+  links: common.links,
+};
+
+const ofPrediction = {
+  ...common,
+  stream: 'prediction',
+  orderId: predictionId,
+  orderStatus: 'partially_filled',
+  outcome: 'applied',
+  state: 'applied',
+  baseline: {
+    revision: 1,
+    sourceVersion: '9007199254740991',
+    sourceEpoch: 0,
+    status: 'new',
+    working: { quantity: '92', price: '0.42', orderType: 'limit' },
+    cumQty: '0',
+    pendingAction: 'none',
+  },
+  settledAt: '2026-11-21T14:30:00.140Z',
+  attempts: [{ ...sent, epoch: '3', state: 'accepted', answeredAt }],
+  links: { self: `/v1/commands/${commandId}`, order: `/v1/orders/prediction/${predictionId}` },
+} satisfies Partial<Command>;
+
+const replaced: Command = { ...ofPrediction, kind: 'replace', terms: { price: '0.46' } };
+const cancelled: Command = { ...ofPrediction, kind: 'cancel', orderStatus: 'canceled' };
+
+const answer = {
+  number: 1,
+  kind: 'answer' as const,
+  code: 'accepted',
+  attemptId: sent.attemptId,
+  at: answeredAt,
+  detail: { status: 200 },
+};
+const landed = {
+  number: 2,
+  kind: 'update' as const,
+  code: 'landed',
+  attemptId: sent.attemptId,
+  at: '2026-11-21T14:30:00.140Z',
+  detail: {
+    stream: 'account',
+    orderId,
+    matches: true,
+    revision: 1,
+    cause: 'stream',
+    status: 'new',
+    certainty: 'certain',
+    cumQty: '0',
+  },
+};
+const timeout = {
+  number: 1,
+  kind: 'note' as const,
+  code: 'timeout',
+  attemptId: sent.attemptId,
+  at: '2026-11-21T14:30:05.104Z',
+  detail: {},
+};
+
+const began = [
+  { what: 'prepared' as const, at: sent.preparedAt, attemptId: sent.attemptId, number: 1 },
+  { what: 'sending' as const, at: sent.sendingAt, attemptId: sent.attemptId, number: 1 },
+];
+
+/** Commands, as each kind of them is answered. */
+export const commandExamples: readonly Example[] = [
+  example(commandAnswer, 'applied', placed),
+  example(commandAnswer, 'refused', refused),
+  example(commandAnswer, 'unknown', unknown, { status: 202 }),
+  example(commandAnswer, 'applied', replaced, { operationId: 'replacePredictionOrder', status: 200 }),
+  example(commandAnswer, 'applied', cancelled, { operationId: 'cancelPredictionOrder', status: 200 }),
+  example(commandPage, 'page', { items: [placed, unknown], next: 'eyJ2IjoxfQ' }),
+  example(commandHistory, 'applied', {
+    ...placed,
+    evidence: [answer, landed],
+    recomputed: {
+      state: 'applied',
+      because: 'landed',
+      rule: 'an order with our reference, account and side is there',
+      agrees: true,
+      complete: true,
+    },
+    timeline: [
+      ...began,
+      { what: 'answered', at: answeredAt, attemptId: sent.attemptId, number: 1, state: 'accepted' },
+      { what: 'evidence', ...answer },
+      { what: 'evidence', ...landed },
+    ],
+  }),
+  example(
+    commandHistory,
+    'unknown',
+    {
+      ...unknown,
+      evidence: [timeout],
+      recomputed: {
+        state: 'unknown',
+        because: 'answer',
+        rule: 'nothing says yet whether the write arrived',
+        agrees: true,
+        complete: true,
+      },
+      nextProbe: { at: '2026-11-21T14:30:07.000Z', by: 'reference' },
+      timeline: [...began, { what: 'evidence', ...timeout }],
+    },
+    { status: 202 },
+  ),
+  example(settlementBody, 'applied', { outcome: 'applied', reason: 'the venue shows order v-90118 with our reference' }),
+  example(reconcileAnswer, 'settled', {
+    unresolved: 0,
+    probes: 1,
+    settled: [{ commandId, outcome: 'applied' }],
+    plan: [{ accountId: 'SIM-1001', stream: 'account', read: 'account', commands: [commandId] }],
+  }),
+  example(commandOutcomeRecord, 'applied', {
+    eventId: `${commandId}:3`,
+    schema: 'tidemark.command-outcome.v1',
+    commandId,
+    version: 3,
+    kind: 'place',
+    stream: 'account',
+    accountId: 'SIM-1001',
+    orderId,
+    orderStatus: 'new',
+    callerRef: 'mine-7',
+    outcome: 'applied',
+    state: 'applied',
+    terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' },
+    attempts: [{ ...sent, state: 'accepted', answeredAt }],
+    createdAt: common.createdAt,
+    at: common.updatedAt,
+    settledAt: common.updatedAt,
+  }),
+];

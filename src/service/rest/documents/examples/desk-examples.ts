@@ -1,0 +1,158 @@
+import type { z } from 'zod';
+import { accountList, accountRepairList } from '../../../../contract/account-answers.ts';
+import {
+  backfillBody,
+  cancelAfterBody,
+  cancelAllBody,
+  readAccountBody,
+  reasonBody,
+} from '../../../../contract/command-bodies.ts';
+import { limitList, limitsBody } from '../../../../contract/limit-bodies.ts';
+import { previewAnswer } from '../../../../contract/preview-answer.ts';
+import {
+  approvalAnswer,
+  approvalList,
+  cancelAfterAnswer,
+  cancelAllAnswer,
+  exposureList,
+  haltAnswer,
+  haltEvent,
+  haltList,
+  resumeAnswer,
+} from '../../../../contract/rest-answers.ts';
+import { type Example, example } from './example.ts';
+
+const halt = {
+  haltId: '42',
+  scope: { kind: 'account' as const, accountId: 'SIM-1001' },
+  cause: 'operator',
+  reason: 'the price feed looks wrong',
+  by: 'desk',
+  since: '2026-11-21T14:31:00.000Z',
+};
+
+const approval: z.input<typeof approvalAnswer>['approval'] = {
+  approvalId: '0b1d8c55-3a51-4a52-9f0c-6c6d3f1e8a10',
+  deed: { kind: 'resume', scope: { kind: 'service' } },
+  by: 'desk',
+  reason: 'the feed is right again',
+  requestedAt: '2026-11-21T14:40:00.000Z',
+  expiresAt: '2026-11-21T15:40:00.000Z',
+};
+
+/** The acts of a desk, and what they answer. */
+export const deskExamples: readonly Example[] = [
+  example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
+  example(haltList, 'halted', { halts: [halt] }),
+  example(haltAnswer, 'halted everywhere', { halts: [halt], unconfirmed: [] }),
+  example(resumeAnswer, 'resumed', { halts: [], cleared: [halt] }),
+  example(haltEvent, 'raised', { ...halt, inForce: true }),
+  example(haltEvent, 'cleared', {
+    ...halt,
+    inForce: false,
+    clearedAt: '2026-11-21T14:40:00.000Z',
+    clearedBy: 'desk',
+    clearedReason: 'the feed is right again',
+  }),
+  example(approvalAnswer, 'waiting', { approval }),
+  example(approvalList, 'waiting', { items: [approval] }),
+  example(cancelAllBody, 'symbol', { reason: 'no more longs of it', symbol: 'AAPL', side: 'buy' }),
+  example(cancelAllAnswer, 'cancelled', {
+    open: false,
+    inForce: false,
+    orders: [
+      {
+        accountId: 'SIM-1001',
+        stream: 'account',
+        orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
+        commandId: '9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01',
+        outcome: 'applied',
+        state: 'applied',
+        links: { self: '/v1/commands/9d3f6f1c-2f0b-4c8e-8a44-1f6f2a7b9e01' },
+      },
+    ],
+    places: [],
+    unread: [],
+    declined: [],
+  }),
+  example(previewAnswer, 'a limit that refuses', {
+    stream: 'account',
+    accountId: 'SIM-1001',
+    terms: { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '600', timeInForce: 'DAY', price: '187.5' },
+    quantity: '600',
+    value: '112500',
+    quotes: [{ kind: 'equity', symbol: 'AAPL', bid: '187.48', ask: '187.52', last: '187.51', ageMs: 212 }],
+    limits: [
+      { limit: 'maxQuantity', bound: '500', value: '600', broken: true },
+      { limit: 'collarPercent', bound: '5', value: '0.0054', broken: false },
+    ],
+    refusals: [{ code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 500, and with this command it would be 600' }],
+    at: '2026-11-21T14:31:00.000Z',
+  }),
+  example(cancelAfterBody, 'armed', { seconds: 30, accountIds: ['SIM-1001'] }),
+  example(cancelAfterAnswer, 'armed', { accountIds: ['SIM-1001'], firesAt: '2026-11-21T14:31:30.000Z' }),
+  example(limitsBody, 'change', {
+    accountId: 'SIM-1001',
+    bounds: { maxQuantity: '500', collarPercent: '5', ordersPerMinute: null },
+    reason: 'smaller size until the close',
+  }),
+  example(limitList, 'limits', {
+    items: [
+      {
+        accountId: 'SIM-1001',
+        bounds: { maxQuantity: '500', collarPercent: '5' },
+        changedBy: 'desk',
+        reason: 'smaller size until the close',
+        changedAt: '2026-11-21T14:00:00.000Z',
+      },
+    ],
+  }),
+  example(accountList, 'accounts', {
+    items: [
+      {
+        stream: 'account',
+        accountId: 'SIM-1001',
+        isSim: true,
+        openOrders: 12,
+        state: 'live',
+        since: '2026-11-21T13:00:02.000Z',
+        lastEvent: '2026-11-21T14:30:01.010Z',
+        lastResync: '2026-11-21T13:00:02.000Z',
+        lastAudit: { at: '2026-11-21T14:29:00.000Z', orders: 240, changes: 0, silentLosses: 0 },
+        silentLosses: 0,
+        tokenExpires: '2026-11-21T15:00:00.000Z',
+        tokenSecondsLeft: 1740,
+      },
+    ],
+    statesKnown: true,
+  }),
+  example(readAccountBody, 'read', { reason: 'the venue shows an order that we do not', stream: 'account' }),
+  example(backfillBody, 'month', { reason: 'the account was moved to us', from: '2026-11-01T00:00:00Z' }),
+  example(accountRepairList, 'repairs', {
+    items: [
+      {
+        requestId: '117',
+        kind: 'read',
+        stream: 'account',
+        by: 'desk',
+        reason: 'the venue shows an order that we do not',
+        requestedAt: '2026-11-21T14:31:00.000Z',
+        state: 'waiting',
+      },
+    ],
+  }),
+  example(exposureList, 'exposure', {
+    items: [
+      {
+        accountId: 'SIM-1001',
+        stream: 'account',
+        symbol: 'AAPL',
+        side: 'buy',
+        openOrders: 1,
+        openQuantity: '6',
+        unresolvedCommands: 1,
+        unresolvedQuantity: '10',
+      },
+    ],
+  }),
+];

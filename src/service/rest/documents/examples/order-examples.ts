@@ -1,0 +1,185 @@
+import type { z } from 'zod';
+import { placeAccountBody, placePredictionBody, replaceBody } from '../../../../contract/command-bodies.ts';
+import type { normalisedOrder } from '../../../../contract/normalised-order.ts';
+import { orderAnswer, orderCounts, orderPage, updatePage } from '../../../../contract/rest-answers.ts';
+import { continuityRecord, updateRecord } from '../../../../contract/update-record.ts';
+import { type Example, example } from './example.ts';
+
+const equity: z.input<typeof normalisedOrder> = {
+  stream: 'account',
+  orderId: '5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11',
+  accountId: 'SIM-1001',
+  instrument: { kind: 'equity', symbol: 'AAPL' },
+  side: 'buy',
+  orderType: 'limit',
+  timeInForce: 'day',
+  status: 'partially_filled',
+  statusRaw: 'PARTIALLY_FILLED',
+  certainty: 'certain',
+  pendingAction: 'none',
+  quantity: '10',
+  price: '187.5',
+  working: { quantity: '10', price: '187.5', orderType: 'limit' },
+  cumQty: '4',
+  leavesQty: '6',
+  avgPrice: '187.45',
+  clOrdId: 'tm-35c5371f-8f0a-4c6e-a1c4-5d2e6f70a801',
+  commandId: 'c8615a5c-8335-4ac6-8d1c-6f1167573422',
+  callerRef: 'mine-7',
+  origin: 'tidemark',
+  createdAt: '2026-11-21T14:30:00.120Z',
+  updatedAt: '2026-11-21T14:30:01.004Z',
+};
+
+/** Replaced from 0.42: the submitted price stays, the venue works on the new one. */
+const prediction: z.input<typeof normalisedOrder> = {
+  stream: 'prediction',
+  orderId: '301c73d7-a906-427d-af06-725ff8476cec',
+  accountId: 'SIM-1001',
+  instrument: { kind: 'prediction', symbol: 'FED-CUT-DEC26', outcome: 'YES' },
+  side: 'buy',
+  orderType: 'limit',
+  timeInForce: 'gtc',
+  status: 'partially_filled',
+  statusRaw: 'partially_filled',
+  certainty: 'certain',
+  pendingAction: 'none',
+  quantity: '92',
+  price: '0.42',
+  working: { quantity: '92', price: '0.46', orderType: 'limit' },
+  cumQty: '14',
+  leavesQty: '78',
+  avgPrice: '0.46',
+  venueOrderId: 'v-90118',
+  origin: 'external',
+  createdAt: '2026-11-21T13:28:40.000Z',
+  updatedAt: '2026-11-21T13:28:55.545Z',
+};
+
+const equityUpdate: z.input<typeof updateRecord> = {
+  eventId: `account:${equity.orderId}:3`,
+  schema: 'tidemark.order-update.v1',
+  generation: 1,
+  stream: 'account',
+  orderId: equity.orderId,
+  accountId: equity.accountId,
+  revision: 3,
+  lane: 0,
+  batch: '40199',
+  cause: 'stream',
+  occurredAt: '2026-11-21T14:30:01.004Z',
+  observedAt: '2026-11-21T14:30:01.010Z',
+  changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
+  fill: { quantity: '4', price: '187.45', inferred: true },
+  order: equity,
+};
+
+const predictionUpdate: z.input<typeof updateRecord> = {
+  eventId: `prediction:${prediction.orderId}:2`,
+  schema: 'tidemark.order-update.v1',
+  generation: 1,
+  stream: 'prediction',
+  orderId: prediction.orderId,
+  accountId: prediction.accountId,
+  revision: 2,
+  sourceVersion: '9007199254740993',
+  cause: 'stream',
+  occurredAt: '2026-11-21T13:28:55.545Z',
+  observedAt: '2026-11-21T13:28:55.551Z',
+  changed: ['status', 'statusRaw', 'cumQty', 'leavesQty', 'avgPrice', 'updatedAt'],
+  fill: { quantity: '14', price: '0.46', inferred: false },
+  order: prediction,
+};
+
+const equityAnswer: z.input<typeof orderAnswer> = {
+  stream: 'account',
+  orderId: equity.orderId,
+  accountId: equity.accountId,
+  revision: 3,
+  order: equity,
+};
+const predictionAnswer: z.input<typeof orderAnswer> = {
+  stream: 'prediction',
+  orderId: prediction.orderId,
+  accountId: prediction.accountId,
+  revision: 2,
+  sourceVersion: '9007199254740993',
+  order: prediction,
+};
+
+const mark = {
+  schema: 'tidemark.continuity.v1',
+  stream: 'account',
+} as const;
+
+/** Orders and their records, and the bodies that place and replace them. */
+export const orderExamples: readonly Example[] = [
+  example(placeAccountBody, 'limit', {
+    accountId: 'SIM-1001',
+    symbol: 'AAPL',
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '10',
+    price: '187.50',
+    timeInForce: 'DAY',
+    clientId: 'mine-7',
+  }),
+  example(placeAccountBody, 'spread', {
+    accountId: 'SIM-1001',
+    symbol: 'AAPL',
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '1',
+    price: '2.35',
+    timeInForce: 'DAY',
+    legs: [
+      { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' },
+      { symbol: 'AAPL261218C00210000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' },
+    ],
+  }),
+  example(placePredictionBody, 'limit', {
+    accountId: 'SIM-1001',
+    symbol: 'FED-CUT-DEC26',
+    outcome: 'YES',
+    side: 'buy',
+    orderType: 'limit',
+    timeInForce: 'gtc',
+    quantity: '92',
+    price: '0.42',
+    clientOrderRef: 'mine-8',
+  }),
+  example(replaceBody, 'price', { accountId: 'SIM-1001', price: '0.46' }),
+  example(orderAnswer, 'equity', equityAnswer),
+  example(orderAnswer, 'prediction', predictionAnswer),
+  example(orderPage, 'page', { items: [equityAnswer, predictionAnswer], next: 'eyJ2IjoxfQ' }),
+  example(orderCounts, 'counts', {
+    items: [
+      { status: 'new', orders: 12 },
+      { status: 'partially_filled', orders: 3 },
+    ],
+    complete: true,
+  }),
+  example(updatePage, 'history', { items: [equityUpdate], recordedAt: ['2026-11-21T14:30:01.013Z'] }),
+  example(updateRecord, 'equity', equityUpdate),
+  example(updateRecord, 'prediction', predictionUpdate),
+  example(continuityRecord, 'heartbeat', {
+    ...mark,
+    eventId: 'f2c9a6b0-51c7-4b9c-8e5e-0d6f4a1b2c3d',
+    accountIds: ['SIM-1001', 'SIM-1002', 'SIM-1003'],
+    event: 'heartbeat',
+    at: '2026-11-21T14:31:00.000Z',
+    proof: { lane: 0, generation: 1, after: '40181', upTo: '40207', count: 541, hash: '07d4a1c9e35b' },
+  }),
+  example(continuityRecord, 'resynchronised', {
+    ...mark,
+    eventId: '0e7d5c4b-93a1-4f7e-b6d2-8c9b0a1f2e3d',
+    accountIds: ['SIM-1001'],
+    event: 'resynchronised',
+    at: '2026-11-21T14:30:59.120Z',
+    from: '2026-11-21T14:30:41.000Z',
+    to: '2026-11-21T14:30:59.120Z',
+    ordersRead: 4,
+    ordersRepaired: 1,
+    repairedOrderIds: ['5450dc1c-6f0e-4f5c-9b0a-2f1f6a3f9d11'],
+  }),
+];

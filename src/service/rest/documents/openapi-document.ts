@@ -1,0 +1,286 @@
+import { z } from 'zod';
+import { problemAnswer } from '../../../contract/rest-answers.ts';
+import { idPattern } from '../request-fields.ts';
+import { type Answer, isRead, type Route } from '../route.ts';
+import { componentSchemas, type JsonSchema, schemaId } from './component-schemas.ts';
+import { examplesOf } from './examples/find-examples.ts';
+import { problemExample } from './examples/problem-examples.ts';
+
+const root = '#/components/schemas/';
+
+/** In the order of the page. */
+const tagTexts: readonly (readonly [name: Route['tag'], text: string])[] = [
+  ['orders', 'Orders, and the commands that place, replace and cancel them'],
+  ['commands', 'What was asked for, what became of it, and the evidence'],
+  ['stream', 'Changes as they are committed'],
+  ['accounts', 'The accounts that are followed, and reads of them on request'],
+  ['operations', 'Halts, limits, cancel-all and approvals'],
+  ['service', 'The state of the service, its caller, and its readers at Kafka'],
+  ['quarantine', 'Messages that were unreadable or not accepted'],
+  ['documents', 'This interface itself'],
+];
+
+const bearerText =
+  'A JWT of the configured issuer, or a static token. An operation lists the scopes of which the token needs one: `orders:read`, `orders:write`, `ops:read`, `ops:write`; none includes another. Without sign-in the port takes requests of this machine only, and they need no token.';
+
+/** Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests validate answers against them. */
+export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  const shapes = routes.flatMap(({ body, answers }) => [body, ...Object.values(answers).map(({ schema }) => schema)]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidemark',
+      version,
+      description:
+        'Orders in their newest state, and commands that are never sent twice. 4xx and 5xx mean that nothing was journaled or sent, but for `FORWARD_UNANSWERED`; once a command has an id, the answer is 200 or 202 with its state, also where the platform refused it. Decimals and int64 are strings.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The instance that gave out this document' }],
+    tags: tagTexts.map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: componentSchemas([problemAnswer, ...shapes.filter((shape) => shape !== undefined)], root),
+      examples: problemExamples(routes),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: bearerText } },
+    },
+  };
+}
+
+export interface OpenapiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: object };
+  readonly servers: readonly object[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly examples: Readonly<Record<string, object>>;
+    readonly securitySchemes: object;
+  };
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+/** A body of one type, with examples by their names. */
+interface MediaType {
+  readonly schema: JsonSchema;
+  readonly examples?: Readonly<Record<string, object>>;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly security: readonly object[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+function operationOf(route: Route): Operation {
+  const parameters = [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)];
+  const { scopes } = route;
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.describe === undefined ? {} : { description: route.describe }),
+    tags: [route.tag],
+    // One requirement for each scope: any of them is enough. Roles are allowed there for `http` schemes since 3.1.
+    security: scopes === 'public' ? [{}] : scopes.map((scope) => ({ bearer: [scope] })),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: { required: true as const, content: { 'application/json': bodyOf(route.body, route.operationId) } } }),
+    responses: { ...answersOf(route), ...problemsOf(route) },
+  };
+}
+
+function pathParameters({ params = {} }: Route): Parameter[] {
+  return Object.entries(params).map(([name, kind]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', pattern: idPattern(kind) },
+  }));
+}
+
+function queryParameters({ query }: Route): Parameter[] {
+  if (query === undefined) return [];
+  // Named shapes in it are those of the answers.
+  const { properties = {}, required = [] } = JSON.parse(
+    JSON.stringify(z.toJSONSchema(query, { io: 'input' })).replaceAll('#/$defs/', root),
+  ) as Pick<z.core.JSONSchema.BaseSchema, 'properties' | 'required'>;
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = typeof property === 'boolean' ? {} : property;
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+}
+
+function headerParameters({ headers = [] }: Route): Parameter[] {
+  return headers.map((name) => {
+    const { description, schema, required = false } = requestHeaders[name];
+    return { name, in: 'header', required, description, schema };
+  });
+}
+
+function answersOf({ answers, operationId }: Route): Record<string, Response> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [status, responseOf(answer, operationId, Number(status))]),
+  );
+}
+
+function bodyOf(shape: z.ZodType, operationId: string, status?: number): MediaType {
+  const named = examplesOf(shape, operationId, status).map(({ name, value }) => [name, { value }]);
+  return { schema: refTo(shape), ...(named.length === 0 ? {} : { examples: Object.fromEntries(named) }) };
+}
+
+/** A body without a shape of ours: text, or a document. */
+function opaqueBody({ type = 'application/json', example }: Answer): MediaType {
+  const schema = { type: type === 'application/json' ? 'object' : 'string' };
+  return { schema, ...(example === undefined ? {} : { examples: { example: { value: example } } }) };
+}
+
+function responseOf(answer: Answer, operationId: string, status: number): Response {
+  const { describe, schema, type = 'application/json', headers = [] } = answer;
+  const hasBody = schema !== undefined || type !== 'application/json' || headers.length === 0;
+  return {
+    description: describe,
+    ...(headers.length === 0
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            headers.map((name) => [name, { description: responseHeaders[name] ?? '', schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(hasBody ? { content: { [type]: schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status) } } : {}),
+  };
+}
+
+const everywhere: Readonly<Record<number, readonly string[]>> = {
+  400: ['INVALID_PARAMETER', 'REPEATED_HEADER', 'BAD_REQUEST'],
+  500: ['INTERNAL'],
+  503: ['DRAINING'],
+};
+const signedIn: Readonly<Record<number, readonly string[]>> = {
+  401: ['UNAUTHENTICATED', 'INVALID_TOKEN'],
+  403: ['INSUFFICIENT_SCOPE'],
+  503: ['STORE_UNAVAILABLE', 'AUTH_UNAVAILABLE'],
+};
+
+/** `409.ORDER_CLOSED`: a code may belong to several statuses. */
+function exampleName(status: string, code: string): string {
+  return `${status}.${code}`;
+}
+
+function refsToExamples(status: string, codes: ReadonlySet<string>): Record<string, object> {
+  return Object.fromEntries([...codes].map((code) => [code, { $ref: `#/components/examples/${exampleName(status, code)}` }]));
+}
+
+/** One for each code of each status, to which all answers refer. */
+function problemExamples(routes: readonly Route[]): Record<string, object> {
+  const named = routes.flatMap((route) =>
+    Object.entries(codesOf(route)).flatMap(([status, codes]) =>
+      [...codes].map(
+        (code) => [exampleName(status, code), { summary: code, value: problemExample(Number(status), code) }] as const,
+      ),
+    ),
+  );
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function problemsOf(route: Route): Record<string, Response> {
+  return Object.fromEntries(
+    Object.entries(codesOf(route)).map(([status, those]) => [
+      status,
+      {
+        description: [...those].join(', '),
+        content: { 'application/problem+json': { schema: refTo(problemAnswer), examples: refsToExamples(status, those) } },
+      },
+    ]),
+  );
+}
+
+/** Codes by status. */
+function codesOf(route: Route): Record<string, ReadonlySet<string>> {
+  const { method, body, problems = {}, scopes, params } = route;
+  const codes = new Map<string, Set<string>>();
+  for (const table of [
+    everywhere,
+    scopes === 'public' ? {} : signedIn,
+    params === undefined ? {} : { 404: ['NOT_FOUND'] },
+    body === undefined && method !== 'GET' ? { 400: ['UNEXPECTED_BODY'] } : {},
+    method === 'GET' ? {} : { 403: ['CROSS_SITE_REQUEST'] },
+    isRead(route) ? { 429: ['TOO_MANY_READS'] } : {},
+    problems,
+  ])
+    for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
+  return Object.fromEntries(codes);
+}
+
+function refTo(shape: z.ZodType): JsonSchema {
+  const id = schemaId(shape);
+  // A shape without a name would have to be repeated wherever it is used.
+  if (id === undefined) throw new Error('a body or an answer in the table of routes has no name');
+  return { $ref: `${root}${id}` };
+}
+
+type HeaderName = NonNullable<Route['headers']>[number];
+
+const requestHeaders: Readonly<
+  Record<HeaderName, { readonly description: string; readonly schema: JsonSchema; readonly required?: true }>
+> = {
+  'Idempotency-Key': {
+    description:
+      'Unique for each command of the caller; free again only once that is settled and seven days old. The same key with the same request tells what became of it; with another request it is refused.',
+    schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
+    required: true,
+  },
+  Prefer: {
+    description: '`wait=N`: holds the answer until the outcome is final, at most N seconds (30)',
+    schema: { type: 'string', examples: ['wait=5'] },
+  },
+  'If-Match': {
+    description: 'ETag of the order: only if it is still at that revision, else 412',
+    schema: { type: 'string', examples: ['"12"'] },
+  },
+  'If-None-Match': {
+    description: 'ETag of the order: 304 if it is still at that revision',
+    schema: { type: 'string', examples: ['"12"'] },
+  },
+  'Last-Event-ID': {
+    description: 'The last id that was seen: the stream goes on after it',
+    schema: { type: 'string', pattern: '^[0-9]{1,18}$' },
+  },
+};
+
+const responseHeaders: Readonly<Record<string, string>> = {
+  ETag: "The order's revision in quotes",
+  Location: 'Where the command is',
+  'Retry-After': 'Seconds',
+  'Idempotent-Replayed': '`true`: the key was known; nothing is sent twice for it',
+  'Preference-Applied': '`wait=N` as it was applied',
+  RateLimit: 'What the account may still send, and the seconds until all of it is back',
+  'RateLimit-Policy': 'What the account may send at once',
+  'Tidemark-Instance': 'The process that carried it out; this one may have forwarded it',
+};

@@ -1,0 +1,259 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Log } from '../../../observability/log.ts';
+import type { RestMetrics } from '../../../observability/metrics.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { Secret } from '../../../runtime/secret.ts';
+import { abortWith } from '../../../runtime/waiting.ts';
+import type { InstanceAnswer, InstanceHttp, OtherInstance, OtherInstances } from '../../fleet/other-instances.ts';
+import { preferredWaitSeconds } from '../request-headers.ts';
+import { sendProblem } from '../send-answer.ts';
+
+interface ForwardingDeps {
+  readonly http: InstanceHttp;
+  readonly others: OtherInstances;
+  readonly clock: Clock;
+  readonly metrics: RestMetrics;
+  readonly log: Log;
+}
+
+interface ForwardingOptions {
+  /** The name of this process in `Tidemark-Instance`. */
+  readonly instance: string;
+  /** At one other instance. Further requests for it get the answer of this process, which has done nothing. */
+  readonly mostInFlight: number;
+  /** Below the time after which the others take over from an instance that is silent. The time that the caller asks us to wait is added. */
+  readonly answerWithinMs: number;
+}
+
+interface AnyCall {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Of our span, which the other instance continues; left out: that of the caller. */
+  readonly traceparent?: string | undefined;
+  /** How much longer than usual its answer may take. */
+  readonly patienceMs?: number;
+}
+
+interface SendOptions {
+  /** Instead of the caller's. */
+  readonly body?: unknown;
+  /** The account that it is about, if it is one: its holder is the only one to answer. */
+  readonly accountId?: string | undefined;
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
+}
+
+type Forwarded =
+  | InstanceAnswer
+  /** It may have been carried out. */
+  | { readonly kind: 'unanswered' }
+  | { readonly kind: 'not_sent' };
+
+/** How often an instance that has not answered is looked up: from memory. */
+const lookEveryMs = 250;
+
+/** Declined for a reason of this process alone: another one may do it. */
+const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
+
+/** Headers of the caller that the other instance reads. Those of browsers stay here, where they were checked. */
+const passedOn = ['idempotency-key', 'prefer', 'if-match', 'traceparent', 'tracestate'] as const;
+const givenBack = [
+  'content-type',
+  'location',
+  'retry-after',
+  'idempotent-replayed',
+  'preference-applied',
+  'ratelimit',
+  'ratelimit-policy',
+  'www-authenticate',
+] as const;
+
+/**
+ * Requests that another process has to carry out because it holds the account's shard. Each is sent there once, with the caller's own token, which is checked
+ * there again; a request that was forwarded already is never forwarded further.
+ *
+ * Each instance has a window of its own, so that a frozen one takes no place of the others. Nothing waits for it longer than `answerWithinMs`, nor once the fleet has gone
+ * on without it: then the answer counts as lost, and the request is not sent anywhere else, since it may have been carried out.
+ */
+export class Forwarding {
+  readonly instance: string;
+  readonly others: OtherInstances;
+  /** Requests in flight, by the address of the instance. */
+  private readonly inFlight = new Map<string, number>();
+  private readonly left = new WeakMap<FastifyReply['raw'], AbortSignal>();
+  private readonly deps: ForwardingDeps;
+  private readonly options: ForwardingOptions;
+
+  constructor(deps: ForwardingDeps, options: ForwardingOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.instance = options.instance;
+    this.others = deps.others;
+  }
+
+  /**
+   * After a decline with `code`: answers with what the holder of the account answers. False: the decline is the answer, because the reason is not one of this
+   * process alone, or because no other process can be asked. Without an account any other process may do it: they are asked one
+   * after the other, until one does not decline for a reason of its own. It does not resolve with the reply, which would be awaited itself then, and come to
+   * nothing.
+   */
+  async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<boolean> {
+    const { request, reply } = call;
+    if (!isOfThisProcess(code) || wasForwarded(request)) return false;
+    const holder = accountId === undefined ? undefined : this.others.holderOf(accountId);
+    const asked = accountId === undefined ? this.others.all() : holder === undefined ? [] : [holder];
+    for (const [at, to] of asked.entries()) {
+      const forwarded = await this.send(call, to, { accountId });
+      if (forwarded.kind === 'not_sent') continue;
+      const isLast = at === asked.length - 1;
+      if (forwarded.kind === 'answered' && !isLast && isOfThisProcess(codeOf(forwarded))) continue;
+      if (forwarded.kind === 'unanswered') sendUnanswered(reply);
+      else giveBack(reply, forwarded, to);
+      return true;
+    }
+    return false;
+  }
+
+  /** Another process holds the account, and this request may still be sent there. */
+  isElsewhere({ request }: AnyCall, accountId: string | undefined): boolean {
+    return accountId !== undefined && !wasForwarded(request) && this.others.holderOf(accountId) !== undefined;
+  }
+
+  /** Never rejects. */
+  async send(call: AnyCall, to: OtherInstance, options: SendOptions = {}): Promise<Forwarded> {
+    const forwarded = await this.attempt(call, to, options);
+    this.deps.metrics.forwards.inc({ outcome: forwarded.kind });
+    return forwarded;
+  }
+
+  close(): Promise<void> {
+    return this.deps.http.close();
+  }
+
+  private async attempt(call: AnyCall, to: OtherInstance, options: SendOptions): Promise<Forwarded> {
+    const { request, reply, traceparent } = call;
+    const { body = request.body } = options;
+    const before = this.inFlight.get(to.address) ?? 0;
+    if (before >= this.options.mostInFlight) return { kind: 'not_sent' };
+    this.inFlight.set(to.address, before + 1);
+    const done = new AbortController();
+    const unwanted = options.signal === undefined ? [] : [options.signal];
+    using cut = abortWith(this.leftOf(reply), this.hangUp(call, to, options, done.signal), ...unwanted);
+    try {
+      const outcome = await this.deps.http.request({
+        operation: 'forward',
+        method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
+        // Not `new URL(…, address)`: a path that begins with two slashes would name another host there.
+        url: to.address + request.url,
+        headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: cut.signal,
+      });
+      // An answer that does not name the request is not one of Tidemark: a proxy's, or that of another program at the old address.
+      if (outcome.kind === 'answered' && outcome.headers['x-request-id'] === request.id) return outcome;
+      const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
+      this.deps.log.warn({ ...to, code, requestId: request.id }, 'a request could not be forwarded, or its answer was lost');
+      return { kind: outcome.kind === 'failed' && outcome.sent === 'no' ? 'not_sent' : 'unanswered' };
+    } finally {
+      done.abort();
+      const left = (this.inFlight.get(to.address) ?? 1) - 1;
+      if (left > 0) this.inFlight.set(to.address, left);
+      else this.inFlight.delete(to.address);
+    }
+  }
+
+  /** Aborts when there is nothing left to wait for, before `done`. */
+  private hangUp({ request, patienceMs = 0 }: AnyCall, to: OtherInstance, options: SendOptions, done: AbortSignal): AbortSignal {
+    const { clock } = this.deps;
+    const waitMs = (preferredWaitSeconds(request.headers['prefer']) ?? 0) * 1000;
+    const untilMs = clock.monotonicMs() + this.options.answerWithinMs + waitMs + patienceMs;
+    const over = new AbortController();
+    const watch = async () => {
+      // Twice in a row: one that gives its shards away in good order still sends its answers.
+      for (let looks = 0; looks < 2 && clock.monotonicMs() < untilMs; looks = this.answersFor(to, options) ? 0 : looks + 1) {
+        await clock.sleep(lookEveryMs, done);
+        if (done.aborted) return;
+      }
+      over.abort();
+    };
+    void watch();
+    return over.signal;
+  }
+
+  /** The newest look shows that instance as a live one, and as the holder of the account. */
+  private answersFor({ address }: OtherInstance, { accountId }: SendOptions): boolean {
+    const { others } = this.deps;
+    if (accountId !== undefined) return others.holderOf(accountId)?.address === address;
+    return others.all().some((each) => each.address === address);
+  }
+
+  /** Aborts when the caller has left. One listener for all forwards of its request. */
+  private leftOf({ raw }: FastifyReply): AbortSignal {
+    const known = this.left.get(raw);
+    if (known !== undefined) return known;
+    const left = new AbortController();
+    raw.once('close', () => left.abort());
+    this.left.set(raw, left.signal);
+    return left.signal;
+  }
+
+  private headersOf({ headers, id }: FastifyRequest, hasBody: boolean): Record<string, string | Secret> {
+    const { authorization } = headers;
+    const own = passedOn.flatMap((name) => {
+      const value = headers[name];
+      return value === undefined ? [] : [[name, String(value)] as const];
+    });
+    return {
+      ...Object.fromEntries(own),
+      ...(authorization === undefined ? {} : { authorization: new Secret(authorization) }),
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      'x-request-id': id,
+      'tidemark-forwarded': this.options.instance,
+    };
+  }
+}
+
+const problem = z.object({ code: z.string() });
+
+/** That of a problem; empty where it is none. */
+function codeOf({ status, text }: InstanceAnswer): string {
+  return status < 400 ? '' : (problem.safeParse(parseJson(text)).data?.code ?? '');
+}
+
+/** Undefined: it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Another process may do what this one declined with `code`. */
+export function isOfThisProcess(code: string): boolean {
+  return ofThisProcess.has(code);
+}
+
+/** Another instance sent it here: this one answers it, in any case. */
+export function wasForwarded({ headers }: FastifyRequest): boolean {
+  return headers['tidemark-forwarded'] !== undefined;
+}
+
+export function giveBack(reply: FastifyReply, answer: InstanceAnswer, to: OtherInstance): FastifyReply {
+  for (const name of givenBack) {
+    const value = answer.headers[name];
+    if (value !== undefined) reply.header(name, value);
+  }
+  reply.header('tidemark-instance', answer.headers['tidemark-instance'] ?? to.instance);
+  return reply.code(answer.status).send(answer.text);
+}
+
+export function sendUnanswered(reply: FastifyReply): FastifyReply {
+  return sendProblem(
+    reply.header('retry-after', '1'),
+    503,
+    'FORWARD_UNANSWERED',
+    'another instance was asked, and its answer was lost: the request may have been carried out. Send it again, with the same Idempotency-Key where it has one: that finds out, and does nothing twice',
+  );
+}

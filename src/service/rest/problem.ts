@@ -1,0 +1,175 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../observability/log.ts';
+import type { Random } from '../../runtime/random.ts';
+
+/** A fault of one field of a body or of one parameter. `path` names it; the value is not repeated. */
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The limit that a command breaks: the value that it would reach, and the bound. No value: it can't be computed. */
+export interface BrokenLimit {
+  readonly limit: string;
+  readonly value?: string;
+  readonly bound: string;
+}
+
+/** The body of every error that we answer: RFC 9457, with the fields that a program needs to act on it. */
+interface Problem {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  /** One sentence for people. Never contains input or internal details. */
+  readonly detail: string;
+  /** Short and stable. */
+  readonly code: string;
+  /** True: the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly requestId: string;
+  /** 400 only: each fault of the body or of the parameters. */
+  readonly faults?: readonly Fault[];
+  /** Present when a limit refuses a command. */
+  readonly breach?: BrokenLimit;
+}
+
+export const problemType = 'application/problem+json; charset=utf-8';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Content too large',
+  414: 'URI too long',
+  415: 'Unsupported media type',
+  421: 'Misdirected request',
+  422: 'Unprocessable content',
+  429: 'Too many requests',
+  431: 'Request header fields too large',
+  500: 'Internal error',
+  503: 'Service unavailable',
+};
+
+export function problem(
+  status: number,
+  code: string,
+  detail: string,
+  requestId: string,
+  besides: Pick<Problem, 'faults' | 'breach'> = {},
+): Problem {
+  const retryable = status === 503 || status === 429 || status === 408;
+  return {
+    type: 'about:blank',
+    title: titles[status] ?? 'Error',
+    status,
+    detail,
+    code,
+    retryable,
+    requestId,
+    ...besides,
+  };
+}
+
+/** The database can't be reached, or did not answer in time. */
+class StoreUnavailableError extends Error {
+  readonly code = 'STORE_UNAVAILABLE';
+  readonly retryable = true;
+
+  constructor(cause: unknown) {
+    super('the database did not answer', { cause });
+    this.name = 'StoreUnavailableError';
+  }
+}
+
+/** A read of the port `OrderReads`, which rejects for one reason only. It is answered with 503, so that callers can distinguish it from a fault of ours. */
+export function readStore<T>(read: Promise<T>): Promise<T> {
+  return read.catch((error: unknown) => {
+    throw new StoreUnavailableError(error);
+  });
+}
+
+/** For a path or a method that has no route. The path is not repeated: it is the caller's text. */
+export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const body = problem(404, 'NOT_FOUND', 'there is nothing at this path for this method', request.id);
+  return reply.code(404).type(problemType).send(JSON.stringify(body));
+}
+
+/** For an error while answering. A fault of our own is logged, and answered without its message. */
+export function answerProblem(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const status = statusOf(error);
+  if (status === 500) log.error({ err: error, requestId: request.id }, 'a request failed');
+  if (error instanceof StoreUnavailableError) log.warn({ err: error.cause, requestId: request.id }, 'a read failed');
+  const [code, detail] = clientErrorOf(error, status);
+  // A caller that should try again needs the time to wait (RFC 9110 10.2.3).
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .code(status)
+    .type(problemType)
+    .send(JSON.stringify(problem(status, code, detail, request.id)));
+}
+
+function clientErrorOf(error: unknown, status: number): Telling {
+  return error instanceof StoreUnavailableError ? unavailable : (clientErrors[status] ?? internal);
+}
+
+type Telling = readonly [code: string, detail: string];
+
+const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
+const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
+/** Of a 415. */
+export const notJson = 'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
+const clientErrors: Readonly<Record<number, Telling>> = {
+  400: ['BAD_REQUEST', 'the request could not be understood'],
+  413: ['TOO_LARGE', 'the request has a larger body than is read here'],
+  414: ['URL_TOO_LONG', 'the URL, or a part of it, is longer than is read here'],
+  415: ['MEDIA_TYPE', notJson],
+  503: ['TOO_SLOW', 'the answer took too long; try again'],
+};
+
+function statusOf(error: unknown): number {
+  if (!(error instanceof Error)) return 500;
+  if ('code' in error && (error.code === 'DEADLINE' || error.code === 'STORE_UNAVAILABLE')) return 503;
+  const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+  return status in clientErrors ? status : 500;
+}
+
+const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'HEADERS_TOO_LARGE', 'the header block has more than 8 KiB'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'TOO_LARGE', 'the request has larger chunk extensions than are read here'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'REQUEST_TIMEOUT', 'the request did not arrive in time'],
+};
+const notHttp = [400, 'NOT_HTTP', 'what was sent is not one unambiguous HTTP request'] as const;
+
+/** For input that node's parser refuses before there is a request: the same kind of body as everywhere, then the connection ends. */
+export function answerClientError(random: Random, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) {
+    socket.destroy();
+    return;
+  }
+  const [status, code, detail] = clientErrorTexts[error.code ?? ''] ?? notHttp;
+  const body = problem(status, code, detail, random.uuid());
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${body.title}`,
+    `Content-Type: ${problemType}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    `X-Request-Id: ${body.requestId}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // Further input of the client is not read, and the client need not close its side.
+  socket.destroySoon();
+}
+
+/** Another head in the middle of an answer would be read as part of its body. */
+function answerBegun(socket: Socket): boolean {
+  const { _httpMessage: message } = socket as Socket & { _httpMessage?: { readonly headersSent?: boolean } };
+  return message?.headersSent === true;
+}

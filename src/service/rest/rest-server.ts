@@ -1,0 +1,341 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import { isChangeByForeignPage, namesThisHost, securityHeaders } from '../../runtime/browser-guard.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { portFault } from '../../runtime/program-error.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { httpAddress, isLoopbackHost } from '../../runtime/url-host.ts';
+import type { AccountRepairs } from '../../store/account-repairs.ts';
+import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
+import type { OrderReads } from '../../store/orders/order-reads.ts';
+import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
+import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
+import type { AuditTrail } from '../commands/audit-trail.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { AccountStates } from './account-states.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
+import { StaticTokens } from './auth/static-tokens.ts';
+import { ConnectionPlaces } from './connection-places.ts';
+import type { ConsoleSite } from './console/console-site.ts';
+import type { DemoPass } from './console/demo-pass.ts';
+import { serveConsole } from './console/serve-console.ts';
+import { allowOrigin, answerPreflight } from './cross-origin.ts';
+import { DeniedWrites } from './denied-writes.ts';
+import { makeDocuments } from './documents/asyncapi-document.ts';
+import type { Forwarding } from './instances/forwarding.ts';
+import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
+import { ReadGate, type ReadGateOptions } from './read-gate.ts';
+import { givenRequestId, headerFault } from './request-headers.ts';
+import type { RouteParts } from './route.ts';
+import { routeTable } from './route-table.ts';
+import { observeRequest, sendProblem } from './send-answer.ts';
+import { LoopShare, Pages } from './send-page.ts';
+import { serveRoutes } from './serve-routes.ts';
+import type { ServiceView } from './service-view.ts';
+import { EventTail } from './stream/event-tail.ts';
+import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
+import { readUnacknowledged } from './stream/unacknowledged.ts';
+
+export interface RestServerDeps {
+  /** Reads the keys of the issuer. */
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
+  readonly commandReads: OrderReads;
+  readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
+  readonly fleet: FleetDesk;
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  readonly forwarding: Forwarding;
+  /** Records writes that are denied, and acts that no other part records. */
+  readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
+  /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
+  readonly principals?: PrincipalStore;
+  /** Left out: there is no console, and its addresses do not exist. */
+  readonly console?: ConsoleSite;
+  /** Only in the demo: the way to its desk. */
+  readonly demo?: DemoPass;
+  readonly tracing?: Tracing | undefined;
+}
+
+export interface RestServerOptions {
+  readonly host: string;
+  /** 0: any free port; see `address`. */
+  readonly port: number;
+  readonly version: string;
+  /** Neither: every caller that reaches the port may do everything, and it is bound to loopback only. */
+  readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
+  /** Origins whose pages may use REST, as a browser writes them; left out: none. */
+  readonly origins?: readonly string[];
+  /** Sockets at once; see `ConnectionPlaces` for who may have how many. */
+  readonly maxConnections: number;
+  readonly stream: StreamHubOptions;
+  readonly readGate: ReadGateOptions;
+  /** A socket that has not taken its whole answer after this time is closed. The stream has its own rule. */
+  readonly takeAnswerMs: number;
+}
+
+const bodyLimit = 32_768;
+/**
+ * Nothing is written to a socket while a command is tried until its caller's deadline, or while a sweep or a reconciliation runs for a minute or two. Only a
+ * peer that reads nothing reaches this limit; streams have their own bound and heartbeats.
+ */
+const idleMs = 180_000;
+const keepAliveInitialDelay = 20_000;
+/** A revoked token has to end its stream within 5 s: this interval plus that of the checks of readers. */
+const tokensEveryMs = 2_000;
+/** A cancel takes about ten turns of the event loop. All pages together may add at most this to each turn. */
+const pageSliceMs = 2;
+const noNames: ReadonlySet<string> = new Set();
+
+/**
+ * REST: commands, reads, the stream of updates and their documents, on one port.
+ *
+ * States: made → listening → draining (new requests get 503, streams get a last event and end, answers under way finish) → closed. Invariant: no handler runs
+ * before the token was checked against the scopes of its route.
+ */
+export class RestServer implements Service {
+  readonly name = 'rest';
+  private readonly deps: RestServerDeps;
+  private readonly options: RestServerOptions;
+  private readonly server: FastifyInstance;
+  private readonly authenticator: Authenticator;
+  private readonly jwt: JwtVerifier | undefined;
+  private readonly tokens: StaticTokens | undefined;
+  private readonly places: ConnectionPlaces;
+  private readonly hub: StreamHub;
+  private readonly eventTail: EventTail;
+  private readonly deniedWrites: DeniedWrites;
+  private readonly origins: ReadonlySet<string>;
+  private readonly draining = new AbortController();
+  private inFlight = 0;
+  private onIdle: (() => void) | undefined;
+
+  constructor(deps: RestServerDeps, options: RestServerOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.origins = new Set(options.origins);
+    const { clock, random, log, commands, reads, service, quarantine, fleet } = deps;
+    const { jwt, tokens } = options.auth;
+    const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
+    this.tokens = signIn
+      ? new StaticTokens(
+          { clock, log, ...(deps.principals === undefined ? {} : { store: deps.principals }) },
+          { configured: tokens ?? [], refreshEveryMs: tokensEveryMs },
+        )
+      : undefined;
+    this.jwt = jwt && new JwtVerifier({ fetch: deps.fetch, clock, log, metrics: deps.metrics.rest }, jwt);
+    this.authenticator = new Authenticator({
+      ...(this.jwt === undefined ? {} : { jwt: this.jwt }),
+      ...(this.tokens === undefined ? {} : { tokens: this.tokens }),
+    });
+    this.places = new ConnectionPlaces(
+      { clock, log, metrics: deps.metrics.process },
+      { port: 'rest', max: options.maxConnections, signIn },
+    );
+    const ofStream = { clock, log, reads, metrics: deps.metrics.rest };
+    this.hub = new StreamHub({ ...ofStream, unacknowledged: readUnacknowledged }, options.stream);
+    this.eventTail = new EventTail(ofStream, options.stream);
+    this.deniedWrites = new DeniedWrites(deps);
+    const documents = makeDocuments(routeTable, options.version);
+    const parts = {
+      clock,
+      random,
+      log,
+      authenticator: this.authenticator,
+      commands,
+      reads,
+      service,
+      quarantine,
+      fleet,
+      repairs: deps.repairs,
+      accountStates: deps.accountStates,
+      auditTrail: deps.auditTrail,
+      forwarding: deps.forwarding,
+      pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
+      hub: this.hub,
+      eventTail: this.eventTail,
+      documents,
+      draining: this.draining.signal,
+      tracing: deps.tracing,
+    };
+    this.server = this.build(parts);
+  }
+
+  /** `http://host:port` as bound; undefined before `start`. */
+  get address(): string | undefined {
+    const bound = this.server.addresses()[0];
+    if (bound === undefined || typeof bound === 'string') return undefined;
+    return httpAddress(bound.address, bound.port);
+  }
+
+  /** Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach it and no caller would have to sign in. */
+  async start(): Promise<void> {
+    const { host, port } = this.options;
+    if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
+    this.jwt?.keys.start();
+    await this.tokens?.start();
+    this.hub.start();
+    this.eventTail.start();
+    this.deps.console?.start();
+    await this.server.listen({ host, port }).catch((error: unknown) => {
+      throw portFault(error, { host, port, setting: 'TIDEMARK_HTTP_PORT' });
+    });
+    this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
+  }
+
+  /** This process committed a batch: the stream reads the log now. Cheap while the stream has no reader. */
+  wake(): void {
+    this.hub.wake();
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.draining.abort();
+    this.jwt?.keys.stop();
+    this.tokens?.stop();
+    this.hub.stop();
+    this.eventTail.stop();
+    const consoleStopped = this.deps.console?.stop();
+    await this.idle(signal);
+    await this.server.close();
+    this.places.close();
+    await this.deps.forwarding.close();
+    this.deniedWrites.flush();
+    if (!signal.aborted) await this.deps.auditTrail.drained();
+    await consoleStopped;
+  }
+
+  private idle(signal: AbortSignal): Promise<void> {
+    if (this.inFlight === 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onIdle = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  private build(parts: RouteParts): FastifyInstance {
+    const { log, metrics, random } = this.deps;
+    const server = Fastify({
+      logger: false,
+      bodyLimit,
+      connectionTimeout: idleMs,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 30_000,
+      forceCloseConnections: true,
+      return503OnClosing: false,
+      exposeHeadRoutes: true,
+      requestIdHeader: false,
+      genReqId: (request) => givenRequestId(request) ?? random.uuid(),
+      clientErrorHandler: (error, socket) => answerClientError(random, error, socket),
+      frameworkErrors: (error, request, reply) => void answerProblem(log, error, request, this.opened(reply)),
+      // Keep-alive of TCP: an idle peer that is gone without a word is noticed by the kernel.
+      http: {
+        maxHeaderSize: 8192,
+        headersTimeout: 5000,
+        connectionsCheckingInterval: 1000,
+        keepAlive: true,
+        keepAliveInitialDelay,
+      },
+      // Ids are bounded by their grammar; percent-encoded they take three times as much.
+      routerOptions: { maxParamLength: 400 },
+    });
+    this.places.watch(server.server);
+    server.removeAllContentTypeParsers();
+    // As bytes, of any type: only the route knows whether it takes a body at all (read-body.ts).
+    server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+    server.setNotFoundHandler(answerUnknownPath);
+    server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
+    server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
+    server.addHook('onResponse', (request, reply, done) => {
+      // A stream lasts for as long as its reader wants, so its duration is not the time of an answer.
+      if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
+      done();
+    });
+    server.addHook('onSend', (_request, reply, _payload, done) => {
+      this.cutSlowReader(reply);
+      done();
+    });
+    server.decorate('deniedWrites', this.deniedWrites);
+    const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
+    const { commandReads } = this.deps;
+    serveRoutes(server, routeTable, { metrics: metrics.rest, gate, places: this.places, parts, commandReads });
+    if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
+    this.deps.demo?.serve(server);
+    return server;
+  }
+
+  private opened(reply: FastifyReply): FastifyReply {
+    reply.headers(securityHeaders).header('x-request-id', reply.request.id);
+    allowOrigin(reply, reply.request.headers.origin, this.origins);
+    return reply;
+  }
+
+  private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+    this.inFlight += 1;
+    // fastify's onResponse is not called when the caller disconnects early; `close` is, always and once.
+    reply.raw.once('close', this.left);
+    this.opened(reply);
+    // Also while draining: the request that follows is answered, and its page can read why.
+    if (answerPreflight(reply, this.origins)) return;
+    if (this.draining.signal.aborted) {
+      reply.header('connection', 'close').header('retry-after', '5');
+      sendProblem(reply, 503, 'DRAINING', 'this instance is stopping: ask another one');
+      return;
+    }
+    const fault = headerFault(request.raw);
+    if (fault !== undefined) {
+      // The body, if there is one, is not read, so the connection ends.
+      sendProblem(reply.header('connection', 'close'), fault.status, fault.code, fault.detail);
+      return;
+    }
+    if (!this.authenticator.required && !namesThisHost(request.raw, noNames)) {
+      sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
+      return;
+    }
+    // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
+    if (isChangeByForeignPage(request.raw, this.origins)) {
+      sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
+      return;
+    }
+    done();
+  }
+
+  /** For an answer that is about to be written: a reader that takes nothing would keep it in memory without end. */
+  private cutSlowReader({ raw }: FastifyReply): void {
+    const { clock, metrics } = this.deps;
+    const timer = clock.after(this.options.takeAnswerMs, () => {
+      metrics.rest.slowReaders.inc();
+      raw.destroy();
+    });
+    raw.once('close', () => timer.cancel());
+  }
+
+  private readonly left = (): void => {
+    this.inFlight -= 1;
+    if (this.inFlight === 0) this.onIdle?.();
+  };
+}
+
+/** No caller would have to sign in, and other machines could reach the port. */
+class AuthRequiredError extends Error {
+  readonly code = 'AUTH_REQUIRED';
+  readonly retryable = false;
+
+  constructor(host: string) {
+    super(
+      `REST does not listen on ${host} without sign-in: accept tokens of the database, configure static tokens or an issuer of JWTs (issuer, audience, JWKS URL), or listen on 127.0.0.1`,
+    );
+    this.name = 'AuthRequiredError';
+  }
+}

@@ -1,0 +1,87 @@
+import type { FastifyReply } from 'fastify';
+import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
+import { approvalAnswer, approvalList } from '../../../contract/rest-answers.ts';
+import { formatInstant } from '../../../domain/instant.ts';
+import type { Approval } from '../../../store/commands/command-journal.ts';
+import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import { notLeader } from '../../commands/operator-desk.ts';
+import { operatorWordOf } from '../auth/operator-scope.ts';
+import { maySee } from '../auth/principal.ts';
+import type { Answer, Route } from '../route.ts';
+import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
+import { sendDecline } from '../send-command.ts';
+
+export const listApprovals: Route = {
+  method: 'GET',
+  path: '/v1/approvals',
+  operationId: 'listApprovals',
+  summary: 'List what waits for a second principal',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
+  problems: { 503: ['STORE_UNAVAILABLE'] },
+  handle: async ({ commands }, { reply, principal }) => {
+    const result = await commands.operator.approvals(accountsOf(principal.accounts));
+    if (result.kind === 'declined') return sendDecline(reply, result);
+    return sendJson(reply, 200, {
+      items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
+    });
+  },
+};
+
+export const approve: Route = {
+  method: 'POST',
+  path: '/v1/approvals/{approvalId}/approve',
+  operationId: 'approve',
+  summary: 'Approve, as the second principal, what another has asked for, and do it',
+  tag: 'operations',
+  scopes: ['ops:write'],
+  params: { approvalId: 'approvalId' },
+  body: reasonBody,
+  answers: { 200: { describe: 'It is done', schema: approvalAnswer } },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    403: ['SECOND_PRINCIPAL_NEEDED', 'EVERY_ACCOUNT_NEEDED'],
+    404: ['APPROVAL_NOT_FOUND', 'COMMAND_NOT_FOUND'],
+    409: ['ALREADY_SETTLED'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
+  },
+  handle: async ({ commands, forwarding }, call) => {
+    const { request, reply, principal, params } = call;
+    const { approvalId = '' } = params;
+    const body = parseReason(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const waiting = await commands.operator.findApproval(approvalId);
+    if (waiting.kind === 'declined') return sendDecline(reply, waiting);
+    const [asked] = waiting.approvals;
+    if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
+    // First, because an approval is used up by the process that takes it, also where that process may not do the act.
+    if (forwarding.isElsewhere(call, asked.accountId))
+      return (await forwarding.answer(call, notLeader.code, asked.accountId)) ? reply : sendDecline(reply, notLeader);
+    const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
+    if (result.kind === 'declined') return sendDecline(reply, result);
+    return sendJson(reply, 200, { approval: approvalBody(result.approval) });
+  },
+};
+
+/** The answer of a route whose action waits for a second principal. */
+export const requestedAnswer: Answer = {
+  describe: 'It waits for a second principal (TIDEMARK_FOUR_EYES); nothing was done',
+  schema: approvalAnswer,
+};
+
+export function sendRequested(reply: FastifyReply, approval: Approval): FastifyReply {
+  return sendJson(reply, 202, { approval: approvalBody(approval) });
+}
+
+function approvalBody({ atMs, expiresAtMs, requestId: _id, ...approval }: Approval) {
+  return { ...approval, requestedAt: formatInstant(atMs), expiresAt: formatInstant(expiresAtMs) };
+}
+
+function accountsOf(accounts: AccountScope): readonly string[] | undefined {
+  return accounts.kind === 'all' ? undefined : accounts.accountIds;
+}
+
+function concerns({ accountId }: Approval, accounts: AccountScope): boolean {
+  return accountId === undefined ? accounts.kind === 'all' : maySee(accounts, accountId);
+}

@@ -1,0 +1,149 @@
+import { cancelAfterBody, cancelAllBody, parseCancelAfter, parseCancelAll } from '../../../contract/command-bodies.ts';
+import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer } from '../../../contract/rest-answers.ts';
+import { formatInstant } from '../../../domain/instant.ts';
+import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
+import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import type { Principal } from '../auth/principal.ts';
+import { isOfThisProcess } from '../instances/forwarding.ts';
+import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll } from '../instances/over-instances.ts';
+import { readStore } from '../problem.ts';
+import type { Route, RouteParts } from '../route.ts';
+import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
+import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
+
+export const cancelAllOfAccount = cancelAllRoute(
+  '/v1/accounts/{accountId}/cancel-all',
+  'cancelAllOfAccount',
+  'Cancel the open orders of an account, all or those selected',
+);
+export const cancelAllOfService = cancelAllRoute(
+  '/v1/cancel-all',
+  'cancelAllOfService',
+  'Cancel the open orders, all or those selected',
+);
+
+function cancelAllRoute(path: string, operationId: string, summary: string): Route {
+  const ofAccount = path.includes('{accountId}');
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary,
+    describe:
+      'A command for each order that is open now, after the accounts were read. `symbol`, `side`, `principal` and `reference` select: an order has to match each that is given, and one that matches none is left alone. It stays in force until the places that are unresolved now are settled: what lands is cancelled, unless `onLanding` is `leave`. The same request under the same key is about the same orders and places, however late it comes, and tells what became of each. `open` says whether something may still be open.',
+    tag: 'operations',
+    scopes: ['ops:write'],
+    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
+    body: cancelAllBody,
+    headers: ['Idempotency-Key'],
+    answers: { 200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] } },
+    problems: {
+      400: ['INVALID_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED'],
+      403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', ...(ofAccount ? [] : ['EVERY_ACCOUNT_NEEDED'])],
+      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
+      422: ['IDEMPOTENCY_KEY_REUSED'],
+      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE'],
+    },
+    handle: async (parts, call) => {
+      const { request, reply, principal, params } = call;
+      const refused = refuseScope({ reply, principal }, scopeOfPath(params));
+      if (refused !== undefined) return refused;
+      const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+      if (idempotencyKey === undefined) return sendKeyMissing(reply);
+      const body = parseCancelAll(request.body);
+      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+      const { reason, onLanding, only } = body;
+      const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
+      const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
+      const result = await parts.commands.cancelAll(scope, word);
+      const { accountId } = params;
+      if (result.kind === 'done' && result.replayed) reply.header('idempotent-replayed', 'true');
+      if (accountId === undefined) return cancelAllOfAll(parts.forwarding, call, result, answerOf);
+      if (result.kind === 'done') return sendJson(reply, 200, answerOf(result));
+      return (await parts.forwarding.answer({ ...call, patienceMs: cancelAllMs }, result.code, accountId))
+        ? reply
+        : sendDecline(reply, result);
+    },
+  };
+}
+
+async function scopeOf(
+  { reads }: RouteParts,
+  principal: Principal,
+  { accountId }: Readonly<Record<string, string>>,
+): Promise<CancelAllScope> {
+  if (accountId !== undefined) return { kind: 'account', accountId };
+  const rows = await readStore(reads.accounts(principal.accounts));
+  return { kind: 'service', accountIds: [...new Set(rows.map((row) => row.accountId))] };
+}
+
+function answerOf({ open, inForce, orders, places, unread, declined }: Extract<CancelAllResult, { kind: 'done' }>) {
+  const body = {
+    open,
+    inForce,
+    orders: orders.map(({ accountId, stream, orderId, result }) => ({ accountId, stream, orderId, ...submitResultBody(result) })),
+    places: places.map(placeOf),
+    unread: unread.map(({ accountId, stream, code, message }) => ({ accountId, stream, code, detail: message })),
+    declined: declined.map(({ accountId, code, message }) => ({ accountId, code, detail: message })),
+  };
+  // Safe: the tests hold every answer against the shape of its route.
+  return body as CancelAllDocument;
+}
+
+function placeOf({ accountId, stream, commandId, command, result }: CancelAllPlace): object {
+  const of = { accountId, stream, commandId };
+  if (command === undefined) return { ...of, outcome: 'unknown' };
+  const { state, orderId } = command;
+  return {
+    ...of,
+    outcome: state === 'open' ? 'unknown' : state,
+    state,
+    ...(orderId !== undefined && { orderId }),
+    ...(result !== undefined && { cancel: submitResultBody(result) }),
+  };
+}
+
+export const cancelAfter: Route = {
+  method: 'POST',
+  path: '/v1/cancel-after',
+  operationId: 'cancelAfter',
+  summary: 'Arm, renew or disarm the dead man’s switch',
+  describe:
+    'Unless the same principal calls again within `seconds`, every open order of these accounts is cancelled, no matter which caller placed it, as by a cancel-all. It holds over restarts and takeovers of the service. Each account has a timer for each principal; a call sets those of the accounts that it names.',
+  tag: 'operations',
+  scopes: ['orders:write'],
+  body: cancelAfterBody,
+  answers: { 200: { describe: 'As it is set now', schema: cancelAfterAnswer } },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
+    404: ['ACCOUNT_NOT_FOUND'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
+  },
+  handle: async (parts, call) => {
+    const { request, reply, principal } = call;
+    const body = parseCancelAfter(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    for (const accountId of body.accountIds ?? []) {
+      const refused = refuseScope({ reply, principal }, { kind: 'account', accountId });
+      if (refused !== undefined) return refused;
+    }
+    const followed = body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
+    const accountIds = [...new Set(followed)];
+    if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    const afterMs = body.seconds * 1000;
+    const result = await parts.commands.cancelAfter({ principal: principal.name, afterMs, accountIds, requestId: request.id });
+    const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
+    const declined = result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
+    // Only an answer for all of its accounts is one to rely on. Those that were armed stay so until it calls again, or they run out.
+    const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
+    if (refused === undefined) return sendJson(reply, 200, own);
+    if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);
+    const left = declined.map(({ accountId }) => accountId);
+    return (await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own)) ? reply : sendDecline(reply, refused);
+  },
+};
+
+function cancelAfterBodyOf({ accountIds, firesAtMs }: Extract<CancelAfterResult, { kind: 'done' }>) {
+  return { accountIds: [...accountIds], ...(firesAtMs !== undefined && { firesAt: formatInstant(firesAtMs) }) };
+}

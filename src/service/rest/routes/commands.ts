@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { plainText } from '../../../contract/body-fields.ts';
+import { parseSettlement, settlementBody } from '../../../contract/command-bodies.ts';
+import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAnswer } from '../../../contract/rest-answers.ts';
+import { commandKind, commandState } from '../../../contract/words.ts';
+import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
+import { formatInstant } from '../../../domain/instant.ts';
+import type { Order } from '../../../domain/order.ts';
+import { resembles } from '../../../domain/presumed-absent.ts';
+import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
+import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
+import { commandAnswer, commandTimeline } from '../command-answer.ts';
+import { reconcileOfAll } from '../instances/over-instances.ts';
+import { readStore } from '../problem.ts';
+import { recomputedVerdict } from '../recomputed-verdict.ts';
+import {
+  accountField,
+  cursorField,
+  idKinds,
+  limitField,
+  optionalFlag,
+  pageDefault,
+  positionField,
+  searchField,
+} from '../request-fields.ts';
+import { preferredWaitSeconds } from '../request-headers.ts';
+import { type Route, type RouteParts, route } from '../route.ts';
+import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
+import { sendCommandState, sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
+
+/** When the last command of a page was made, and its id. */
+const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);
+
+export const listCommands = route({
+  method: 'GET',
+  path: '/v1/commands',
+  operationId: 'listCommands',
+  summary: 'List commands',
+  describe: 'Newest first, of every principal, for the accounts of the token.',
+  tag: 'commands',
+  scopes: ['orders:read', 'ops:read'],
+  query: z.strictObject({
+    accountId: accountField.exactOptional(),
+    kind: commandKind.exactOptional(),
+    state: commandState.exactOptional(),
+    unresolved: optionalFlag.describe('Only commands whose outcome is not known, or has to be settled by a person'),
+    idempotencyKey: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+      .exactOptional(),
+    callerRef: plainText(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
+    q: searchField.describe(
+      'A command id, the id of an attempt, an order id, an idempotency key or the caller’s reference, each to the letter',
+    ),
+    limit: limitField,
+    cursor: cursorField,
+  }),
+  answers: { 200: { describe: 'A page of commands', schema: commandPage } },
+  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  handle: ({ reads, pages }, call) => {
+    const { limit = pageDefault, cursor, ...filter } = call.query;
+    const read = (after: readonly string[] | undefined) =>
+      readStore(reads.listCommands(call.principal.accounts, filter, after, limit));
+    return pages.send(call, { list: 'commands', filter, cursor, position: commandPosition }, read, commandText);
+  },
+});
+
+function commandText(command: Command): string {
+  return JSON.stringify(commandAnswer(command));
+}
+
+export const showCommand: Route = {
+  method: 'GET',
+  path: '/v1/commands/{commandId}',
+  operationId: 'getCommand',
+  summary: 'Read one command with everything that is known about it',
+  describe:
+    'Attempts and evidence, also merged in one timeline. With `Prefer: wait` the answer is held until its outcome is final.',
+  tag: 'commands',
+  scopes: ['orders:read', 'ops:read'],
+  params: { commandId: 'commandId' },
+  headers: ['Prefer'],
+  answers: {
+    200: { describe: 'The command', schema: commandHistory, headers: ['Location', 'Preference-Applied'] },
+    202: {
+      describe: 'The command, whose outcome is not known yet',
+      schema: commandHistory,
+      headers: ['Location', 'Preference-Applied', 'Retry-After'],
+    },
+  },
+  problems: { 404: ['COMMAND_NOT_FOUND'] },
+  handle: async (parts, { request, reply, principal, params }) => {
+    const { commandId = '' } = params;
+    const { reads } = parts;
+    let found = await readStore(reads.findCommand(principal.accounts, commandId));
+    if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
+    const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
+    if (waitSeconds !== undefined) {
+      reply.header('preference-applied', `wait=${waitSeconds}`);
+      if (isUnresolved(found.command.state) || found.command.state === 'accepted') {
+        await news(parts, commandId, waitSeconds * 1000);
+        found = (await readStore(reads.findCommand(principal.accounts, commandId))) ?? found;
+      }
+    }
+    return sendCommandState(reply, found.command, await historyBody(parts, principal.accounts, found));
+  },
+};
+
+async function historyBody({ reads, commands }: RouteParts, scope: AccountScope, found: CommandWithEvidence) {
+  const { command, evidence } = found;
+  const [hints, recomputed] = await Promise.all([
+    readStore(findHints(reads, scope, command)),
+    readStore(recomputedVerdict(reads, scope, found)),
+  ]);
+  const probe = commands.nextProbe(command.commandId);
+  return {
+    ...commandAnswer(command, evidence),
+    ...(hints.length === 0 ? {} : { hints }),
+    recomputed,
+    ...(probe === undefined ? {} : { nextProbe: { at: formatInstant(probe.atMs), by: probe.by } }),
+    timeline: commandTimeline(command, evidence),
+  };
+}
+
+/** Resolves when the command is final, after `waitMs`, or when the server drains. */
+async function news({ commands, draining }: RouteParts, commandId: string, waitMs: number): Promise<void> {
+  if (draining.aborted) return;
+  let stop = () => {};
+  const drained = new Promise<void>((resolve) => {
+    stop = resolve;
+    draining.addEventListener('abort', stop, { once: true });
+  });
+  await Promise.race([commands.wait(commandId, waitMs), drained]);
+  draining.removeEventListener('abort', stop);
+}
+
+export const settleCommand: Route = {
+  method: 'POST',
+  path: '/v1/commands/{commandId}/settlement',
+  operationId: 'settleCommand',
+  summary: 'Say what became of a command',
+  describe: 'A person’s word, recorded with the reason: for a command that is `unknown`, `accepted` or in `conflict`.',
+  tag: 'commands',
+  scopes: ['ops:write'],
+  params: { commandId: 'commandId' },
+  body: settlementBody,
+  answers: {
+    200: { describe: 'The command as it is settled', schema: commandShape, headers: ['Location'] },
+    202: requestedAnswer,
+  },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    404: ['COMMAND_NOT_FOUND'],
+    409: ['ALREADY_SETTLED'],
+    429: ['TOO_MANY_APPROVALS'],
+    503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
+  },
+  handle: async ({ commands, reads, forwarding }, call) => {
+    const { request, reply, principal, params } = call;
+    const body = parseSettlement(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const { commandId = '' } = params;
+    const found = await readStore(reads.findCommand(principal.accounts, commandId));
+    if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
+    const word = operatorWordOf(principal, body.reason, request.id);
+    const result = await commands.operator.settle(commandId, body.outcome, word);
+    if (result.kind === 'requested') return sendRequested(reply, result.approval);
+    if (result.kind === 'settled') return sendCommandState(reply, result.command);
+    const { accountId } = found.command.request;
+    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+  },
+};
+
+export const reconcile = route({
+  method: 'POST',
+  path: '/v1/reconcile',
+  operationId: 'reconcileCommands',
+  summary: 'Ask the platform at once about every command with an unknown outcome',
+  describe: 'Within the budget of probes. It only reads: it never places and never cancels.',
+  tag: 'operations',
+  scopes: ['ops:write'],
+  query: z.strictObject({
+    accountId: accountField.exactOptional(),
+    dryRun: optionalFlag.describe('Only say what would be read'),
+  }),
+  answers: { 200: { describe: 'What was read, or would be, and what it settled', schema: reconcileAnswer } },
+  problems: { 403: ['EVERY_ACCOUNT_NEEDED'], 404: ['ACCOUNT_NOT_FOUND'], 503: ['NOT_LEADER', 'FORWARD_UNANSWERED'] },
+  handle: async ({ commands, forwarding }, call) => {
+    const { reply, principal, query } = call;
+    const { accountId, dryRun = false } = query;
+    const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
+    const refused = refuseScope({ reply, principal }, scope);
+    if (refused !== undefined) return refused;
+    const result = await commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
+    if (accountId === undefined) return reconcileOfAll(forwarding, call, result);
+    if (result.kind === 'done') return sendJson(reply, 200, result.report);
+    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+  },
+});
+
+/** Orders that are read, for open and closed ones each. A missed hint costs nothing: an order that lost our reference is rare, and a person looks further. */
+const lookedAt = 500;
+const mostHints = 5;
+
+/**
+ * Ids of orders that have the terms of an unknown place and no reference that explains them, for the person who has to settle it. The platform may have lost
+ * our reference, or another program may have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
+ */
+export async function findHints(
+  reads: Pick<OrderReads, 'listOrders'>,
+  scope: AccountScope,
+  command: Command,
+): Promise<readonly string[]> {
+  const { request, state } = command;
+  if (request.kind !== 'place' || state !== 'unknown') return [];
+  const filter = { stream: request.stream, accountId: request.accountId, symbol: request.terms.symbol };
+  const pages = await Promise.all([true, false].map((open) => reads.listOrders(scope, { ...filter, open }, undefined, lookedAt)));
+  return pages
+    .flatMap(({ items }) => items)
+    .filter((stored) => resembles(command, JSON.parse(stored.state) as Order))
+    .slice(0, mostHints)
+    .map(({ orderId }) => orderId);
+}

@@ -1,0 +1,110 @@
+import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
+import { haltAnswer, haltList, resumeAnswer } from '../../../contract/rest-answers.ts';
+import { formatInstant } from '../../../domain/instant.ts';
+import type { Halt } from '../../../store/commands/command-journal.ts';
+import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import { notLeader } from '../../commands/operator-desk.ts';
+import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import { maySee } from '../auth/principal.ts';
+import type { Route } from '../route.ts';
+import { sendBodyFaults, sendJson } from '../send-answer.ts';
+import { sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
+
+export const listHalts: Route = {
+  method: 'GET',
+  path: '/v1/halts',
+  operationId: 'listHalts',
+  summary: 'List the halts in force',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
+  handle: ({ commands }, { reply, principal }) => sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
+};
+
+export const haltAccount = haltRoute(
+  'halt',
+  '/v1/accounts/{accountId}/halt',
+  'haltAccount',
+  'Halt placing and replacing on an account',
+);
+export const resumeAccount = haltRoute(
+  'resume',
+  '/v1/accounts/{accountId}/resume',
+  'resumeAccount',
+  'Clear the halts of an account',
+);
+export const haltService = haltRoute('halt', '/v1/halt', 'haltService', 'Halt placing and replacing everywhere');
+export const resumeService = haltRoute('resume', '/v1/resume', 'resumeService', 'Clear the halts of the service');
+
+function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, summary: string): Route {
+  const ofAccount = path.includes('{accountId}');
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary,
+    describe: 'Cancels pass always. The reason is recorded with who gave it.',
+    tag: 'operations',
+    scopes: ['ops:write'],
+    ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
+    body: reasonBody,
+    answers: {
+      ...(verb === 'halt'
+        ? {
+            200: { describe: 'The halts in force now, and the instances that have not confirmed it in time', schema: haltAnswer },
+          }
+        : {
+            200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer },
+            202: requestedAnswer,
+          }),
+    },
+    problems: {
+      400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+      ...(ofAccount ? { 404: ['ACCOUNT_NOT_FOUND'] } : {}),
+      ...(ofAccount && verb === 'halt' ? {} : { 403: ['EVERY_ACCOUNT_NEEDED'] }),
+      ...(verb === 'resume' && { 429: ['TOO_MANY_APPROVALS'] }),
+      503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'STORE_UNAVAILABLE'],
+    },
+    handle: async ({ commands, forwarding }, call) => {
+      const { request, reply, principal, params } = call;
+      const scope = scopeOfPath(params);
+      const refused = refuseScope({ reply, principal }, scope);
+      if (refused !== undefined) return refused;
+      const body = parseReason(request.body);
+      if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+      const { accountId } = params;
+      // A halt is done here: its answer waits for the holder, which may be frozen. A resume goes to the holder first: there it holds at once.
+      const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
+      if (goesToHolder && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
+      const before = commands.operator.halts();
+      const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
+      if (result.kind === 'requested') return sendRequested(reply, result.approval);
+      if (result.kind === 'declined')
+        return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+      const inForce = new Set(result.halts.map(({ haltId }) => haltId));
+      const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
+      return sendJson(reply, 200, {
+        ...haltBody(result.halts, principal.accounts),
+        ...(verb === 'resume'
+          ? { cleared: haltBody(cleared, principal.accounts).halts }
+          : { unconfirmed: result.unconfirmed ?? [] }),
+      });
+    },
+  };
+}
+
+/** Halts in force, of the service and of the accounts that the caller may see. */
+function haltBody(halts: readonly Halt[], accounts: AccountScope) {
+  const seen = halts.filter(({ scope }) => scope.kind === 'service' || maySee(accounts, scope.accountId));
+  return {
+    halts: seen.map(({ haltId, scope, cause, reason, by, sinceMs }) => ({
+      haltId,
+      scope,
+      cause,
+      reason,
+      by,
+      since: formatInstant(sinceMs),
+    })),
+  };
+}

@@ -1,0 +1,65 @@
+import { limitList, limitsBody, parseLimitsChange } from '../../../contract/limit-bodies.ts';
+import { formatInstant } from '../../../domain/instant.ts';
+import type { LimitRow } from '../../../domain/limits.ts';
+import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import type { LimitsResult } from '../../commands/commands.ts';
+import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
+import { maySee } from '../auth/principal.ts';
+import type { Route } from '../route.ts';
+import { sendBodyFaults, sendJson } from '../send-answer.ts';
+import { sendDecline } from '../send-command.ts';
+import { requestedAnswer, sendRequested } from './approvals.ts';
+
+export const listLimits: Route = {
+  method: 'GET',
+  path: '/v1/limits',
+  operationId: 'listLimits',
+  summary: 'List the limits',
+  tag: 'operations',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList } },
+  problems: { 503: ['STORE_UNAVAILABLE'] },
+  handle: async ({ commands }, { reply, principal }) => {
+    const result = await commands.operator.limits();
+    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+  },
+};
+
+export const changeLimits: Route = {
+  method: 'PATCH',
+  path: '/v1/limits',
+  operationId: 'changeLimits',
+  summary: 'Change the limits of a principal, an account, both, or everyone',
+  describe:
+    'In force for every command that is journaled once this has answered. Cancels are never limited. The change and its reason are in the audit trail.',
+  tag: 'operations',
+  scopes: ['ops:write'],
+  body: limitsBody,
+  answers: { 200: { describe: 'The limits now', schema: limitList }, 202: requestedAnswer },
+  problems: {
+    400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
+    403: ['EVERY_ACCOUNT_NEEDED'],
+    404: ['ACCOUNT_NOT_FOUND'],
+    429: ['TOO_MANY_APPROVALS'],
+    503: ['STORE_UNAVAILABLE'],
+  },
+  // Never forwarded: only the journal has limits, so any process changes them for all. A limit that is tightened in trouble must not wait for the holder of the
+  // account, which may be frozen. Price, with four eyes: a process that does not follow the account counts it as real, and may ask for a second principal where
+  // its holder, which knows that it is simulated, would not.
+  handle: async (parts, { request, reply, principal }) => {
+    const body = parseLimitsChange(request.body);
+    if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
+    const { accountId } = body.scope;
+    const refused = refuseScope({ reply, principal }, scopeOfPath(accountId === undefined ? {} : { accountId }));
+    if (refused !== undefined) return refused;
+    const word = operatorWordOf(principal, body.reason, request.id);
+    const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
+    if (result.kind === 'requested') return sendRequested(reply, result.approval);
+    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+  },
+};
+
+function limitBody({ limits }: Extract<LimitsResult, { kind: 'done' }>, accounts: AccountScope) {
+  const isSeen = ({ accountId }: LimitRow) => accountId === undefined || maySee(accounts, accountId);
+  return { items: limits.filter(isSeen).map(({ changedAtMs, ...row }) => ({ ...row, changedAt: formatInstant(changedAtMs) })) };
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { searchedSymbol } from '../../../contract/body-fields.ts';
+import { orderCounts, orderPage } from '../../../contract/rest-answers.ts';
+import { orderStatus } from '../../../contract/words.ts';
+import type { StoredOrder } from '../../../store/orders/order-reads.ts';
+import { maySee } from '../auth/principal.ts';
+import { readStore } from '../problem.ts';
+import {
+  accountField,
+  cursorField,
+  idKinds,
+  instantField,
+  limitField,
+  optionalFlag,
+  pageDefault,
+  searchField,
+  streamField,
+} from '../request-fields.ts';
+import { route } from '../route.ts';
+import { sendJson, sendMissing } from '../send-answer.ts';
+
+const orderId = z.string().regex(idKinds.orderId);
+const positions = {
+  orderId: z.tuple([streamField, orderId]),
+  '-updatedAt': z.tuple([z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/), streamField, orderId]),
+};
+
+export const listOrders = route({
+  method: 'GET',
+  path: '/v1/orders',
+  operationId: 'listOrders',
+  summary: 'List orders',
+  describe:
+    'The newest state of each order: by stream and order id, or by the time of the newest change. A page of few matches may be short, or empty: it goes on while there is a `next`.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  query: z.strictObject({
+    stream: streamField.exactOptional(),
+    accountId: accountField.exactOptional(),
+    symbol: searchedSymbol.exactOptional().describe('In any case, an option compact or padded'),
+    status: orderStatus.exactOptional(),
+    open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
+    side: z.enum(['buy', 'sell']).exactOptional().describe('The direction: a short sale sells, and a buy that covers one buys'),
+    origin: z.enum(['tidemark', 'external']).exactOptional().describe('Placed here, or elsewhere'),
+    since: instantField.exactOptional().describe('Only orders whose newest change was stored at this time or later'),
+    until: instantField.exactOptional().describe('Only orders whose newest change was stored before this time'),
+    q: searchField.describe(
+      'An order id, a command id, the platform’s or the caller’s reference: the orders that it names whole, of any age; without one, those that have it as a part, in any case',
+    ),
+    sort: z
+      .enum(['orderId', '-updatedAt'])
+      .exactOptional()
+      .describe('`-updatedAt`: the newest change that was stored here comes first. `orderId` when left out'),
+    limit: limitField,
+    cursor: cursorField,
+  }),
+  answers: { 200: { describe: 'A page of orders', schema: orderPage } },
+  problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
+  handle: ({ reads, pages }, call) => {
+    const { limit = pageDefault, cursor, sort = 'orderId', ...filter } = call.query;
+    const read = (after: readonly string[] | undefined) =>
+      readStore(reads.listOrders(call.principal.accounts, filter, after, limit, sort));
+    const list = sort === 'orderId' ? 'orders' : `orders ${sort}`;
+    return pages.send(call, { list, filter, cursor, position: positions[sort] }, read, orderText);
+  },
+});
+
+export const countOrders = route({
+  method: 'GET',
+  path: '/v1/orders/counts',
+  operationId: 'countOrders',
+  summary: 'Count orders by status',
+  describe: 'Open orders; with `since`, all orders whose newest change was stored since then, of closed ones at most 20,000.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  query: z.strictObject({
+    stream: streamField.exactOptional(),
+    accountId: accountField.exactOptional(),
+    since: instantField.exactOptional().describe('Counts closed orders too, from this time on'),
+  }),
+  answers: { 200: { describe: 'Each status that an order has', schema: orderCounts } },
+  problems: { 404: ['ACCOUNT_NOT_FOUND'] },
+  rows: 500,
+  handle: async ({ reads }, { reply, principal, query }) => {
+    const { accountId } = query;
+    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    return sendJson(reply, 200, await readStore(reads.countOrders(principal.accounts, query)));
+  },
+});
+
+/** An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding it again took most of the time of a page. */
+export function orderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
+  const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
+  return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
+}
+
+const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** JSON of an id. Most consist of letters and digits only, and then need no encoder. */
+function quoted(id: string): string {
+  return plain.test(id) ? `"${id}"` : JSON.stringify(id);
+}

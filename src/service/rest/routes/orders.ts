@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import {
+  parsePlaceAccount,
+  parsePlacePrediction,
+  parseReplace,
+  placeAccountBody,
+  placePredictionBody,
+  replaceBody,
+} from '../../../contract/command-bodies.ts';
+import { commandAnswer, orderAnswer, updatePage } from '../../../contract/rest-answers.ts';
+import type { Stream } from '../../../domain/order.ts';
+import { readStore } from '../problem.ts';
+import { accountField, limitField, pageDefault } from '../request-fields.ts';
+import { alreadyHas, tagOf } from '../request-headers.ts';
+import { type Route, route } from '../route.ts';
+import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
+import { sendCommand } from '../send-command.ts';
+import { orderText } from './order-lists.ts';
+
+// The answers of every command, as the table of routes shows them.
+
+const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
+const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;
+
+const headers = ['Location', 'Idempotent-Replayed', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Tidemark-Instance'];
+
+const commandAnswers = {
+  200: { describe: 'Nothing about it is open: its outcome, or accepted', schema: commandAnswer, headers },
+  202: {
+    describe: 'Its outcome is not known yet; it is being found out and is never sent again. Ask at Location',
+    schema: commandAnswer,
+    headers: [...headers, 'Retry-After'],
+  },
+};
+
+/** Nothing was journaled or sent, but for FORWARD_UNANSWERED. */
+const commandProblems = {
+  400: ['INVALID_ORDER', 'INVALID_JSON', 'EMPTY_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
+  403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED'],
+  404: ['ACCOUNT_NOT_FOUND', 'ORDER_NOT_FOUND'],
+  413: ['TOO_LARGE'],
+  415: ['MEDIA_TYPE', 'CONTENT_ENCODING'],
+  422: ['IDEMPOTENCY_KEY_REUSED'],
+  429: ['RATE_LIMITED'],
+  503: ['NOT_LEADER', 'FORWARD_UNANSWERED', 'DRAINING', 'STORE_UNAVAILABLE', 'SOURCE_NOT_LIVE'],
+};
+
+const limited = { ...commandProblems, 403: [...commandProblems[403], 'LIMITS_REQUIRED'] };
+const byLimits = ['LIMIT_EXCEEDED', 'LIMIT_NOT_EVALUATED'];
+const placeProblems = {
+  ...limited,
+  409: [
+    'PLACING_HALTED',
+    'ACCOUNT_NOT_OPEN',
+    'UNRESOLVED_PRIOR_COMMAND',
+    'SUPERSEDED_NOT_ABSENT',
+    'CALLER_REF_REUSED',
+    ...byLimits,
+  ],
+};
+const replaceProblems = {
+  ...limited,
+  409: [
+    'PLACING_HALTED',
+    'SUPERSEDED_NOT_ABSENT',
+    'ACCOUNT_NOT_OPEN',
+    'ORDER_CLOSED',
+    'ORDER_ACTION_PENDING',
+    'QUANTITY_BELOW_FILLED',
+    'NO_CHANGE',
+    ...byLimits,
+  ],
+};
+
+export const placeOrder: Route = {
+  method: 'POST',
+  path: '/v1/orders',
+  operationId: 'placeOrder',
+  summary: 'Place an equity or option order',
+  describe:
+    'The body of the platform’s own `POST /v1/orders`. `clientId` comes back as `callerRef` on every update of the order.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  body: placeAccountBody,
+  headers: commandHeaders,
+  answers: commandAnswers,
+  problems: placeProblems,
+  handle: (parts, call) => {
+    const body = parsePlaceAccount(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, accountId, terms, ...named } = body;
+    return sendCommand(parts, call, { request: { kind: 'place', stream: 'account', accountId, terms }, ...named });
+  },
+};
+
+export const placePredictionOrder: Route = {
+  method: 'POST',
+  path: '/v1/predictions/orders',
+  operationId: 'placePredictionOrder',
+  summary: 'Place a prediction order',
+  describe: '`clientOrderRef` comes back as `callerRef` on every update of the order.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  body: placePredictionBody,
+  headers: commandHeaders,
+  answers: commandAnswers,
+  problems: placeProblems,
+  handle: (parts, call) => {
+    const body = parsePlacePrediction(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { ok: _ok, accountId, terms, ...named } = body;
+    return sendCommand(parts, call, { request: { kind: 'place', stream: 'prediction', accountId, terms }, ...named });
+  },
+};
+
+export const replacePredictionOrder: Route = {
+  method: 'PATCH',
+  path: '/v1/predictions/orders/{orderId}',
+  operationId: 'replacePredictionOrder',
+  summary: 'Replace the terms of a prediction order',
+  describe: 'A term that is left out keeps its working value. At least one has to change.',
+  tag: 'orders',
+  scopes: ['orders:write'],
+  params: { orderId: 'orderId' },
+  body: replaceBody,
+  headers: orderCommandHeaders,
+  answers: commandAnswers,
+  problems: { ...replaceProblems, 412: ['REVISION_MISMATCH'] },
+  handle: (parts, call) => {
+    const body = parseReplace(call.request.body);
+    if (!body.ok) return sendBodyFaults(call.reply, 'INVALID_ORDER', body.faults);
+    const { accountId, terms, supersedes } = body;
+    const { orderId = '' } = call.params;
+    const request = { kind: 'replace', stream: 'prediction', accountId, orderId, terms } as const;
+    return sendCommand(parts, call, { request, ...(supersedes !== undefined && { supersedes }) });
+  },
+};
+
+const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
+
+export const cancelOrder = cancelRoute('account', '/v1/orders/{orderId}', 'cancelOrder', 'Cancel an equity or option order');
+export const cancelPredictionOrder = cancelRoute(
+  'prediction',
+  '/v1/predictions/orders/{orderId}',
+  'cancelPredictionOrder',
+  'Cancel a prediction order',
+);
+
+function cancelRoute(stream: Stream, path: string, operationId: string, summary: string): Route {
+  return route({
+    method: 'DELETE',
+    path,
+    operationId,
+    summary,
+    describe:
+      'Never refused because of a halt, an earlier cancel, or the status that the order is believed to have: the platform decides, and `orderStatus` says what is believed.',
+    tag: 'orders',
+    scopes: ['orders:write'],
+    params: { orderId: 'orderId' },
+    query,
+    headers: orderCommandHeaders,
+    answers: commandAnswers,
+    problems: {
+      ...commandProblems,
+      400: ['IDEMPOTENCY_KEY_REQUIRED', 'INVALID_IF_MATCH'],
+      412: ['REVISION_MISMATCH'],
+    },
+    handle: (parts, call) => {
+      const { orderId = '' } = call.params;
+      return sendCommand(parts, call, { request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId } });
+    },
+  });
+}
+
+export const getOrder: Route = {
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}',
+  operationId: 'getOrder',
+  summary: 'Read one order',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  headers: ['If-None-Match'],
+  answers: {
+    200: { describe: 'The order in its newest state', schema: orderAnswer, headers: ['ETag'] },
+    304: { describe: 'It is still at the revision of If-None-Match', headers: ['ETag'] },
+  },
+  problems: { 404: ['ORDER_NOT_FOUND'] },
+  handle: async ({ reads }, { request, reply, principal, params }) => {
+    const { stream = '', orderId = '' } = params;
+    const order = await readStore(reads.getOrder(principal.accounts, stream as Stream, orderId));
+    if (order === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    const tag = tagOf(order.revision);
+    reply.header('etag', tag);
+    if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
+    return sendJsonText(reply, 200, orderText(order));
+  },
+};
+
+export const listUpdates = route({
+  method: 'GET',
+  path: '/v1/orders/{stream}/{orderId}/updates',
+  operationId: 'listOrderUpdates',
+  summary: 'Read the history of one order',
+  describe: 'Every accepted change by revision, as it stands on Kafka, as far back as the log is kept.',
+  tag: 'orders',
+  scopes: ['orders:read'],
+  params: { stream: 'stream', orderId: 'orderId' },
+  query: z.strictObject({
+    after: z
+      .string()
+      .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a revision')
+      .transform(Number)
+      .exactOptional()
+      .describe('Only revisions above this one')
+      .meta({ type: 'integer', minimum: 0, pattern: undefined }),
+    limit: limitField,
+  }),
+  answers: { 200: { describe: 'A page of updates', schema: updatePage } },
+  problems: { 404: ['ORDER_NOT_FOUND'] },
+  handle: async ({ reads }, { reply, principal, params, query }) => {
+    const { stream = '', orderId = '' } = params;
+    const { after = 0, limit = pageDefault } = query;
+    // One more than asked for shows whether there is a next page.
+    const found = await readStore(reads.history(principal.accounts, stream as Stream, orderId, after, limit + 1));
+    if (found === undefined) return sendMissing(reply, 'ORDER_NOT_FOUND');
+    const shown = found.slice(0, limit);
+    const payloads = shown.map(({ payload }) => payload);
+    const times = JSON.stringify(shown.map(({ recordedAt }) => recordedAt.toISOString()));
+    const last = found.length > limit ? payloads.at(-1) : undefined;
+    const next = last === undefined ? '' : `,"next":"${revisionOf(last)}"`;
+    return sendJsonText(reply, 200, `{"items":[${payloads.join(',')}],"recordedAt":${times}${next}}`);
+  },
+});
+
+function revisionOf(payload: string): number {
+  return (JSON.parse(payload) as { readonly revision: number }).revision;
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { instant } from '../../../contract/normalised-order.ts';
+import { consumersAnswer, historyAnswer } from '../../../contract/pipeline-answers.ts';
+import { callerAnswer, statusAnswer } from '../../../contract/status-answer.ts';
+import { parseInstant } from '../../../domain/instant.ts';
+import { scopes } from '../auth/principal.ts';
+import { statusOfAll } from '../instances/status-of-all.ts';
+import { type Route, route } from '../route.ts';
+import { sendJson, sendProblem } from '../send-answer.ts';
+
+export const showCaller: Route = {
+  method: 'GET',
+  path: '/v1/me',
+  operationId: 'getCaller',
+  summary: 'Read the rights of the token',
+  describe: 'For programs and pages that show only what their token may do.',
+  tag: 'service',
+  scopes,
+  answers: { 200: { describe: 'The caller, its scopes and its accounts', schema: callerAnswer } },
+  handle: ({ service, authenticator }, { reply, principal: { name, scopes: granted, accounts } }) =>
+    sendJson(reply, 200, {
+      principal: name,
+      signIn: authenticator.required,
+      scopes: [...granted],
+      ...(accounts.kind === 'accounts' && { accounts: accounts.accountIds }),
+      commands: service.commands,
+    }),
+};
+
+export const showStatus: Route = {
+  method: 'GET',
+  path: '/v1/status',
+  operationId: 'getStatus',
+  summary: 'Read the state of the service, and whether its data can be trusted',
+  describe:
+    'Of the whole fleet: each instance is asked, for two seconds at most, and one that gives no answer is named. Accounts, halts, commands, losses and the quarantine are those of the token. The lane, the relay, the connections and the logins are those of the instance that answers.',
+  tag: 'service',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Each doubt has a name, a runbook and a link', schema: statusAnswer } },
+  rows: 100,
+  handle: async ({ service, forwarding, clock }, call) => {
+    const own = await service.status(call.principal.accounts);
+    return sendJson(call.reply, 200, await statusOfAll({ forwarding, clock }, call, own));
+  },
+};
+
+export const showHistory = route({
+  method: 'GET',
+  path: '/v1/history',
+  operationId: 'getHistory',
+  summary: 'Read the rates, latency and lag of the last hour',
+  describe: 'Of the instance that answers, since it was started: of the whole service, so it names no account.',
+  tag: 'service',
+  scopes: ['ops:read'],
+  query: z.strictObject({ since: instant.describe('Only samples after this').exactOptional() }),
+  answers: { 200: { describe: 'One sample each ten seconds, oldest first', schema: historyAnswer } },
+  rows: 50,
+  handle: ({ service }, { reply, query: { since } }) =>
+    sendJson(reply, 200, service.history(since === undefined ? undefined : millisOf(since))),
+});
+
+/** The shape has checked it: it is an instant. */
+function millisOf(since: string): number {
+  return Number((parseInstant(since) ?? 0n) / 1_000_000n);
+}
+
+export const listConsumers: Route = {
+  method: 'GET',
+  path: '/v1/consumers',
+  operationId: 'listConsumerGroups',
+  summary: 'List the consumer groups of the topics with their lag',
+  describe: 'Kafka is asked at most each five seconds. Groups name no account.',
+  tag: 'service',
+  scopes: ['ops:read'],
+  answers: { 200: { describe: 'Groups that have committed offsets', schema: consumersAnswer } },
+  problems: { 503: ['KAFKA_UNAVAILABLE'] },
+  rows: 50,
+  handle: async ({ service }, { reply }) => {
+    const answer = await service.consumers();
+    if (answer.kind === 'read') return sendJson(reply, 200, answer.consumers);
+    reply.header('retry-after', '5');
+    return sendProblem(reply, 503, 'KAFKA_UNAVAILABLE', 'Kafka did not show the consumer groups in time');
+  },
+};

@@ -1,0 +1,101 @@
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Page } from '../../store/orders/order-reads.ts';
+import { maySee, type Principal } from './auth/principal.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
+
+/**
+ * A share of the event loop for work that may wait. However many tasks there are, together they take at most `sliceMs` and one step more between two turns of
+ * the loop. Urgent work (a command's next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such pages that came at once.
+ */
+export class LoopShare {
+  private sliceEndsMs = Number.NEGATIVE_INFINITY;
+  private nextTurn: Promise<void> | undefined;
+  private readonly clock: Pick<Clock, 'monotonicMs' | 'turn'>;
+  private readonly sliceMs: number;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'turn'>, options: { readonly sliceMs: number }) {
+    this.clock = clock;
+    this.sliceMs = options.sliceMs;
+  }
+
+  /** `step` for each item, in order. Rejects with what a step throws. */
+  async forEach<T>(items: Iterable<T>, step: (item: T) => void): Promise<void> {
+    for (const item of items) {
+      while (this.clock.monotonicMs() >= this.sliceEndsMs) await this.turn();
+      step(item);
+    }
+  }
+
+  /** All waiting tasks go on after the same turn, in the same slice. */
+  private turn(): Promise<void> {
+    this.nextTurn ??= this.clock.turn().then(() => {
+      this.nextTurn = undefined;
+      this.sliceEndsMs = this.clock.monotonicMs() + this.sliceMs;
+    });
+    return this.nextTurn;
+  }
+}
+
+interface Asked {
+  /** Names the list: a cursor of another list is refused. */
+  readonly list: string;
+  /** As the caller gave it; an account in it has to be one of the caller's. */
+  readonly filter: Readonly<Record<string, unknown>>;
+  readonly cursor: string | undefined;
+  /** Of the positions in this list's cursors. */
+  readonly position: z.ZodType<readonly string[]>;
+}
+
+/** Makes the texts of pages, and takes no more than a share of the event loop, however many are asked for. */
+export class Pages {
+  private readonly share: LoopShare;
+  /**
+   * Equal pages that are asked for at once share one read and its result (store/orders/turn-batch.ts), so the answer is made once too, as bytes: a text would be
+   * measured and encoded for each of its readers. An entry lives as long as its page.
+   */
+  private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly bytes: Promise<Buffer> }>();
+
+  constructor(share: LoopShare) {
+    this.share = share;
+  }
+
+  /** Sends one page of a list, with the cursor of the next. A cursor belongs to its list and its filters: with others it would silently skip rows. */
+  async send<T>(
+    { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
+    { list, filter, cursor, position }: Asked,
+    read: (after: readonly string[] | undefined) => Promise<Page<T>>,
+    textOf: (item: T) => string,
+  ): Promise<FastifyReply> {
+    const { accountId } = filter as { readonly accountId?: string };
+    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    const of = `${list} ${JSON.stringify(filter)}`;
+    const after = cursor === undefined ? undefined : decodeCursor(of, cursor, position);
+    if (cursor !== undefined && after === undefined)
+      return sendProblem(
+        reply,
+        400,
+        'INVALID_CURSOR',
+        'the cursor is not one that was given out for this list and these filters',
+      );
+    const page = await read(after);
+    const known = this.made.get(page);
+    if (known?.of === of) return sendJsonText(reply, 200, await known.bytes);
+    const bytes = this.encode(page, textOf, page.next === undefined ? undefined : encodeCursor(of, page.next));
+    this.made.set(page, { of, bytes });
+    return sendJsonText(reply, 200, await bytes);
+  }
+
+  /** Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not also into the text of the list. */
+  private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<Buffer> {
+    let text = '{"items":[';
+    let comma = '';
+    await this.share.forEach(items, (item) => {
+      text += comma + textOf(item);
+      comma = ',';
+    });
+    return Buffer.from(next === undefined ? `${text}]}` : `${text}],"next":"${next}"}`);
+  }
+}

@@ -1,0 +1,216 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { mostFaults, nameToShow, wordsOf } from '../../contract/body-fields.ts';
+import type { RestMetrics } from '../../observability/metrics.ts';
+import type { OrderReads } from '../../store/orders/order-reads.ts';
+import type { AuthResult } from './auth/authenticator.ts';
+import { loopbackPrincipal, type Principal } from './auth/principal.ts';
+import type { ConnectionPlaces } from './connection-places.ts';
+import { isPreflight } from './cross-origin.ts';
+import { readBody } from './read-body.ts';
+import type { ReadGate } from './read-gate.ts';
+import { idKinds, pageDefault } from './request-fields.ts';
+import { type Call, isRead, type Route, type RouteParts } from './route.ts';
+import { sendMissing, sendProblem } from './send-answer.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the token was checked; every handler runs after that. */
+    principal: Principal | undefined;
+  }
+}
+
+interface ServeDeps {
+  readonly metrics: RestMetrics;
+  readonly gate: ReadGate;
+  readonly places: Pick<ConnectionPlaces, 'signIn' | 'signOut'>;
+  readonly parts: RouteParts;
+  /** Reads for routes that change something. */
+  readonly commandReads: OrderReads;
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/**
+ * Registers the table on the server. A request passes the token first, then the path, the parameters, and the handler. No part of the body is read before the
+ * token was checked.
+ */
+export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
+  server.decorateRequest('principal', undefined);
+  const partsOfChanges = { ...deps.parts, reads: deps.commandReads };
+  for (const route of routes) {
+    const handle = isRead(route)
+      ? (call: Call) => passGate(deps, route, call)
+      : (call: Call) => route.handle(route.method === 'GET' ? deps.parts : partsOfChanges, call);
+    server.route({
+      method: route.method,
+      url: fastifyPath(route.path),
+      exposeHeadRoute: route.tag !== 'stream',
+      onRequest: (request, reply, done) => authorize(route, deps, request, reply, done),
+      handler: (request, reply) => serve(route, handle, request, reply),
+    });
+  }
+  for (const path of new Set(routes.map((route) => route.path))) refuseOtherMethods(server, path, routes);
+}
+
+function fastifyPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+function refuseOtherMethods(server: FastifyInstance, path: string, routes: readonly Route[]): void {
+  // A route with a parameter may serve other methods of this path: an order may have the id "counts", and can be cancelled.
+  const own = routes.filter((route) => route.path === path || patternOf(route.path).test(path));
+  const allowed = own.flatMap(({ method, tag }) => (method === 'GET' && tag !== 'stream' ? ['GET', 'HEAD'] : [method]));
+  const allow = allowed.join(', ');
+  server.route({
+    method: methods.filter((method) => !allowed.includes(method)),
+    url: fastifyPath(path),
+    exposeHeadRoute: false,
+    // Before any body is read.
+    onRequest: (request, reply) => {
+      // Preflights of allowed origins are answered before.
+      const detail = isPreflight(request)
+        ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
+        : 'this path has no such method: see Allow';
+      sendProblem(reply.header('allow', allow), 405, 'METHOD_NOT_ALLOWED', detail);
+    },
+    handler: () => undefined,
+  });
+}
+
+function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { authorization } = request.headers;
+  if (route.scopes === 'public' && authorization === undefined) {
+    // Handlers of public routes don't look at it.
+    request.principal = loopbackPrincipal;
+    done();
+    return;
+  }
+  const judged = deps.parts.authenticator.authenticate(authorization);
+  if (judged instanceof Promise) void judged.then((result) => admit(route, deps, result, request, reply, done));
+  else admit(route, deps, judged, request, reply, done);
+}
+
+function admit(
+  route: Route,
+  { metrics, parts, places }: ServeDeps,
+  result: AuthResult,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: () => void,
+): void {
+  if (result.kind === 'unavailable') {
+    reply.header('retry-after', '5');
+    sendProblem(reply, 503, 'AUTH_UNAVAILABLE', 'the keys of the issuer are out of reach: no token can be judged now');
+  } else if (result.kind === 'refused') {
+    metrics.authFailures.inc({ reason: result.reason });
+    places.signOut(request.raw.socket);
+    refuseToken(reply, result.reason === 'missing');
+  } else if (!places.signIn(request.raw.socket, result.principal)) {
+    reply.header('connection', 'close').header('retry-after', '1');
+    sendProblem(
+      reply,
+      503,
+      'TOO_MANY_CONNECTIONS',
+      'there are as many connections as this principal, or all, may have: use fewer',
+    );
+  } else if (route.scopes === 'public' || route.scopes.some((scope) => result.principal.scopes.has(scope))) {
+    request.principal = result.principal;
+    reply.header('tidemark-instance', parts.forwarding.instance);
+    done();
+  } else {
+    request.principal = result.principal;
+    const needed = route.scopes.join(' ');
+    reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${needed}"`);
+    sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', `the token has none of the scopes that this needs: ${needed}`);
+  }
+}
+
+/** The same for every kind of bad token: only the log and the metric show which check it failed (RFC 6750 3.1). */
+function refuseToken(reply: FastifyReply, missing: boolean): void {
+  reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
+  if (missing) sendProblem(reply, 401, 'UNAUTHENTICATED', 'this needs a bearer token');
+  else sendProblem(reply, 401, 'INVALID_TOKEN', 'the token is not accepted: it is expired, not for this service, or not known');
+}
+
+function serve(route: Route, handle: (call: Call) => ReturnType<Route['handle']>, request: FastifyRequest, reply: FastifyReply) {
+  const { principal } = request;
+  // Unreachable: `authorize` answers itself or sets it. A route without an authorization must not be served by mistake.
+  if (principal === undefined) throw new Error('a request came past the authorization');
+  const params = request.params as Readonly<Record<string, string>>;
+  for (const name in route.params) {
+    const kind = route.params[name];
+    if (kind === undefined || !idKinds[kind].test(params[name] ?? '')) return sendMissing(reply, 'NOT_FOUND');
+  }
+  const query = readQuery(route, request);
+  if ('faults' in query)
+    return sendProblem(reply, 400, 'INVALID_PARAMETER', 'the parameters are not what this route takes', query.faults);
+  const body = readBody(request, route.body !== undefined);
+  if (!body.ok) return sendProblem(reply, body.status, body.code, body.detail);
+  request.body = body.value;
+  return handle({ request, reply, principal, params, query: query.value });
+}
+
+async function passGate({ gate, parts }: ServeDeps, route: Route, call: Call): Promise<FastifyReply | undefined> {
+  const { reply, principal, query } = call;
+  const pass = await gate.enter(principal.name, rowsOf(route, query));
+  if (pass === undefined) {
+    reply.header('retry-after', '1');
+    return sendProblem(
+      reply,
+      429,
+      'TOO_MANY_READS',
+      'as many reads as this principal may have at once are under way or not taken: ask for fewer at a time, for smaller pages, or later',
+    );
+  }
+  const { raw } = reply;
+  try {
+    // Its caller may have left while it waited.
+    return raw.closed ? reply.hijack() : await route.handle(parts, call);
+  } finally {
+    pass.read(raw.closed ? 0 : raw.writableLength);
+    if (raw.closed) pass.taken();
+    else raw.once('close', () => pass.taken());
+  }
+}
+
+function rowsOf({ query: shape, rows = 1 }: Route, { limit = pageDefault }: Readonly<Record<string, unknown>>): number {
+  return shape !== undefined && 'limit' in shape.shape && typeof limit === 'number' ? limit : rows;
+}
+
+type Query =
+  | { readonly value: Readonly<Record<string, unknown>> }
+  | { readonly faults: readonly { readonly path: string; readonly message: string }[] };
+
+const noQuery: Query = { value: {} };
+
+function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
+  const given = request.query as Record<string, unknown>;
+  if (shape === undefined) {
+    const faults = unknownParameters(Object.keys(given));
+    return faults.length === 0 ? noQuery : { faults };
+  }
+  const parsed = shape.safeParse({ ...given });
+  if (parsed.success) return { value: parsed.data };
+  return {
+    faults: parsed.error.issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? unknownParameters(issue.keys)
+        : [
+            {
+              path: issue.path.join('.'),
+              message: Array.isArray(given[String(issue.path[0])])
+                ? 'is given twice, and takes one value'
+                : wordsOf(issue, given),
+            },
+          ],
+    ),
+  };
+}
+
+function unknownParameters(names: readonly string[]) {
+  return names.slice(0, mostFaults).map((name) => ({ path: nameToShow(name), message: 'is not a parameter of this route' }));
+}

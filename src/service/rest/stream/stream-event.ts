@@ -1,0 +1,120 @@
+import type { ServerResponse } from 'node:http';
+import type { EventPosition, StreamedEvent, StreamedUpdate } from '../../../store/orders/order-reads.ts';
+import { portsOf } from './unacknowledged.ts';
+
+/** The destination of one reader's events. */
+export interface EventSink {
+  write(text: string | Uint8Array): void;
+  /** Bytes that were written and that the socket has not taken. */
+  readonly bufferedBytes: number;
+  /** The ports of its connection (`portsOf`); left out where it is none. */
+  readonly ports?: string;
+  /** Calls `done` once, when the socket has taken what was buffered, or is gone. */
+  onRoom(done: () => void): void;
+  onGone(done: () => void): void;
+  end(): void;
+  destroy(): void;
+}
+
+/** An HTTP response whose head has been written. */
+export class ResponseSink implements EventSink {
+  readonly ports: string;
+  private readonly response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.response = response;
+    this.ports = portsOf(response.socket?.localPort, response.socket?.remotePort);
+  }
+
+  get bufferedBytes(): number {
+    return this.response.writableLength;
+  }
+
+  write(text: string | Uint8Array): void {
+    this.response.write(text);
+  }
+
+  onRoom(done: () => void): void {
+    const once = () => {
+      this.response.off('drain', once);
+      this.response.off('close', once);
+      done();
+    };
+    if (!this.response.writableNeedDrain || this.response.closed) done();
+    else {
+      this.response.once('drain', once);
+      this.response.once('close', once);
+    }
+  }
+
+  onGone(done: () => void): void {
+    this.response.once('close', done);
+  }
+
+  end(): void {
+    this.response.end();
+  }
+
+  destroy(): void {
+    this.response.destroy();
+  }
+}
+
+// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads are JSON, so they contain no line breaks.
+
+/**
+ * `slow_reader`: the connection ends; resume with its last id. `too_old`, `unknown_id`: the updates in between are not in the log; read the orders again, the
+ * stream goes on from here.
+ */
+export type ResetReason = 'slow_reader' | 'too_old' | 'unknown_id';
+export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', 'unknown_id'];
+
+/**
+ * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id. `token_expired`, `token_revoked`: with another token; a revoked
+ * token is one that is not known any more, or whose key the issuer no longer publishes.
+ */
+export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
+
+/** The id of a stream. With events it has two positions: that of the log, and that of outcomes and halts (docs/decisions/030-an-id-of-two-positions.md). */
+export function streamId(position: bigint, events: EventPosition | undefined): string {
+  return events === undefined ? `${position}` : `${position}.${events.tx}.${events.number}`;
+}
+
+/** Undefined: the text is no id of a stream. `events` is left out in an id of a stream without them. */
+export function parseStreamId(text: string): { readonly position: bigint; readonly events?: EventPosition } | undefined {
+  const [, position = '', tx, number] = /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/.exec(text) ?? [];
+  if (position === '') return undefined;
+  if (tx === undefined || number === undefined) return { position: BigInt(position) };
+  return { position: BigInt(position), events: { tx: BigInt(tx), number: BigInt(number) } };
+}
+
+/**
+ * Sent at once with the head of the response. It has the position to go on from, so a reader that is disconnected before its first event still has an id.
+ * Browsers reconnect after `retry`.
+ */
+export function greeting(id: string): string {
+  return `id: ${id}\nretry: 1000\n\n`;
+}
+
+/** Keeps proxies from closing a quiet stream, and advances its id: a block without data dispatches no event but still sets the last id. */
+export function heartbeat(id: string): string {
+  return `id: ${id}\n\n`;
+}
+
+export function updateEvent(update: StreamedUpdate, id = `${update.seq}`): string {
+  return `id: ${id}\nevent: update\ndata: ${update.payload}\n\n`;
+}
+
+export function outcomeOrHalt({ kind, payload }: StreamedEvent, id: string): string {
+  return `id: ${id}\nevent: ${kind}\ndata: ${payload}\n\n`;
+}
+
+/** `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id. Without it the id does not change. */
+export function resetEvent(reason: ResetReason, goingOnAfter?: string): string {
+  if (goingOnAfter === undefined) return `event: reset\ndata: {"reason":"${reason}"}\n\n`;
+  return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;
+}
+
+export function shutdownEvent(reason: ShutdownReason, id: string): string {
+  return `id: ${id}\nevent: shutdown\ndata: {"reason":"${reason}"}\n\n`;
+}

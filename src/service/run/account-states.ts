@@ -1,0 +1,23 @@
+import type { FollowedAccount } from '../rest/account-states.ts';
+import type { CredentialSources } from './credential-sources.ts';
+
+/** Each account that this process follows, for `GET /v1/accounts`; undefined while it does not hold the lane. */
+export function followedAccounts(
+  holdsLane: boolean,
+  sources: Pick<CredentialSources, 'status' | 'credentials'>,
+): readonly FollowedAccount[] | undefined {
+  if (!holdsLane) return undefined;
+  const expiries = new Map(sources.credentials().map(({ credential, expiresAtMs }) => [credential, expiresAtMs]));
+  return sources.status().flatMap(({ credential, stream, accounts }) => {
+    const tokenExpiresMs = expiries.get(credential);
+    return accounts.map(({ accountId, state, sinceMs, silentLosses, lastAuditMs, lastAuditFound, ...rest }) => ({
+      ...{ stream, accountId, state, sinceMs, silentLosses: silentLosses.events },
+      ...(rest.lastEventMs !== undefined && { lastEventMs: rest.lastEventMs }),
+      ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
+      ...(lastAuditMs !== undefined && lastAuditFound !== undefined && { lastAudit: { atMs: lastAuditMs, ...lastAuditFound } }),
+      ...(rest.lastError !== undefined && { lastError: rest.lastError }),
+      ...(rest.standing !== undefined && { standing: rest.standing }),
+      ...(tokenExpiresMs !== undefined && { tokenExpiresMs }),
+    }));
+  });
+}

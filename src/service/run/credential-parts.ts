@@ -1,0 +1,105 @@
+import type { Config } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { ByteBudget } from '../../runtime/byte-budget.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { AccountClaims } from '../sources/accounts-follower.ts';
+import { Connectors } from '../sources/connectors.ts';
+import type { ObservationSink } from '../sources/observation-sink.ts';
+import { SourceGauges } from '../sources/source-status.ts';
+import type { StreamTimings } from '../sources/stream-timings.ts';
+import { Window } from '../sources/window.ts';
+import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
+import { CredentialSources } from './credential-sources.ts';
+import type { FollowCheckOptions } from './follow-check.ts';
+import type { PlatformConfig, platformParts } from './platform-parts.ts';
+import type { storeParts } from './store-parts.ts';
+
+interface CredentialPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials' | 'isKeyed'>;
+  readonly platform: ReturnType<typeof platformParts>;
+  readonly ingest: ObservationSink;
+  /** Whether this process follows an account, and how much of all shards it holds, from 0 to 1. */
+  readonly held: { follows(accountId: string): boolean; readonly part: number };
+}
+
+const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed with it';
+
+/** How soon a newly linked login is followed. Each look is one short statement. */
+const lookEveryMs = 2_000;
+
+/** The sources of every credential that the settings allow. Parts that several of them share are made once. */
+export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
+  const { store, platform, ingest, held, ...shared } = deps;
+  const metrics = shared.metrics.source;
+  const common = {
+    gauges: new SourceGauges(metrics),
+    registry: store.accounts,
+    openSocket: wsSocketFactory(shared.clock, wsSocketDefaults, platform.proxies),
+    auditGate: new Window(1),
+    budget: new ByteBudget({ maxBytes: config.notesMaxBytes, onUse: (bytes) => metrics.noteBytes.set(bytes) }),
+  };
+  const options = {
+    streamUrl: config.platformStreamUrl,
+    ...predictionStream(config),
+    timings: streamTimings(config),
+    claims: new AccountClaims(),
+    isSole: () => sources.isSole,
+    isOurs: (accountId: string) => held.follows(accountId),
+    part: () => held.part,
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+  };
+  const withClient = config.platformCredentials !== 'linked' && config.platformClientSecret !== undefined;
+  const list = config.platformCredentials === 'client' ? undefined : store.credentials;
+  const sources: CredentialSources = new CredentialSources(
+    {
+      ...shared,
+      metrics: shared.metrics.platform,
+      ...(list !== undefined && { list }),
+      partsFor: (credential, grant) => {
+        const { tokens, reads } = platform.signedIn(credential, grant);
+        const log = shared.log.child({ credential });
+        return {
+          tokens,
+          connectors: new Connectors({ ...shared, ...common, log, metrics, reads, tokens, sink: ingest }, options),
+        };
+      },
+    },
+    { withClient, lookEveryMs, ...(!store.isKeyed && { unusable: noKey }) },
+  );
+  return sources;
+}
+
+const dayMs = 86_400_000;
+
+/** The timings of a source that can be set; the others keep their defaults. */
+function streamTimings(config: Config): Partial<StreamTimings> {
+  return {
+    pingMs: config.streamPingMs,
+    idleMs: config.streamIdleMs,
+    ackMs: config.streamAckMs,
+    auditMs: config.auditIntervalMs,
+    heartbeatMs: config.continuityIntervalMs,
+    snapshotMs: config.snapshotDays * dayMs,
+  };
+}
+
+/** The streams and accounts that this process is set to follow. */
+export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 'streams' | 'only'> {
+  const withPredictions = 'predictionStreamUrl' in predictionStream(config);
+  return {
+    streams: withPredictions ? ['account', 'prediction'] : ['account'],
+    ...(config.platformAccounts === undefined ? {} : { only: new Set(config.platformAccounts) }),
+  };
+}
+
+/** Prediction orders are followed only where there is a staging address to read them from (specification, "Versioning"). */
+function predictionStream(config: Config): { predictionStreamUrl: string } | Record<never, never> {
+  const url = config.platformStagingStreamUrl ?? config.platformStreamUrl;
+  return config.platformStagingUrl === undefined || url === undefined ? {} : { predictionStreamUrl: url };
+}

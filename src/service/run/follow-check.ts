@@ -1,0 +1,202 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { plural } from '../../runtime/plural.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import type { AccountRegistry } from '../../store/fleet/account-registry.ts';
+import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
+import type { AccountStanding } from '../sources/account-access.ts';
+
+/** An account stream that ought to be followed by this process and is not, or is only followed on because no login lists it any more. */
+export interface Unfollowed {
+  readonly stream: Stream;
+  readonly accountId: string;
+  /** Wall time in milliseconds. */
+  readonly sinceMs: number;
+  /** Continues "… is not followed: ". */
+  readonly why: string;
+}
+
+type AccountStream = Pick<Unfollowed, 'stream' | 'accountId'>;
+
+/** With the monotonic time from which the grace counts: a wall clock that is set back would hide it for an hour. */
+interface Missing {
+  readonly what: Unfollowed;
+  readonly fromMs: number;
+}
+
+interface FollowCheckDeps {
+  readonly registry: Pick<AccountRegistry, 'load'>;
+  readonly sources: {
+    /** Defined where the account is followed on that stream. */
+    account(stream: Stream, accountId: string): unknown;
+    standing(accountId: string): AccountStanding | undefined;
+    /** The accounts that the logins list, open or not, by their last complete lists. */
+    listed(): readonly PlatformAccount[];
+  };
+  /** Whether the account is in a shard of this process. */
+  readonly isOurs: (accountId: string) => boolean;
+  readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface FollowCheckOptions {
+  /** The streams that this process is set to follow. */
+  readonly streams: readonly Stream[];
+  /** Only these accounts, where given: each of them ought to be followed. */
+  readonly only?: ReadonlySet<string>;
+  readonly everyMs: number;
+  /** An account that was just taken, linked or opened is followed within seconds; a start reads lists and tokens first. */
+  readonly graceMs: number;
+  /** The accounts of the database are read again after each review, and this often. */
+  readonly loadEveryMs: number;
+}
+
+export const followCheckDefaults = { everyMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 } as const;
+
+const named = 5;
+const notListed = 'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
+
+/**
+ * Compares what is followed with what ought to be: the accounts in the database (each was followed once), in the lists of the logins, and in the settings. Of
+ * whatever status. One that no login lists any more is followed on, as far as the platform lets us, and named here too: its changes may stay away without a
+ * fault that shows. Each account belongs to one shard and so to one process, which reports the number to the others.
+ *
+ * Without this, "every account is live" is said of those that are followed, and nothing is said of the others: a login without its key, one that was removed,
+ * a list that came back empty, a stream that is not set up.
+ *
+ * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 × `everyMs` is followed or in `unfollowed`. A shard that changes hands
+ * begins this time again: its new process has to read the list before it can miss anything.
+ */
+export class FollowCheck implements Service {
+  readonly name = 'follow-check';
+  private known: readonly AccountStream[] = [];
+  /** Those that a list has shown since the database was read: their records may have been written only then. */
+  private readonly shownSince = new Map<string, AccountStream>();
+  private loadAtMs = Number.NEGATIVE_INFINITY;
+  private failing = false;
+  /** By stream and account. */
+  private missing = new Map<string, Missing>();
+  private shown: readonly Unfollowed[] = [];
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private readonly deps: FollowCheckDeps;
+  private readonly options: FollowCheckOptions;
+
+  constructor(deps: FollowCheckDeps, options: FollowCheckOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  /** The shards of this process have changed: the records of new ones may have been written by another. */
+  review(): void {
+    this.loadAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Those that have been missing for longer than the grace, the longest first. */
+  get unfollowed(): readonly Unfollowed[] {
+    return this.shown;
+  }
+
+  private async run(): Promise<void> {
+    const { clock } = this.deps;
+    while (!this.over.signal.aborted) {
+      await this.load();
+      this.compare();
+      await clock.sleep(this.options.everyMs, this.over.signal);
+    }
+  }
+
+  /** Never rejects: a database that can't be read leaves what was read before. */
+  private async load(): Promise<void> {
+    const { registry, clock, log } = this.deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.loadAtMs) return;
+    // Before the read: a review meanwhile asks for another one.
+    this.loadAtMs = nowMs + this.options.loadEveryMs;
+    try {
+      this.known = await registry.load();
+      this.shownSince.clear();
+      this.failing = false;
+    } catch (err) {
+      if (!this.failing) log.warn({ err }, 'the accounts that ought to be followed could not be read; trying again');
+      this.failing = true;
+      this.loadAtMs = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  private compare(): void {
+    const { sources, clock } = this.deps;
+    for (const { accountId } of sources.listed())
+      for (const stream of this.options.streams) this.shownSince.set(keyOf({ stream, accountId }), { stream, accountId });
+    const missing = new Map<string, Missing>();
+    for (const { stream, accountId, why } of this.expected()) {
+      const key = keyOf({ stream, accountId });
+      if (missing.has(key)) continue;
+      const isFollowed = sources.account(stream, accountId) !== undefined;
+      if (isFollowed && sources.standing(accountId)?.unlistedSinceMs === undefined) continue;
+      const before = this.missing.get(key);
+      const sinceMs = before?.what.sinceMs ?? clock.nowMs();
+      const what = { stream, accountId, why: isFollowed ? notListed : why, sinceMs };
+      missing.set(key, { what, fromMs: before?.fromMs ?? clock.monotonicMs() });
+    }
+    this.missing = missing;
+    this.show();
+  }
+
+  private show(): void {
+    const { clock, metrics } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const before = new Set(this.shown.map(keyOf));
+    this.shown = [...this.missing.values()]
+      .filter(({ fromMs }) => nowMs - fromMs >= this.options.graceMs)
+      .toSorted((a, b) => a.fromMs - b.fromMs)
+      .map(({ what }) => what);
+    for (const stream of ['account', 'prediction'] as const)
+      metrics.unfollowed.set({ source: stream }, this.shown.filter((each) => each.stream === stream).length);
+    this.tell(this.shown.filter((each) => !before.has(keyOf(each))));
+  }
+
+  private tell(added: readonly Unfollowed[]): void {
+    if (added.length === 0) return;
+    const accounts = added.slice(0, named).map(({ stream, accountId, why }) => `${stream} ${accountId}: ${why}`);
+    this.deps.log.warn(
+      { count: added.length, accounts },
+      `${plural(added.length, 'account stream')} that ought to be followed by this process, and not followed: docs/runbooks/AccountsUnfollowed.md`,
+    );
+  }
+
+  /** May name one twice. */
+  private *expected(): Generator<Pick<Unfollowed, 'stream' | 'accountId' | 'why'>> {
+    const { sources, isOurs } = this.deps;
+    const { streams, only } = this.options;
+    const listed = new Set(sources.listed().map(({ accountId }) => accountId));
+    const wanted = (accountId: string) => isOurs(accountId) && (only?.has(accountId) ?? true);
+    const whyOf = (stream: Stream, accountId: string) => {
+      if (!streams.includes(stream)) return 'this process has no address of its stream';
+      return listed.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
+    };
+    for (const each of [this.known, this.shownSince.values()])
+      for (const { stream, accountId } of each) if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
+    for (const accountId of [...listed, ...(only ?? [])]) {
+      if (!wanted(accountId)) continue;
+      for (const stream of listed.has(accountId) ? streams : (['account'] as const))
+        yield { stream, accountId, why: whyOf(stream, accountId) };
+    }
+  }
+}
+
+function keyOf({ stream, accountId }: AccountStream): string {
+  return `${stream}:${accountId}`;
+}

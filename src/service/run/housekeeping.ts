@@ -1,0 +1,120 @@
+import type { Pool } from 'pg';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../store/maintenance.ts';
+import { countQuarantined, type QuarantineCount } from '../../store/quarantine/quarantine.ts';
+
+interface HousekeepingDeps {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+interface HousekeepingOptions {
+  readonly partitionRows: number;
+  readonly retentionMs: number;
+  /** Disk space that the database may take; left out or 0: not set. */
+  readonly budgetBytes?: number;
+  readonly maintainEveryMs: number;
+  readonly countEveryMs: number;
+}
+
+/** Rows of the quarantine that were not dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person looks at a few of them only. */
+const maxUndealt = 20_000;
+
+/**
+ * The regular work of every running process: the log's partitions, the outbox of commands, and the gauges that only the database knows. Work that fails is
+ * tried again in the next round.
+ */
+export class Housekeeping implements Service {
+  readonly name = 'housekeeping';
+  private readonly over = new AbortController();
+  private running: Promise<unknown> = Promise.resolve();
+  private counted: readonly QuarantineCount[] | undefined;
+  private readonly deps: HousekeepingDeps;
+  private readonly options: HousekeepingOptions;
+
+  constructor(deps: HousekeepingDeps, options: HousekeepingOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  /** Rows of the quarantine at the last count; undefined before the first one. */
+  get quarantined(): readonly QuarantineCount[] | undefined {
+    return this.counted;
+  }
+
+  async start(): Promise<void> {
+    const { maintainEveryMs, countEveryMs } = this.options;
+    this.running = Promise.all([
+      this.every(maintainEveryMs, 'keeping the partitions of the log', () => this.maintain()),
+      this.every(maintainEveryMs, 'keeping the outbox of commands', () => this.maintainCommands()),
+      this.every(countEveryMs, 'counting orders', () => this.count()),
+      this.every(countEveryMs, 'keeping the quarantine', () => this.maintainQuarantine()),
+      this.every(maintainEveryMs, 'measuring the database', () => this.measure()),
+    ]);
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  private async every(intervalMs: number, what: string, work: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.deps;
+    let failing = false;
+    while (!this.over.signal.aborted) {
+      try {
+        await work();
+        if (failing) log.info({}, `${what} works again`);
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn({ err: error }, `${what} failed; it is tried again`);
+        failing = true;
+      }
+      await clock.sleep(intervalMs, this.over.signal);
+    }
+  }
+
+  private async maintain(): Promise<void> {
+    const { made, dropped } = await maintainLog(this.deps.pool, this.options);
+    if (made.length + dropped.length > 0) this.deps.log.info({ made, dropped }, 'partitions of the log');
+  }
+
+  private async maintainCommands(): Promise<void> {
+    const { forgotten, freedKeys } = await maintainCommands(this.deps.pool, this.options);
+    if (forgotten + freedKeys > 0)
+      this.deps.log.info({ forgotten, freedKeys }, 'steps of commands that are on Kafka, and old keys');
+  }
+
+  private async maintainQuarantine(): Promise<void> {
+    const { pool, metrics, log } = this.deps;
+    const dropped = await maintainQuarantine(pool, { maxUndealt, retentionMs: this.options.retentionMs });
+    if (dropped === 0) return;
+    metrics.ingest.quarantineDropped.inc(dropped);
+    log.error({ dropped, maxUndealt }, 'the quarantine is full: its oldest rows were dropped');
+  }
+
+  private async measure(): Promise<void> {
+    const { process } = this.deps.metrics;
+    process.databaseBudgetBytes.set(this.options.budgetBytes ?? 0);
+    const { databaseBytes, logBytes, laneDeadRows } = await measureStorage(this.deps.pool);
+    process.databaseBytes.set(databaseBytes);
+    process.logBytes.set(logBytes);
+    process.laneDeadRows.set(laneDeadRows);
+  }
+
+  private async count(): Promise<void> {
+    const { pool, metrics } = this.deps;
+    metrics.process.dbPoolWaiting.set(pool.waitingCount);
+    const [orders, quarantined] = [await countOrders(pool), await countQuarantined(pool)];
+    metrics.ingest.orders.reset();
+    for (const { stream, status, orders: count } of orders) metrics.ingest.orders.set({ stream, status }, count);
+    metrics.ingest.quarantined.reset();
+    for (const { stream, reason, rows } of quarantined) metrics.ingest.quarantined.inc({ stream, reason }, rows);
+    this.counted = quarantined;
+  }
+}

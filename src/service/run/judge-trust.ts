@@ -1,0 +1,270 @@
+import type { DoubtName, Trust } from '../../contract/status-answer.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { plural } from '../../runtime/plural.ts';
+import type { RecentEvents } from '../../runtime/recent-count.ts';
+import type { Waiting } from '../fleet/pipeline-reading.ts';
+import type { ClockDoubt } from './clock-watch.ts';
+import type { TopicDoubts } from './topics-check.ts';
+
+/** The facts that a caller may see, of its own accounts where they belong to accounts. Times are wall time in milliseconds. */
+export interface TrustFacts {
+  readonly nowMs: number;
+  readonly lane: {
+    readonly held: boolean;
+    readonly mayAct: boolean;
+    /** The process that holds it, as last seen. */
+    readonly holder: string | undefined;
+    readonly sinceMs: number | undefined;
+  };
+  /** The other processes of the fleet, and the shards of accounts that none holds: since when, undefined where each has one. */
+  readonly fleet: {
+    readonly others: number;
+    readonly unheld: Waiting;
+    /** Whether any process follows an account; undefined: not known. */
+    readonly anyFollows: boolean | undefined;
+    /** Account streams that no process follows though one ought to, as far as the caller may know. */
+    readonly unfollowed: number;
+    readonly unusableLogins: number;
+  };
+  /** Of the streams of this process that it ought to follow and does not, those that the caller may see. */
+  readonly unfollowed: readonly {
+    readonly stream: string;
+    readonly accountId: string;
+    readonly sinceMs: number;
+    readonly why: string;
+  }[];
+  readonly accounts: readonly {
+    readonly stream: string;
+    readonly accountId: string;
+    readonly state: string;
+    readonly sinceMs: number;
+  }[];
+  readonly heartbeatMs: number | undefined;
+  readonly notStored: Waiting;
+  /** By topic. */
+  readonly unsent: readonly Waiting[];
+  /** Settings of topics by which records may be lost or refused. Left out: none. */
+  readonly topics?: TopicDoubts | undefined;
+  /** Topics that are not those that were published to. Left out: none. */
+  readonly replaced?: TopicDoubts | undefined;
+  /** Clocks that are further apart than they may be. Left out: none. */
+  readonly clocks?: ClockDoubt | undefined;
+  readonly unresolved: Waiting;
+  readonly halts: readonly { readonly cause: string; readonly sinceMs: number }[];
+  readonly silentLosses: RecentEvents;
+  readonly quarantined: Waiting;
+}
+
+interface Doubt {
+  readonly name: DoubtName;
+  readonly detail: string;
+  readonly sinceMs?: number | undefined;
+  /** Its page, where that is not the one of its name. */
+  readonly runbook?: string;
+}
+
+/** The same bounds as those of the alerts CanaryStale and RelayStuck, and of the check `ingest` of readiness. */
+const heartbeatLateMs = 60_000;
+const unsentTooLongMs = 30_000;
+const notStoredTooLongMs = 10_000;
+/** A shard that moves is without a process for a second or three. */
+const unheldTooLongMs = 5_000;
+
+const runbooks: Readonly<Record<DoubtName, string>> = {
+  no_holder: 'NoLaneHolder',
+  standby: 'NoLaneHolder',
+  shards_unheld: 'ShardsUnheld',
+  login_required: 'TokenExpiring',
+  account_not_live: 'SourceNeverLive',
+  accounts_unfollowed: 'AccountsUnfollowed',
+  canary_late: 'CanaryStale',
+  rows_not_stored: 'IngestStuck',
+  rows_unsent: 'RelayStuck',
+  commands_unresolved: 'CommandUnknown',
+  topics_replaced: 'TopicReplaced',
+  topics_differ: 'TopicsDiffer',
+  clock_skewed: 'ClockSkewed',
+  halted: 'PlacingHalted',
+  silent_losses: 'SilentLosses',
+  quarantined: 'Quarantined',
+};
+
+/** Routes that a token with `ops:read` may read. */
+const links: Readonly<Record<DoubtName, string>> = {
+  no_holder: '/v1/status',
+  standby: '/v1/status',
+  shards_unheld: '/v1/fleet',
+  login_required: '/v1/status',
+  account_not_live: '/v1/accounts',
+  accounts_unfollowed: '/v1/accounts',
+  canary_late: '/v1/history',
+  rows_not_stored: '/v1/history',
+  rows_unsent: '/v1/history',
+  commands_unresolved: '/v1/commands?unresolved=true',
+  topics_replaced: '/v1/status',
+  topics_differ: '/v1/status',
+  clock_skewed: '/v1/status',
+  halted: '/v1/halts',
+  silent_losses: '/v1/status',
+  quarantined: '/v1/quarantine',
+};
+
+/**
+ * Whether the data can be trusted, and otherwise why not, the gravest first. A fact that this process cannot know is a doubt: a process that stands by never
+ * says that all is well.
+ */
+export function judgeTrust(facts: TrustFacts): Trust {
+  const doubts = [
+    doubtOfLane(facts),
+    doubtOfShards(facts),
+    ...doubtsOfUnfollowed(facts),
+    doubtOfHeartbeat(facts),
+    ...(facts.lane.held ? doubtsOfTerm(facts) : []),
+    doubtOfTopics('topics_replaced', facts.replaced),
+    doubtOfTopics('topics_differ', facts.topics),
+    facts.clocks && { name: 'clock_skewed' as const, ...facts.clocks },
+    ...doubtsOfCounts(facts),
+  ].filter((doubt) => doubt !== undefined);
+  return {
+    trusted: doubts.length === 0,
+    doubts: doubts.map(({ name, detail, sinceMs, runbook = runbooks[name] }) => ({
+      name,
+      detail,
+      since: sinceMs === undefined ? null : formatInstant(sinceMs),
+      runbook,
+      link: links[name],
+    })),
+  };
+}
+
+function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): Doubt | undefined {
+  if (held && mayAct) return undefined;
+  if (held) return { name: 'no_holder', detail: 'this process holds the lane, but its last renewal is too old to act on' };
+  if (holder === undefined) return { name: 'no_holder', detail: 'no process is known to hold the lane' };
+  const detail = `this process stands by for ${holder}, which alone knows the streams and the unresolved commands: ask it`;
+  return { name: 'standby', detail, sinceMs };
+}
+
+function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefined {
+  if (unheld.oldestMs === undefined || nowMs - unheld.oldestMs <= unheldTooLongMs) return undefined;
+  const detail = `${plural(unheld.rows, 'shard')} of accounts without a process: their accounts are not followed`;
+  return { name: 'shards_unheld', detail, sinceMs: unheld.oldestMs };
+}
+
+/** Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges may be those of its last term. */
+function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
+  return [
+    doubtOfAccounts(facts),
+    doubtOfRows('rows_not_stored', 'observation', 'to be stored', facts, [facts.notStored], notStoredTooLongMs),
+    doubtOfRows('rows_unsent', 'committed row', 'for Kafka', facts, facts.unsent, unsentTooLongMs),
+  ];
+}
+
+function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
+  const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
+  const [first] = notLive;
+  // Where others follow accounts, one that has none of them is well: its shards may be empty, or be given away.
+  if (accounts.length === 0)
+    return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
+  if (first === undefined) return undefined;
+  return {
+    name: 'account_not_live',
+    detail: `${notLive.length} of ${plural(accounts.length, 'account stream')} not live; ${first.stream} ${first.accountId} is ${first.state}`,
+    sinceMs: Math.min(...notLive.map(({ sinceMs }) => sinceMs)),
+  };
+}
+
+function isFollowedElsewhere({ others, anyFollows }: TrustFacts['fleet']): boolean {
+  return others > 0 && anyFollows !== false;
+}
+
+function nothingFollowed({ others }: TrustFacts['fleet']): string {
+  return others > 0 ? 'no process follows any account' : 'no account is followed yet';
+}
+
+/** Every process names them, by the reports in the rows of the lanes; the one that ought to follow them names the first and the reason. */
+function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
+  const name = 'accounts_unfollowed';
+  const doubts: Doubt[] = [];
+  const [first] = unfollowed;
+  const count = Math.max(unfollowed.length, fleet.unfollowed);
+  const which = first === undefined ? '' : `; ${first.stream} ${first.accountId}: ${first.why}`;
+  if (count > 0)
+    doubts.push({
+      ...{ name, sinceMs: first?.sinceMs },
+      detail: `${plural(count, 'account stream')} followed by no process or listed by no login, though they ought to be${which}`,
+    });
+  if (fleet.unusableLogins > 0)
+    doubts.push({
+      name: 'login_required',
+      detail: `${plural(fleet.unusableLogins, 'login')} can't be used: a person has to sign in, or a process lacks the key`,
+    });
+  return doubts;
+}
+
+function doubtOfHeartbeat(facts: TrustFacts): Doubt | undefined {
+  const doubt = doubtOfLateHeartbeat(facts);
+  // Heartbeats are written for accounts that are followed: where there are none, Kafka is not the place to look.
+  const isNothingToSay = facts.fleet.anyFollows === false;
+  return (
+    doubt &&
+    (isNothingToSay ? { ...doubt, detail: `${doubt.detail}; no account is followed`, runbook: 'SourceNeverLive' } : doubt)
+  );
+}
+
+function doubtOfLateHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
+  if (heartbeatMs === undefined)
+    return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s' };
+  if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;
+  const seconds = Math.round((nowMs - heartbeatMs) / 1000);
+  return { name: 'canary_late', detail: `the last heartbeat came back from Kafka ${seconds} s ago`, sinceMs: heartbeatMs };
+}
+
+function doubtOfRows(
+  name: DoubtName,
+  what: string,
+  goal: string,
+  { nowMs }: TrustFacts,
+  all: readonly Waiting[],
+  tooLongMs: number,
+): Doubt | undefined {
+  const oldestMs = Math.min(...all.map((waiting) => waiting.oldestMs ?? Number.POSITIVE_INFINITY));
+  if (nowMs - oldestMs <= tooLongMs) return undefined;
+  const rows = all.reduce((sum, waiting) => sum + waiting.rows, 0);
+  const seconds = Math.round((nowMs - oldestMs) / 1000);
+  const why = all.find((waiting) => waiting.why !== undefined)?.why;
+  const detail = `the oldest of ${plural(rows, what)} has waited ${seconds} s ${goal}${why === undefined ? '' : `: ${why}`}`;
+  return { name, detail, sinceMs: oldestMs };
+}
+
+function doubtOfTopics(name: 'topics_replaced' | 'topics_differ', topics: TopicDoubts | undefined): Doubt | undefined {
+  if (topics === undefined || topics.details.length === 0) return undefined;
+  return { name, detail: topics.details.join('; '), sinceMs: topics.sinceMs };
+}
+
+function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustFacts): Doubt[] {
+  const doubts: Doubt[] = [];
+  if (unresolved.rows > 0) {
+    const detail = `${plural(unresolved.rows, 'command')} with an outcome that is not known`;
+    doubts.push({ name: 'commands_unresolved', detail, sinceMs: unresolved.oldestMs });
+  }
+  if (halts.length > 0) {
+    const causes = [...new Set(halts.map(({ cause }) => cause))].join(', ');
+    const sinceMs = Math.min(...halts.map((halt) => halt.sinceMs));
+    const detail = `placing is halted by ${plural(halts.length, 'halt')} (${causes})`;
+    // What has to be done before a resume is on the page of the loss.
+    const lost = halts.some(({ cause }) => cause === 'commits_lost');
+    doubts.push({ name: 'halted', detail, sinceMs, ...(lost && { runbook: 'CommitsLost' }) });
+  }
+  if (silentLosses.events > 0) {
+    const found =
+      silentLosses.events === 1 ? 'an audit found it, and the state has it' : 'audits found them, and the state has them';
+    const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour; ${found}`;
+    doubts.push({ name: 'silent_losses', detail, sinceMs: silentLosses.firstMs });
+  }
+  if (quarantined.rows > 0) {
+    const detail = `${plural(quarantined.rows, 'row')} in quarantine for a person to look at`;
+    doubts.push({ name: 'quarantined', detail, sinceMs: quarantined.oldestMs });
+  }
+  return doubts;
+}

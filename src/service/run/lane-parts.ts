@@ -1,0 +1,83 @@
+import type { LaneHold } from '../../store/fleet/lane-store.ts';
+import type { LaneTenant } from '../fleet/lane-keeper.ts';
+import type { Relay } from '../log/relay.ts';
+import type { StateWriter } from '../log/state-writer.ts';
+import type { Ingest } from '../orders/ingest.ts';
+
+/** The part that follows the streams while the lane is held. */
+export interface Sources {
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** The part that knows which accounts are those of the lane, and takes commands for them. */
+interface LaneShards {
+  /** The lane's own shards are held again. Rejects when they can't be read. */
+  resume(hold: LaneHold): Promise<void>;
+  /** Rejects when the journal can't be read: nothing may be sent before the earlier sends are known. */
+  begin(hold: LaneHold): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** The part that publishes the steps of commands. */
+interface LaneOutcomes {
+  begin(): void;
+  end(): void;
+}
+
+interface LanePartsDeps {
+  /** Rejects when the database's schema does not fit this build. */
+  readonly checkSchema: () => Promise<void>;
+  /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
+  readonly lossCheck?: { begin(): Promise<void>; end(): void };
+  /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
+  readonly witness?: { begin(batch: bigint): void; end(): void };
+  /** Records the configuration while the work goes on. */
+  readonly configDeed?: { begin(): void; end(): void };
+  readonly sources: Sources;
+  readonly ingest: Ingest;
+  readonly relay: Relay;
+  readonly stateWriter: StateWriter;
+  readonly shards: LaneShards;
+  readonly outcomes?: LaneOutcomes;
+}
+
+/**
+ * The parts that run while the lane is held, in the order of the data path. They begin from its end, so that nothing is offered to a part that has not
+ * begun, and end from its start. Commands begin last and end first.
+ */
+export class LaneParts implements LaneTenant {
+  private readonly deps: LanePartsDeps;
+
+  constructor(deps: LanePartsDeps) {
+    this.deps = deps;
+  }
+
+  async begin(hold: LaneHold): Promise<void> {
+    const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    await checkSchema();
+    await lossCheck?.begin();
+    witness?.begin(hold.batch);
+    relay.begin(hold.batch);
+    stateWriter.begin(hold.batch);
+    outcomes?.begin();
+    ingest.begin(hold);
+    await shards.resume(hold);
+    await sources.begin();
+    // Last, because commands find out about orders through the sources.
+    await shards.begin(hold);
+    configDeed?.begin();
+  }
+
+  async end(): Promise<void> {
+    const { lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    configDeed?.end();
+    lossCheck?.end();
+    witness?.end();
+    relay.end();
+    stateWriter.end();
+    outcomes?.end();
+    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe of the commands may wait for its source.
+    await Promise.all([shards.end(), sources.end(), ingest.end()]);
+  }
+}

@@ -1,0 +1,34 @@
+import type { CommandRequest } from '../../domain/command.ts';
+import { type WriteAddresses, writeOrder } from '../../venue/platform/order-writes.ts';
+import type { WriteDeps, WriteOptions } from '../../venue/platform/write-platform.ts';
+import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
+import type { OrderEntry } from '../commands/order-entry.ts';
+import type { EntryAccounts } from './platform-parts.ts';
+
+interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
+  readonly accounts: EntryAccounts;
+}
+
+/**
+ * The port `OrderEntry` over the platform's writes (`venue/platform/order-writes.ts`): one call is at most one request, with the tokens that reach the account. An order that
+ * the answer shows goes to ingest by the account's own intake, like every other row of it.
+ */
+export class PlatformOrderEntry implements OrderEntry {
+  private readonly deps: OrderEntryDeps;
+  private readonly addresses: WriteAddresses;
+
+  constructor(deps: OrderEntryDeps, addresses: WriteAddresses) {
+    this.deps = deps;
+    this.addresses = addresses;
+  }
+
+  async send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult> {
+    const { accounts, ...deps } = this.deps;
+    const tokens = accounts.tokensFor(request.accountId);
+    if (tokens === undefined) return notSent('NO_CREDENTIAL', 'no credential follows the account');
+    const takeReply = accounts.account(request.stream, request.accountId)?.expectReply();
+    const result = await writeOrder({ ...deps, tokens }, this.addresses, request, attemptId, options);
+    if ('order' in result && result.order !== undefined) takeReply?.(result.order);
+    return result;
+  }
+}

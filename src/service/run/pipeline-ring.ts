@@ -1,0 +1,76 @@
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet/pipeline-reading.ts';
+
+interface PipelineRingDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly read: () => Promise<PipelineReading>;
+}
+
+interface PipelineRingOptions {
+  readonly everyMs: number;
+  /** Readings that are kept. */
+  readonly kept: number;
+}
+
+/** One each ten seconds, for an hour: about half a megabyte. */
+export const pipelineRingDefaults: PipelineRingOptions = { everyMs: 10_000, kept: 361 };
+
+const minuteMs = 60_000;
+
+/**
+ * Keeps a reading of the way of the data each few seconds, in memory and up to a fixed number, so that rates and lines need no other program. Every process has
+ * its own, and it begins empty.
+ */
+export class PipelineRing implements Service {
+  readonly name = 'pipeline-ring';
+  private readings: PipelineReading[] = [];
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private readonly deps: PipelineRingDeps;
+  private readonly options: PipelineRingOptions;
+
+  constructor(deps: PipelineRingDeps, options: PipelineRingOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.run();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  get everyMs(): number {
+    return this.options.everyMs;
+  }
+
+  /** Oldest first. */
+  get kept(): readonly PipelineReading[] {
+    return this.readings;
+  }
+
+  /** The rates of the last minute up to `now`, or since the start where that is shorter. */
+  lastMinute(now: PipelineReading): PipelineRates {
+    const before = this.readings.find(({ monotonicMs }) => now.monotonicMs - monotonicMs <= minuteMs);
+    return ratesBetween(before ?? now, now);
+  }
+
+  private async run(): Promise<void> {
+    const { clock, log, read } = this.deps;
+    while (!this.over.signal.aborted) {
+      try {
+        this.readings.push(await read());
+        if (this.readings.length > this.options.kept) this.readings.shift();
+      } catch (err) {
+        log.warn({ err }, 'the state of the pipeline could not be read; the next reading follows');
+      }
+      await clock.sleep(this.options.everyMs, this.over.signal);
+    }
+  }
+}

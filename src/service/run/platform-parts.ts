@@ -1,0 +1,55 @@
+import { hostname } from 'node:os';
+import type { ConfigWith } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Proxies } from '../../runtime/proxies.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { TokenStore } from '../../runtime/token-store.ts';
+import type { CredentialOptions } from '../../venue/platform/acquire-token.ts';
+import { PlatformReads } from '../../venue/platform/platform-reads.ts';
+import type { TokenSource } from '../../venue/platform/token-source.ts';
+import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
+import { UndiciHttp } from '../../venue/platform/undici-http.ts';
+import type { FollowedAccounts } from '../sources/account-access.ts';
+import type { ClockWatch } from './clock-watch.ts';
+
+export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
+
+interface PlatformPartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly store: TokenStore;
+  readonly clocks: Pick<ClockWatch, 'watching'>;
+}
+
+/** Names this process among those that share a lane or a credential. */
+export function holderName(random: Random): string {
+  return `${hostname()}-${random.uuid().slice(0, 8)}`;
+}
+
+/** Everything that speaks HTTP with the platform. Without a staging address no prediction orders are read. */
+export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
+  const { clock, random, log, store } = deps;
+  const metrics = deps.metrics.platform;
+  const proxies = new Proxies(config);
+  const http = deps.clocks.watching(new UndiciHttp({ clock, proxies }));
+  const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
+  const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
+  const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
+  /** The tokens of one credential, and the reads that use them. */
+  const signedIn = (name: string, grant: CredentialOptions['grant']) => {
+    const options = { name, holder, baseUrl, credential: client, grant };
+    const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
+    return { tokens, reads: new PlatformReads({ http, clock, random, tokens, metrics }, addresses) };
+  };
+  return { http, proxies, signedIn };
+}
+
+/** The accounts that we follow, with the tokens that reach them. */
+export interface EntryAccounts extends Pick<FollowedAccounts, 'hasListed' | 'account'> {
+  /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
+  tokensFor(accountId: string): TokenSource | undefined;
+}

@@ -1,0 +1,83 @@
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { withDeadline } from '../../runtime/waiting.ts';
+import { type FoundTopic, judgeTopicIds, type PublishedTo } from '../log/judge-topic-ids.ts';
+import type { TopicDoubts } from './topics-check.ts';
+
+interface ReplacedTopicsDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
+  readonly findTopics: () => Promise<readonly FoundTopic[]>;
+  readonly published: {
+    read(): Promise<readonly PublishedTo[]>;
+    keepFirst(topics: readonly PublishedTo[]): Promise<void>;
+  };
+}
+
+/** A person who has written a topic again sees the doubt end within this time. */
+const lookEveryMs = 30_000;
+const askWithinMs = 20_000;
+
+/**
+ * Compares the ids of our topics with those that records were published to, which the database keeps: a topic that was deleted and made again is there, as planned,
+ * and what was on it is gone. Also while everything runs, since Kafka says so to nobody.
+ *
+ * Invariant: an id that is kept is replaced by a person's act alone (`replay`, `audit --repair`, `topics accept`). A question that gets no answer leaves the doubts
+ * as they are, and so does a Kafka that gives no ids.
+ */
+export class ReplacedTopics implements Service {
+  readonly name = 'replaced-topics';
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private replaced: TopicDoubts = { details: [], sinceMs: undefined };
+  private readonly deps: ReplacedTopicsDeps;
+
+  constructor(deps: ReplacedTopicsDeps) {
+    this.deps = deps;
+  }
+
+  get doubts(): TopicDoubts {
+    return this.replaced;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.watch();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  private async watch(): Promise<void> {
+    const { clock, log } = this.deps;
+    while (!this.over.signal.aborted) {
+      await withDeadline(clock, askWithinMs, 'comparing the ids of topics', this.look()).catch((err: unknown) =>
+        log.debug({ err }, 'the ids of the topics could not be compared with those that were published to'),
+      );
+      await clock.sleep(lookEveryMs, this.over.signal);
+    }
+  }
+
+  private async look(): Promise<void> {
+    const [found, published] = await Promise.all([this.deps.findTopics(), this.deps.published.read()]);
+    const { replaced, first } = judgeTopicIds(found, published);
+    await this.deps.published.keepFirst(first);
+    this.learn(replaced.map(({ detail }) => detail));
+  }
+
+  private learn(details: readonly string[]): void {
+    const { clock, log, metrics } = this.deps;
+    const before = this.replaced.details.join('; ');
+    const sinceMs = details.length === 0 ? undefined : (this.replaced.sinceMs ?? clock.nowMs());
+    this.replaced = { details, sinceMs };
+    metrics.topicsReplaced.set(details.length);
+    const now = details.join('; ');
+    if (now === before) return;
+    if (now === '') log.info({}, 'the topics are those that were published to again');
+    else log.error({ topics: now }, 'a topic is another than the one that was published to: see docs/runbooks/TopicReplaced.md');
+  }
+}

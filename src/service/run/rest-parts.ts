@@ -1,0 +1,120 @@
+import type { Config } from '../../config/config.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { AccountRepairs } from '../../store/account-repairs.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
+import type { OrderReads } from '../../store/orders/order-reads.ts';
+import type { PrincipalStore } from '../../store/principals.ts';
+import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
+import { UndiciHttp } from '../../venue/platform/undici-http.ts';
+import { AuditTrail } from '../commands/audit-trail.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { OtherInstances } from '../fleet/other-instances.ts';
+import type { AccountStates } from '../rest/account-states.ts';
+import { ConsoleSite } from '../rest/console/console-site.ts';
+import { DemoPass } from '../rest/console/demo-pass.ts';
+import { Forwarding } from '../rest/instances/forwarding.ts';
+import { readGateDefaults } from '../rest/read-gate.ts';
+import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
+import type { ServiceView } from '../rest/service-view.ts';
+import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
+
+interface RestPartsDeps {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  readonly commandReads: OrderReads;
+  readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
+  readonly fleet: FleetDesk;
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  readonly principals: PrincipalStore;
+  readonly journal: Pick<CommandJournal, 'audit'>;
+  readonly others: OtherInstances;
+  /** The name of this process. */
+  readonly instance: string;
+  readonly tracing: Tracing | undefined;
+}
+
+/** Sockets at once, including those of the stream of updates. */
+const maxConnections = 2000;
+/** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
+const takeAnswerMs = 30_000;
+/** Requests that wait for one other instance. */
+const mostForwards = 64;
+/** Of the time after which a silent instance loses its lane: nobody waits for its answer until the others have taken over. */
+const silentPart = 0.8;
+/** Longer than the answer of any route; a command may be tried for its whole deadline before. */
+const forwardMs = 60_000;
+
+/** REST as it is configured. Without any sign-in it binds to loopback only. */
+export function restParts(
+  { principals, journal, others, instance, ...deps }: RestPartsDeps,
+  config: Config,
+  version: string,
+): RestServer {
+  const { console, consoleDemoUrl: url } = config;
+  const http = new UndiciHttp(deps, {
+    connectMs: 1_000,
+    totalMs: forwardMs + config.commandDeadlineMs,
+    connections: mostForwards,
+  });
+  return new RestServer(
+    {
+      ...deps,
+      forwarding: new Forwarding(
+        { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
+        { instance, mostInFlight: mostForwards, answerWithinMs: config.leaseExpireMs * silentPart },
+      ),
+      auditTrail: new AuditTrail({ ...deps, journal }),
+      ...(config.authPrincipals === 'on' && { principals }),
+      ...(console === 'on' && { console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }) }),
+      ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
+    },
+    {
+      host: config.httpHost,
+      port: config.httpPort,
+      version,
+      auth: signIn(config),
+      origins: config.httpOrigins ?? [],
+      maxConnections,
+      stream: streamHubDefaults,
+      readGate: readGateDefaults,
+      takeAnswerMs,
+    },
+  );
+}
+
+/** Readers of the console sign in at the issuer once it knows the console as a client. */
+function consoleSignIn({ authIssuer, authAudience, consoleClientId, consoleScope, consoleResource }: Config) {
+  if (authIssuer === undefined || authAudience === undefined || consoleClientId === undefined) return {};
+  const resource = consoleResource === undefined ? {} : { resource: consoleResource };
+  return { signIn: { issuer: authIssuer, audience: authAudience, clientId: consoleClientId, scope: consoleScope, ...resource } };
+}
+
+function signIn({
+  authIssuer,
+  authAudience,
+  authJwksUrl,
+  authAlgorithms,
+  authTyp,
+  authTokens,
+}: Config): RestServerOptions['auth'] {
+  // The rules of the configuration make sure that the three are set together.
+  const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
+  return {
+    ...(complete && {
+      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms, typ: authTyp },
+    }),
+    ...(authTokens !== undefined && { tokens: authTokens }),
+  };
+}

@@ -1,0 +1,85 @@
+import type { Pool } from 'pg';
+import type { CheckResult } from '../../observability/health.ts';
+import type { Log } from '../../observability/log.ts';
+import { plural } from '../../runtime/plural.ts';
+import { exitCodes, ProgramError, sentenceOf as sentenceOfError } from '../../runtime/program-error.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../../store/migrations.ts';
+import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
+
+/**
+ * Keeps a build from running on sessions that are none (a pooler in transaction mode, a server whose locks hold nothing), which ends the process with 78, and on a
+ * schema that it does not fit. A newer schema that does not name this build as compatible ends the process with 78: waiting
+ * does not fix that. An older one makes it unready until it is migrated, because a rolling deployment may start the service before the migration job has ended.
+ */
+export class SchemaGate implements Service {
+  readonly name = 'schema-gate';
+  /** Read once: a standby asks every second. */
+  private build: Promise<readonly Migration[]> | undefined;
+  /** Once they were seen to be whole, they are not tried again. */
+  private areSessionsWhole = false;
+  private readonly pool: Pool;
+  private readonly log: Log;
+
+  constructor(deps: { readonly pool: Pool; readonly log: Log }) {
+    this.pool = deps.pool;
+    this.log = deps.log;
+  }
+
+  async start(): Promise<void> {
+    const version = await this.version().catch((error: unknown) => {
+      if (error instanceof ProgramError) throw error;
+      const text = 'the database cannot be used yet; the service asks again. `tidemark doctor` says what fixes it';
+      this.log.warn({ err: error, reason: sentenceOfError(error) }, text);
+      return undefined;
+    });
+    if (version?.kind === 'newer' || version?.kind === 'foreign') {
+      throw new ProgramError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
+    }
+    if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
+    if (version?.kind === 'ahead') this.log.info({ migrations: version.by }, sentenceOf(version));
+  }
+
+  async drain(): Promise<void> {}
+
+  /** Rejects with a sentence unless this build may work on the schema. It is read each time: a standby may have waited since before the last migration. */
+  async assertFits(): Promise<void> {
+    const version = await this.version();
+    if (!fits(version)) throw new ProgramError(sentenceOf(version), { code: 'SCHEMA' });
+  }
+
+  async check(): Promise<CheckResult> {
+    const version = await this.version();
+    return { ok: fits(version), detail: sentenceOf(version) };
+  }
+
+  private async version(): Promise<SchemaVersion> {
+    if (!this.areSessionsWhole) await this.assertWholeSessions();
+    this.build ??= readMigrations();
+    return compareSchema(await this.build, await readApplied(this.pool));
+  }
+
+  private async assertWholeSessions(): Promise<void> {
+    const fault = await findPoolFault(this.pool);
+    if (fault !== undefined) {
+      const { seen, fix } = sessionFaultWords[fault];
+      throw new ProgramError(seen, { code: 'SESSIONS', exitCode: exitCodes.config, fix });
+    }
+    this.areSessionsWhole = true;
+  }
+}
+
+function sentenceOf(version: SchemaVersion): string {
+  switch (version.kind) {
+    case 'current':
+      return 'the schema is this build’s';
+    case 'behind':
+      return `${plural(version.pending.length, 'migration is', 'migrations are')} not applied: run \`tidemark migrate\``;
+    case 'ahead':
+      return 'the database was migrated by a newer build, beside which this one may run';
+    case 'newer':
+      return 'the database was migrated by a newer build; start that one';
+    case 'foreign':
+      return `the schema is not this build’s: ${version.detail}`;
+  }
+}

@@ -1,0 +1,183 @@
+import type { StatusDocument } from '../../contract/status-answer.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { AccountScope } from '../../store/orders/order-reads.ts';
+import type { QuarantineCount } from '../../store/quarantine/quarantine.ts';
+import type { ShardDesks } from '../commands/shard-desks.ts';
+import type { FleetDirectory } from '../fleet/fleet-directory.ts';
+import type { LaneKeeper } from '../fleet/lane-keeper.ts';
+import type { PipelineRates, PipelineReading, Waiting } from '../fleet/pipeline-reading.ts';
+import type { Relay } from '../log/relay.ts';
+import type { Ingest } from '../orders/ingest.ts';
+import { maySee } from '../rest/auth/principal.ts';
+import type { ClockWatch } from './clock-watch.ts';
+import type { CredentialSources } from './credential-sources.ts';
+import type { Unfollowed } from './follow-check.ts';
+import { judgeTrust } from './judge-trust.ts';
+import type { ReplacedTopics } from './replaced-topics.ts';
+import { absentRows, accountRows, credentialRows, iso, seenSources, silentLossesOf, sourceRow } from './source-rows.ts';
+import type { TopicsCheck } from './topics-check.ts';
+
+export interface StatusParts {
+  readonly clock: Clock;
+  readonly version: string;
+  /** Names this process in the lane's row. */
+  readonly instance: string;
+  /** How often Kafka has refused a transaction of ours because a later holder had taken the state topic over. */
+  readonly fencedByKafka: () => number;
+  readonly keeper: Pick<LaneKeeper, 'state' | 'view'>;
+  readonly lease: Pick<Lease, 'lane' | 'mayAct'>;
+  readonly ingest: Pick<Ingest, 'depth' | 'full'>;
+  readonly relay: Pick<Relay, 'status'>;
+  readonly fleet: () => ReturnType<FleetDirectory['standing']>;
+  /** See `FollowCheck`. */
+  readonly unfollowed: () => readonly Unfollowed[];
+  readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
+  readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
+  /** Undefined: not counted yet. */
+  readonly quarantined: () => readonly QuarantineCount[] | undefined;
+  /** Left out, here and below: a part that was made without Kafka, or without a platform. */
+  readonly topics?: Pick<TopicsCheck, 'doubts'>;
+  readonly replaced?: Pick<ReplacedTopics, 'doubts'>;
+  readonly clocks?: Pick<ClockWatch, 'doubt'>;
+  readonly readPipeline: () => Promise<PipelineReading>;
+  readonly ratesUpTo: (reading: PipelineReading) => PipelineRates;
+}
+
+/**
+ * The state of the service as a caller of this scope may see it: instants as ISO 8601, nothing secret, nothing that needs a query. Accounts, and everything that
+ * is counted by account, are those of the scope alone. The lane, rates and queues belong to the service as a whole, and name no account.
+ */
+export async function statusDocument(parts: StatusParts, scope: AccountScope): Promise<StatusDocument> {
+  const { clock, version, ingest, relay, sources, desk, keeper, lease } = parts;
+  const reading = await parts.readPipeline();
+  const { updatesPerSecond, ...latency } = parts.ratesUpTo(reading);
+  const seen = seenSources(sources, scope);
+  const quarantined = parts.quarantined()?.filter((row) => seesRow(scope, row));
+  const halts = desk.operator.halts().filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
+  const silentLosses = silentLossesOf(seen);
+  const nowMs = clock.nowMs();
+  return {
+    version,
+    at: formatInstant(nowMs),
+    trust: judgeTrust({
+      nowMs,
+      lane: { held: keeper.state === 'held', mayAct: lease.mayAct(), ...keeper.view },
+      fleet: seenFleet(parts.fleet(), scope),
+      unfollowed: parts.unfollowed().filter(({ accountId }) => maySee(scope, accountId)),
+      accounts: seen.flatMap(({ stream, accounts }) => accounts.map((account) => ({ stream, ...account }))),
+      heartbeatMs: reading.heartbeatMs,
+      notStored: reading.ingest,
+      unsent: [reading.updatesTopic, reading.stateTopic, reading.outcomesTopic],
+      topics: parts.topics?.doubts,
+      replaced: parts.replaced?.doubts,
+      clocks: parts.clocks?.doubt(),
+      unresolved: unresolvedOf(desk, scope),
+      halts,
+      silentLosses,
+      quarantined: waitingOf(quarantined ?? []),
+    }),
+    latency,
+    updatesPerSecond,
+    newestHeartbeat: iso(reading.heartbeatMs),
+    silentLossesLastHour: silentLosses.events,
+    quarantine: quarantined === undefined ? null : quarantineRows(quarantined),
+    lag: lagOf(reading),
+    lane: laneRow(parts),
+    ingest: { queued: ingest.depth, paused: ingest.full },
+    relay: relay.status(),
+    commands: commandRow(desk, scope),
+    halts: halts.map(({ scope: of, cause, reason, by, sinceMs }) => ({
+      scope: of.kind === 'service' ? 'service' : of.accountId,
+      cause,
+      since: formatInstant(sinceMs),
+      by,
+      reason,
+    })),
+    credentials: credentialRows(sources, seen, scope),
+    sources: seen.map(sourceRow),
+    accounts: seen.flatMap(accountRows),
+    absentOrders: seen.flatMap(absentRows),
+  };
+}
+
+/** A number of accounts of others is not for a caller of some. */
+function seenFleet<F extends ReturnType<FleetDirectory['standing']>>(fleet: F, scope: AccountScope): F {
+  return scope.kind === 'all' ? fleet : { ...fleet, unfollowed: 0, unusableLogins: 0 };
+}
+
+/** A row that does not show its account may belong to any. */
+function seesRow(scope: AccountScope, { accountId }: QuarantineCount): boolean {
+  return accountId === null ? scope.kind === 'all' : maySee(scope, accountId);
+}
+
+function waitingOf(counts: readonly QuarantineCount[]): Waiting {
+  const oldestMs = Math.min(...counts.map(({ oldest }) => oldest.getTime()));
+  return { rows: counts.reduce((sum, { rows }) => sum + rows, 0), ...(Number.isFinite(oldestMs) && { oldestMs }) };
+}
+
+function quarantineRows(counts: readonly QuarantineCount[]): { stream: string; reason: string; rows: number }[] {
+  const byReason = new Map<string, { stream: string; reason: string; rows: number }>();
+  for (const { stream, reason, rows } of counts) {
+    const key = `${stream} ${reason}`;
+    byReason.set(key, { stream, reason, rows: rows + (byReason.get(key)?.rows ?? 0) });
+  }
+  return [...byReason.values()];
+}
+
+function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineReading): StatusDocument['lag'] {
+  return {
+    ingestQueued: ingest.rows,
+    unsettledOldest: iso(ingest.oldestMs),
+    relayRows: updatesTopic.rows,
+    relayOldest: iso(updatesTopic.oldestMs),
+    stateRows: stateTopic.rows,
+    outcomeRows: outcomesTopic.rows,
+  };
+}
+
+/** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
+function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts): StatusDocument['lane'] {
+  const { drained, unfit = null } = fleet();
+  const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;
+  return {
+    lane: lease.lane,
+    instance,
+    role: keeper.state === 'held' ? 'holder' : 'standby',
+    state: keeper.state,
+    mayAct: lease.mayAct(),
+    drained,
+    unfit,
+    holder: holder ?? null,
+    epoch: epoch.toString(),
+    since: iso(sinceMs),
+    takeovers,
+    takeover:
+      takeover === undefined
+        ? null
+        : {
+            cause: takeover.cause,
+            from: takeover.from ?? null,
+            idleMs: takeover.idleMs,
+            at: formatInstant(takeover.atMs),
+            epoch: takeover.epoch.toString(),
+          },
+    fenced: { postgres: fenced, kafka: fencedByKafka() },
+  };
+}
+
+/** Only the holder of the lane knows the unresolved commands. */
+function commandRow(desk: StatusParts['desk'], scope: AccountScope): StatusDocument['commands'] {
+  const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status(scope);
+  return {
+    commands: enabled ? 'on' : 'off',
+    unresolved: leading ? unresolved : null,
+    oldestUnresolved: iso(oldestUnresolvedMs),
+  };
+}
+
+function unresolvedOf(desk: StatusParts['desk'], scope: AccountScope): Waiting {
+  const { unresolved, oldestUnresolvedMs } = desk.status(scope);
+  return { rows: unresolved, ...(oldestUnresolvedMs !== undefined && { oldestMs: oldestUnresolvedMs }) };
+}

@@ -1,0 +1,96 @@
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import type { TokenStore } from '../../runtime/token-store.ts';
+import { MemoryTokenStore } from '../../runtime/token-store.ts';
+import { PostgresAccountRepairs } from '../../store/account-repairs.ts';
+import type { Fence } from '../../store/commands/command-journal.ts';
+import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
+import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
+import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
+import { PostgresLaneStore } from '../../store/fleet/lane-store.ts';
+import { PostgresShardStore } from '../../store/fleet/shard-store.ts';
+import { defaultPartitionRows } from '../../store/migrate.ts';
+import { PostgresOrderStore } from '../../store/orders/postgres-orders.ts';
+import { PostgresUpdateLog } from '../../store/orders/update-log.ts';
+import { PostgresPrincipalStore } from '../../store/principals.ts';
+import { PublishedTopics } from '../../store/published-topics.ts';
+import { PostgresQuarantine } from '../../store/quarantine/postgres-quarantine.ts';
+import { PostgresOrderReads } from '../../store/rest-reads.ts';
+import { createPool, createReadPool } from '../../store/session/pool.ts';
+import { PostgresCredentialList, PostgresTokenStore } from '../../store/token-store.ts';
+
+interface StorePartsDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Called for each write to the journal that was refused because the journal has another epoch than its fence. */
+  readonly onFenced?: (fence: Fence) => void;
+  /** Its witness records the commits that the journal has acknowledged. */
+  readonly lease?: Lease;
+}
+
+interface StorePartsOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Left out: 1. */
+  readonly generationFloor?: number;
+  /** Without it tokens live in memory. */
+  readonly encryptionKey?: Secret;
+}
+
+/** Each step of a command holds one for a commit of a few milliseconds, so these are enough for several thousand steps a second. */
+const commandConnections = 8;
+/** For the reads of command routes (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
+const commandReadConnections = 2;
+
+/**
+ * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or the heads that it needs) nor a renewal may queue behind a
+ * caller's list of orders: one for batches, one for renewals, one for heads, and one for a missing partition. Commands and the reads of REST have their own
+ * too.
+ */
+export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
+  const { url, poolSize, generationFloor = 1, encryptionKey } = options;
+  const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
+  const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
+  const commandPool = createPool(deps, { url, applicationName: 'tidemark-commands', maxConnections: commandConnections });
+  const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
+  const commandReadPool = createReadPool(deps, {
+    url,
+    applicationName: 'tidemark-command-reads',
+    maxConnections: commandReadConnections,
+  });
+  const witness = deps.lease?.witness;
+  const acknowledging = { ...deps, ...(witness && { witness }) };
+  const shared = { ...acknowledging, pool };
+  const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
+  const tokens: TokenStore = durable ?? new MemoryTokenStore(deps);
+  const orders = new PostgresOrderStore({ ...deps, pool: lanePool }, { url, partitionRows: defaultPartitionRows });
+  return {
+    pool,
+    orders,
+    tokens,
+    /** The linked logins; without a key they can be listed, and not used. */
+    credentials: durable ?? new PostgresCredentialList(shared),
+    isKeyed: durable !== undefined,
+    lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
+    shards: new PostgresShardStore({ ...deps, pool }),
+    updates: new PostgresUpdateLog(shared),
+    accounts: new PostgresAccountRegistry(shared),
+    journal: createPostgresJournal({ ...acknowledging, pool: commandPool }),
+    outcomes: new PostgresOutcomeLog({ ...deps, pool: commandPool }),
+    reads: new PostgresOrderReads({ ...deps, pool: readPool }),
+    commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
+    quarantine: new PostgresQuarantine({ ...shared, readPool }),
+    repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
+    principals: new PostgresPrincipalStore(shared),
+    published: new PublishedTopics(pool),
+    partitionRows: defaultPartitionRows,
+    close: async () => {
+      await orders.close();
+      await Promise.all([pool.end(), lanePool.end(), commandPool.end(), commandReadPool.end(), readPool.end()]);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Service } from '../../runtime/supervisor.ts';
+import { SingleFlight, withDeadline } from '../../runtime/waiting.ts';
+import type { TopicsState } from '../log/plan-topics.ts';
+
+interface TopicsCheckDeps {
+  readonly clock: Clock;
+  readonly ask: () => Promise<TopicsState>;
+  readonly metrics?: Pick<Metrics['process'], 'topicsDiffer'>;
+}
+
+/** Differences by which data may be lost or refused, while everything flows. */
+export interface TopicDoubts {
+  readonly details: readonly string[];
+  /** Wall time; undefined where there are none. */
+  readonly sinceMs: number | undefined;
+}
+
+/** A good answer is good for so long: a probe every second must not make an admin connection every second. After any other one each report asks again. */
+const maxAgeMs = 15_000;
+/** Below the deadline of a health check, so that a broker that hangs is one that does not answer. */
+const askWithinMs = 2_500;
+/** How often it asks where nobody asks for readiness: doubts are in the status, and in an alert. */
+const lookEveryMs = 60_000;
+
+/**
+ * Two health checks by one question to Kafka, and the doubts about the topics for `/status`. While Kafka is away, orders can be read, cancelled and halted, and
+ * updates wait in the log: that makes a process degraded. It is unready where a topic can't be written as planned, and before Kafka has answered for the first
+ * time. Settings with which everything flows never make it unready (`judge-topics.ts`).
+ */
+export class TopicsCheck implements Service {
+  readonly name = 'topics-check';
+  private readonly over = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+  private differing: TopicDoubts = { details: [], sinceMs: undefined };
+  private readonly flight = new SingleFlight<TopicsState>();
+  private goodUntilMs = Number.NEGATIVE_INFINITY;
+  /** What Kafka last said of the topics. */
+  private known: Exclude<TopicsState, { kind: 'silent' }> | undefined;
+  private readonly deps: TopicsCheckDeps;
+
+  constructor(deps: TopicsCheckDeps) {
+    this.deps = deps;
+  }
+
+  get doubts(): TopicDoubts {
+    return this.differing;
+  }
+
+  async start(): Promise<void> {
+    this.running = this.watch();
+  }
+
+  async drain(): Promise<void> {
+    this.over.abort();
+    await this.running;
+  }
+
+  private async watch(): Promise<void> {
+    while (!this.over.signal.aborted) {
+      await this.look();
+      await this.deps.clock.sleep(lookEveryMs, this.over.signal);
+    }
+  }
+
+  addTo(health: HealthRegistry): void {
+    health.add({ name: 'topics', effect: 'unready', check: () => this.topics() });
+    health.add({ name: 'kafka', effect: 'degraded', check: () => this.kafka() });
+  }
+
+  private async topics(): Promise<CheckResult> {
+    const { kind } = await this.look();
+    if (this.known === undefined) return { ok: false, detail: 'Kafka has not answered since the start' };
+    if (this.known.kind === 'faulty') return { ok: false, detail: this.known.faults.join('; ') };
+    const { doubts = [], notes = [] } = this.known;
+    const differs = [...doubts, ...notes].join('; ');
+    const detail = differs === '' ? 'as planned' : `there, and differs from the plan: ${differs}`;
+    return {
+      ok: true,
+      detail: `every topic ${kind === 'silent' ? 'was' : 'is'} ${detail}${kind === 'silent' ? ' when Kafka last answered' : ''}`,
+    };
+  }
+
+  private async kafka(): Promise<CheckResult> {
+    const state = await this.look();
+    if (state.kind !== 'silent') return { ok: true, detail: 'Kafka answers' };
+    return { ok: false, detail: `Kafka does not answer, and updates wait in the log: ${state.why}` };
+  }
+
+  private async look(): Promise<TopicsState> {
+    const { clock } = this.deps;
+    if (clock.monotonicMs() < this.goodUntilMs) return { kind: 'planned' };
+    const state = await this.ask();
+    if (state.kind === 'planned') this.goodUntilMs = clock.monotonicMs() + maxAgeMs;
+    if (state.kind !== 'silent') this.learn(state);
+    return state;
+  }
+
+  private learn(state: Exclude<TopicsState, { kind: 'silent' }>): void {
+    this.known = state;
+    const details = state.doubts ?? [];
+    const sinceMs = details.length === 0 ? undefined : (this.differing.sinceMs ?? this.deps.clock.nowMs());
+    this.differing = { details, sinceMs };
+    this.deps.metrics?.topicsDiffer.set(details.length);
+  }
+
+  private async ask(): Promise<TopicsState> {
+    try {
+      return await withDeadline(this.deps.clock, askWithinMs, 'its answer', this.flight.run(this.deps.ask));
+    } catch (error) {
+      return { kind: 'silent', why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Log } from '../../observability/log.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { OpenOrder } from '../../store/fleet/account-registry.ts';
+import type { RowIntake } from './row-intake.ts';
+
+/**
+ * Orders of an account that we hold open and for which the platform answers 404. `store_lost`: the order is of a store that the platform has lost since.
+ * `forgotten`: still unknown after a quarter of an hour.
+ */
+export const absenceCauses = ['store_lost', 'forgotten'] as const;
+type AbsenceCause = (typeof absenceCauses)[number];
+
+export interface Absence {
+  readonly cause: AbsenceCause;
+  readonly orders: number;
+  /** The first of them, for people. */
+  readonly orderIds: readonly string[];
+}
+
+interface Absent {
+  answers: number;
+  /** Monotonic time before which the order is not asked for again. */
+  nextMs: number;
+  readonly lostWithStore: boolean;
+}
+
+const firstRestMs = 60_000;
+const longestRestMs = 3_600_000;
+/** Asked for at 0, 1, 3, 7 and 15 minutes. */
+const answersUntilForgotten = 5;
+const named = 20;
+
+const none: readonly Absence[] = Object.freeze([]);
+
+/**
+ * Orders that we hold open and that the platform says it does not know. The answer proves nothing and does not change them; but each is asked for at growing
+ * intervals (one minute, doubling, to an hour) instead of with every read, and shown. It is removed here as soon as any row of it comes, from any source.
+ * Orders for which there is no room are asked for by every audit.
+ */
+export class AbsentOrders {
+  private readonly orders = new Map<string, Absent>();
+  private readonly counts: Record<AbsenceCause, number> = { store_lost: 0, forgotten: 0 };
+  private readonly room: ByteShare;
+  private readonly deps: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly intake: Pick<RowIntake, 'sourceEpoch'>;
+    readonly budget: ByteBudget;
+  };
+  private readonly options: { readonly stream: Stream; readonly accountId: string };
+
+  constructor(deps: AbsentOrders['deps'], options: { stream: Stream; accountId: string; signal: AbortSignal }) {
+    const { signal, ...about } = options;
+    this.deps = deps;
+    this.options = about;
+    this.room = deps.budget.share({ signal, lasting: true });
+  }
+
+  /** Whether a read should ask for the order. */
+  isDue(orderId: string): boolean {
+    const known = this.orders.get(orderId);
+    return known === undefined || this.deps.clock.monotonicMs() >= known.nextMs;
+  }
+
+  /** The orders here that a read should ask for. */
+  due(): Pick<OpenOrder, 'orderId'>[] {
+    return [...this.orders.keys()].filter((orderId) => this.isDue(orderId)).map((orderId) => ({ orderId }));
+  }
+
+  /** The platform answered that it does not know these orders. False: there was no room for some of them. */
+  note(absent: readonly Pick<OpenOrder, 'orderId' | 'sourceEpoch'>[]): boolean {
+    const before = this.shownCount;
+    const { clock, intake, log } = this.deps;
+    let allKept = true;
+    for (const { orderId, sourceEpoch = 0 } of absent) {
+      const known = this.orders.get(orderId);
+      if (known === undefined && !this.room.take(entryBytes(orderId))) {
+        allKept = false;
+        continue;
+      }
+      const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
+      if (known !== undefined) this.count(known, -1);
+      order.nextMs = clock.monotonicMs() + Math.min(firstRestMs * 2 ** order.answers, longestRestMs);
+      order.answers += 1;
+      this.orders.set(orderId, order);
+      this.count(order, 1);
+    }
+    if (this.shownCount > before)
+      log.warn(
+        { ...this.options, absent: this.shown },
+        'orders that we hold open are unknown to the platform: they stay as they are',
+      );
+    return allKept;
+  }
+
+  /** A row of the order came. Every row passes here: it costs nothing while no order is absent. */
+  seen(orderId: string): void {
+    if (this.orders.size === 0) return;
+    const known = this.orders.get(orderId);
+    if (known === undefined) return;
+    this.count(known, -1);
+    this.orders.delete(orderId);
+    this.room.giveBack(entryBytes(orderId));
+  }
+
+  get shown(): readonly Absence[] {
+    // Each account is asked each second, and almost none has any.
+    if (this.shownCount === 0) return none;
+    return absenceCauses.flatMap((cause) => {
+      const orders = this.counts[cause];
+      return orders === 0 ? [] : [{ cause, orders, orderIds: this.firstOf(cause) }];
+    });
+  }
+
+  private firstOf(cause: AbsenceCause): string[] {
+    const orderIds: string[] = [];
+    for (const [orderId, order] of this.orders) {
+      if (causeOf(order) === cause) orderIds.push(orderId);
+      if (orderIds.length === Math.min(named, this.counts[cause])) break;
+    }
+    return orderIds;
+  }
+
+  private get shownCount(): number {
+    return this.counts.store_lost + this.counts.forgotten;
+  }
+
+  private count(order: Absent, by: 1 | -1): void {
+    const cause = causeOf(order);
+    if (cause !== undefined) this.counts[cause] += by;
+  }
+}
+
+function causeOf({ answers, lostWithStore }: Absent): AbsenceCause | undefined {
+  if (lostWithStore) return 'store_lost';
+  return answers >= answersUntilForgotten ? 'forgotten' : undefined;
+}

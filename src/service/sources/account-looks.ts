@@ -1,0 +1,165 @@
+import { isTerminal, type OrderView, type Stream } from '../../domain/order.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
+import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
+import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import type { AccountAccess, AccountLook } from './account-access.ts';
+import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import { roomIn } from './observation-sink.ts';
+import type { OrderLooks } from './order-looks.ts';
+import type { RowIntake, TakenRow } from './row-intake.ts';
+
+interface AccountLooksDeps {
+  readonly reads: OrderReads;
+  readonly reader: AccountReader;
+  readonly looks: OrderLooks;
+  readonly intake: RowIntake;
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+}
+
+interface AccountLooksOptions {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly isSim: boolean;
+  /** The life of the account's session. */
+  readonly signal: AbortSignal;
+  readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'notEnrolled'>;
+}
+
+/** What to list, and which of the rows are meant. */
+type ListLook = [
+  request: Pick<ListRequest, 'state' | 'reference'>,
+  shows: (view: OrderView) => boolean,
+  signal: AbortSignal,
+  budget: ReadBudget | undefined,
+];
+
+/**
+ * Looks at one account for other rooms, through its one reader and its one way into ingest, so that the checks on the rows of audits apply to them too: foreign
+ * accounts, lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither the orders that it shows nor those that it
+ * lacks mean anything.
+ */
+export class AccountLooks implements AccountAccess {
+  readonly isSim: boolean;
+  private readonly deps: AccountLooksDeps;
+  private readonly options: AccountLooksOptions;
+
+  constructor(deps: AccountLooksDeps, options: AccountLooksOptions) {
+    this.deps = deps;
+    this.options = options;
+    this.isSim = options.isSim;
+  }
+
+  get live(): boolean {
+    return this.options.standing().live;
+  }
+
+  get certain(): boolean {
+    return this.options.standing().certain;
+  }
+
+  get notEnrolled(): boolean {
+    return this.options.standing().notEnrolled;
+  }
+
+  lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    const isOurs = (view: OrderView) => referenceOf(view) === reference;
+    return this.lookInList({ state: 'all', reference }, isOurs, signal, budget);
+  }
+
+  lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    return this.lookInList({ state: 'open' }, ({ status }) => !isTerminal(status), signal, budget);
+  }
+
+  private async lookInList(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
+    using either = abortWith(signal, this.options.signal);
+    if (either.signal.aborted) return failed(givenUp);
+    if (this.deps.intake.suspended) return failed(storeIsLost);
+    return await orGivenUp(this.listed(request, shows, either.signal, budget), either.signal);
+  }
+
+  async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    const look = await this.deps.looks.lookAt(orderId, { rank: 'command', signal, budget });
+    if (look.kind === 'failed') return failed(look.error);
+    if (look.kind === 'unclear') return failed(unclear);
+    const { startedMs: startedAtMs } = look;
+    if (look.kind === 'absent') return { complete: true, startedAtMs, shown: [], certain: this.certain };
+    const certain = look.item.view.certainty === 'certain' && this.certain;
+    return { complete: true, startedAtMs, shown: [orderId], certain };
+  }
+
+  async lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
+    if (this.deps.intake.suspended) return failed(storeIsLost);
+    using either = abortWith(signal, this.options.signal);
+    const read = async (): Promise<AccountLook> => {
+      const outcome = await this.deps.reader.read('probe', either.signal, sinceMs, budget);
+      if (!outcome.complete) return outcome;
+      const { startedMs: startedAtMs, shown } = outcome;
+      return { complete: true, startedAtMs, shown, certain: outcome.certain && this.certain };
+    };
+    return await orGivenUp(read(), either.signal);
+  }
+
+  expectReply(): (row: unknown) => void {
+    const { intake, clock } = this.deps;
+    const storeMark = intake.mark;
+    return (row) => {
+      if (intake.suspended || this.options.signal.aborted) return;
+      const text = JSON.stringify(row);
+      const receivedMs = clock.monotonicMs();
+      intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, storeMark });
+    };
+  }
+
+  /**
+   * The list under a filter. A platform that does not know the filter brings the whole account: orders that do not fit it are taken, and not shown.
+   */
+  private async listed(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
+    const { reads, intake, sink, clock } = this.deps;
+    const { stream, accountId } = this.options;
+    const startedAtMs = clock.nowMs();
+    const storeMark = intake.mark;
+    const items: TakenRow[] = [];
+    const onPage = async ({ rows, bytes }: Page) => {
+      const receivedMs = clock.monotonicMs();
+      const rowBytes = Math.ceil(bytes / rows.length);
+      for (const row of rows) {
+        const raw = () => JSON.stringify(row);
+        items.push(intake.takeRow(row, { cause: 'probe', urgent: true, receivedMs, storeMark, bytes: rowBytes, raw }));
+      }
+      await roomIn(sink, signal);
+    };
+    try {
+      const list = await reads.listOrders({ stream, accountId, ...request }, onPage, signal, budget);
+      if (!list.complete) return failed(list.error);
+      await sink.settled();
+    } catch (error) {
+      return failed(notSettled(error));
+    }
+    const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
+    // A row that could not be read, was of another account, or was withheld may be the one that is looked for.
+    if (views.length < items.length) return failed(unclear);
+    const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
+    const shown = views.filter(shows).map(({ orderId }) => orderId);
+    return { complete: true, startedAtMs, shown, certain };
+  }
+}
+
+function referenceOf(view: OrderView): string | undefined {
+  return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
+}
+
+/** An answer may take long, like that of a whole account. A caller that gives up gets its answer at once. */
+function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
+  return unlessAborted(work, signal).catch((error: unknown) => {
+    if (signal.aborted) return failed(givenUp);
+    throw error;
+  });
+}
+
+function failed(error: PlatformError): AccountLook {
+  return { complete: false, error };
+}

@@ -1,0 +1,204 @@
+import { compareInstants } from '../../domain/instant.ts';
+import type { Observation, Outcome } from '../../domain/observation.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { RecentCount, type RecentEvents } from '../../runtime/recent-count.ts';
+import { noRoom } from './account-access.ts';
+import type { AccountReader } from './account-reader.ts';
+import type { ReadOutcome } from './read-progress.ts';
+import type { SilencePace } from './silence-pace.ts';
+import type { AuditFindings } from './source-status.ts';
+import type { Window } from './window.ts';
+
+const graceMs = 5_000;
+
+interface Noted {
+  readonly version: bigint | undefined;
+  readonly updatedAt: string;
+}
+
+/**
+ * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
+ *
+ * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
+ * path pays for it a few seconds a minute. Notes and found changes share the room of all accounts. Where there is none for one of them, all are given up until the
+ * next audit: nothing can be proven without them, and that audit counts as incomplete (`gaveUp`).
+ */
+export class SilentLossWatch {
+  private audits = 0;
+  private withoutRoom = false;
+  private stopped = false;
+  private readonly waiting = new Set<Timer>();
+  private readonly noted = new Map<string, Noted>();
+  private readonly clock: Clock;
+  private readonly room: ByteShare;
+  private readonly onLoss: (orderId: string) => void;
+
+  constructor(deps: { clock: Clock; room: ByteShare }, options: { onLoss: (orderId: string) => void }) {
+    this.clock = deps.clock;
+    this.room = deps.room;
+    this.onLoss = options.onLoss;
+  }
+
+  /** Orders that are noted at the moment. */
+  get notedCount(): number {
+    return this.noted.size;
+  }
+
+  /** There was no room for the notes of the present audit. */
+  get gaveUp(): boolean {
+    return this.withoutRoom;
+  }
+
+  begin(): void {
+    this.audits += 1;
+  }
+
+  end(): void {
+    this.audits -= 1;
+    this.forgetWhenIdle();
+  }
+
+  /** A row came by the stream. */
+  delivered(observation: Observation): void {
+    if (this.audits + this.waiting.size === 0 || this.withoutRoom) return;
+    const { orderId, updatedAt } = observation.view;
+    if (this.noted.has(orderId) || this.room.take(entryBytes(orderId)))
+      this.noted.set(orderId, { version: observation.sourceVersion, updatedAt });
+    else this.giveUp();
+  }
+
+  /** An audit's row was new to us. */
+  found({ view, sourceVersion: version }: Observation): void {
+    if (this.stopped || this.withoutRoom) return;
+    const { orderId, updatedAt } = view;
+    const bytes = entryBytes(orderId);
+    if (!this.room.take(bytes)) {
+      this.giveUp();
+      return;
+    }
+    const timer = this.clock.after(graceMs, () => {
+      if (!this.withoutRoom && !this.covers(orderId, { version, updatedAt })) this.onLoss(orderId);
+      this.waiting.delete(timer);
+      this.room.giveBack(bytes);
+      this.forgetWhenIdle();
+    });
+    this.waiting.add(timer);
+  }
+
+  /** Changes that still wait are not judged any more. */
+  stop(): void {
+    this.stopped = true;
+    for (const timer of this.waiting) timer.cancel();
+    this.waiting.clear();
+  }
+
+  private covers(orderId: string, { version, updatedAt }: Noted): boolean {
+    const noted = this.noted.get(orderId);
+    if (noted === undefined) return false;
+    if (noted.version !== undefined && version !== undefined) return noted.version >= version;
+    return compareInstants(noted.updatedAt, updatedAt) >= 0;
+  }
+
+  private forgetWhenIdle(): void {
+    if (this.audits + this.waiting.size > 0) return;
+    this.forget();
+    this.withoutRoom = false;
+  }
+
+  private giveUp(): void {
+    this.withoutRoom = true;
+    this.forget();
+  }
+
+  private forget(): void {
+    this.noted.clear();
+    this.room.giveBackAll();
+  }
+}
+
+interface AuditDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics['source'];
+  readonly reader: AccountReader;
+  readonly silencePace: SilencePace;
+  /** One account of the process is audited at a time, whatever its login. */
+  readonly auditGate: Window;
+  readonly budget: ByteBudget;
+}
+
+/**
+ * The audit of one account: heartbeats prove the transport, this proves the data. Ingest takes the rows that it finds like any others; here they are judged for
+ * changes that the stream lost silently.
+ */
+export class Audit {
+  private readonly losses: SilentLossWatch;
+  private readonly lost: RecentCount;
+  private readonly deps: AuditDeps;
+  /** Of the audit that began last, and of the one that ended last: the same where it is over, since a loss is known only later. */
+  private present = { orders: 0, changes: 0, silentLosses: 0 };
+  private last = this.present;
+
+  constructor(deps: AuditDeps, options: { about: object; source: string; signal: AbortSignal }) {
+    this.deps = deps;
+    const room = deps.budget.share(options);
+    this.lost = new RecentCount(deps.clock);
+    this.losses = new SilentLossWatch(
+      { ...deps, room },
+      {
+        onLoss: (orderId) => {
+          this.lost.add();
+          this.present.silentLosses += 1;
+          deps.silencePace.beginAnew();
+          deps.metrics.silentLosses.inc({ source: options.source });
+          deps.log.warn({ ...options.about, orderId }, 'the stream lost a change that the audit found');
+        },
+      },
+    );
+  }
+
+  /** The changes that the stream lost silently in the last hour, since the account has been followed. */
+  get silentLosses(): RecentEvents {
+    return this.lost.lastHour();
+  }
+
+  /** Of the last audit that ended. */
+  get found(): AuditFindings {
+    return { ...this.last };
+  }
+
+  /** Its turn may take long. No other work of the account waits with it, and rows that the stream brings meanwhile are not noted. */
+  run(signal: AbortSignal): Promise<ReadOutcome> {
+    return this.deps.auditGate.run(async () => {
+      this.losses.begin();
+      this.present = { orders: 0, changes: 0, silentLosses: 0 };
+      const outcome = await this.deps.reader.read('audit', signal);
+      const { gaveUp } = this.losses;
+      this.losses.end();
+      if (outcome.complete) {
+        this.present.orders = outcome.rows;
+        this.last = this.present;
+      }
+      return gaveUp && outcome.complete ? { complete: false, error: noRoom } : outcome;
+    });
+  }
+
+  /** A row came by the stream. */
+  delivered(observation: Observation): void {
+    this.losses.delivered(observation);
+  }
+
+  /** Takes the outcome of a row of the audit. */
+  judge(observation: Observation, outcome: Outcome): void {
+    if (outcome !== 'applied') return;
+    this.present.changes += 1;
+    this.losses.found(observation);
+  }
+
+  stop(): void {
+    this.losses.stop();
+  }
+}

@@ -1,0 +1,298 @@
+import type { Stream } from '../../domain/order.ts';
+import type { Clock, Moment, Timer } from '../../runtime/clock.ts';
+import { momentOf } from '../../runtime/clock.ts';
+import type { AccessToken } from '../../venue/platform/token-source.ts';
+import { accountTarget } from '../../venue/platform/wire/stream-messages.ts';
+import { decodeFrame, type Frame } from './decode-frame.ts';
+import { Pings } from './pings.ts';
+import type { Socket, SocketFactory } from './socket.ts';
+import { type ConnectionEnd, endOfSocket } from './socket.ts';
+import type { StreamTimings } from './stream-timings.ts';
+import { Window } from './window.ts';
+
+export type SubscribeOutcome =
+  | { readonly kind: 'acknowledged' }
+  /** `code` is the platform's: `FORBIDDEN`, `UNKNOWN_TARGET` … */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  | { readonly kind: 'ended' };
+
+interface ConnectionOptions {
+  readonly stream: Stream;
+  readonly url: string;
+  readonly token: AccessToken;
+  readonly timings: StreamTimings;
+}
+
+export type EventFrame = Extract<Frame, { kind: 'event' }>;
+type ControlFrame = Exclude<Frame, { kind: 'event' | 'unreadable' }>;
+export type UnreadableFrame = Extract<Frame, { kind: 'unreadable' }>;
+
+export interface ConnectionHandlers {
+  onOpen(connection: Connection): void;
+  onEvent(frame: EventFrame, text: string, connection: Connection): void;
+  onUnreadable(frame: UnreadableFrame, text: string, connection: Connection): void;
+  /** A control message: subscribed, unsubscribed, error, heartbeat. */
+  onControl(frame: ControlFrame): void;
+  /** Messages come, and for `messageMs` no pong of ours: what is known stands still. Called once, at most. */
+  onPongsMissing(): void;
+  onEnd(end: ConnectionEnd, connection: Connection): void;
+}
+
+interface Subscription {
+  /** Resolves with the platform's answer, or with `ended`. Never rejects. */
+  readonly outcome: Promise<SubscribeOutcome>;
+  /** Resolves when the first request was not answered within `ackMs`. It is asked again for as long as the connection lives. */
+  readonly missed: Promise<void>;
+}
+
+interface Pending {
+  readonly accountId: string;
+  readonly resolve: (outcome: SubscribeOutcome) => void;
+  readonly miss: () => void;
+  /** The ids of every request that the platform may still answer, oldest first: with an answer to any of them the subscription is in force. */
+  readonly ids: string[];
+  waitMs: number;
+  timer: Timer | undefined;
+}
+
+const checkEveryMs = 1_000;
+/** If a thousand accounts asked at once, most of their acknowledgements would come after the deadline. */
+const subscriptionsAtOnce = 50;
+/** The longest wait for an answer before the same account is asked for again. */
+const askAgainMaxMs = 60_000;
+const maxIds = 8;
+
+/**
+ * One WebSocket of one stream and credential.
+ *
+ * States: opening → open → ended; `close` from either of the first two leads through a goodbye to ended, and frames still count until then.
+ * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when it answers no subscription at all, within
+ * `messageMs` when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and every subscription gets an outcome.
+ * If one subscription is not answered while others are, only its account is affected, and it is asked again after 5, 10, 20 … 60 s.
+ */
+export class Connection {
+  readonly token: AccessToken;
+  private state: 'opening' | 'open' | 'ended' = 'opening';
+  private readonly pending = new Set<Pending>();
+  private readonly asked = new Map<string, Pending>();
+  private readonly subscribing = new Window(subscriptionsAtOnce);
+  private readonly socket: Socket;
+  private readonly pings: Pings;
+  private readonly clock: Clock;
+  private readonly options: ConnectionOptions;
+  private readonly handlers: ConnectionHandlers;
+  private checkTimer: Timer | undefined;
+  private cause: ConnectionEnd | undefined;
+  private subscriptions = 0;
+  private answersSubscriptions = false;
+  private paused = false;
+  private bytesSeen = 0;
+  private byteMs: number;
+  private frameMs: number;
+  private pingedMs: number;
+  /** Of the last pong, or of what began the wait for one. */
+  private pongMs: number;
+  private saidPongsMissing = false;
+
+  constructor(deps: { clock: Clock; openSocket: SocketFactory }, options: ConnectionOptions, handlers: ConnectionHandlers) {
+    this.clock = deps.clock;
+    this.options = options;
+    this.handlers = handlers;
+    this.token = options.token;
+    this.pings = new Pings(momentOf(deps.clock));
+    this.byteMs = this.frameMs = this.pingedMs = this.pongMs = deps.clock.monotonicMs();
+    this.socket = deps.openSocket(options.url, options.token.secret, {
+      onOpen: () => this.opened(),
+      onFrame: (text) => this.received(text),
+      onPong: (payload) => this.ponged(payload),
+      onEnd: (end) => this.ended(endOfSocket(end)),
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.state === 'open';
+  }
+
+  /** Whatever the peer sent on this connection before this moment has been handed over. */
+  get readUpTo(): Moment {
+    return this.pings.readUpTo;
+  }
+
+  /** At most 50 requests wait for their first answer at a time; the others wait for their turn. */
+  subscribe(accountId: string): Subscription {
+    const { promise: outcome, resolve } = Promise.withResolvers<SubscribeOutcome>();
+    const { promise: missed, resolve: miss } = Promise.withResolvers<void>();
+    const { ackMs } = this.options.timings;
+    const pending: Pending = { accountId, resolve, miss, ids: [], waitMs: ackMs, timer: undefined };
+    this.pending.add(pending);
+    void this.subscribing.run(async () => {
+      this.ask(pending);
+      await Promise.race([outcome, missed]);
+    });
+    return { outcome, missed };
+  }
+
+  private ask(pending: Pending): void {
+    if (!this.pending.has(pending)) return;
+    if (this.state !== 'open') {
+      this.settle(pending, { kind: 'ended' });
+      return;
+    }
+    this.subscriptions += 1;
+    const id = `sub-${this.subscriptions}`;
+    this.asked.set(id, pending);
+    pending.ids.push(id);
+    if (pending.ids.length > maxIds) this.asked.delete(pending.ids.shift() ?? '');
+    this.await(pending);
+    this.socket.send(this.message('subscribe', id, pending.accountId));
+  }
+
+  /** Later events are of an account that is no longer followed, and the answer has no effect. */
+  unsubscribe(accountId: string): void {
+    for (const pending of this.pending) if (pending.accountId === accountId) this.settle(pending, { kind: 'ended' });
+    this.subscriptions += 1;
+    if (this.state === 'open') this.socket.send(this.message('unsubscribe', `sub-${this.subscriptions}`, accountId));
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.paused = false;
+    // Bytes that the kernel held back while we were paused are not a silence of the peer.
+    this.byteMs = this.frameMs = this.pongMs = this.clock.monotonicMs();
+    this.socket.resume();
+  }
+
+  /** Ends it politely: messages sent before the goodbye are still handed over. */
+  close(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    if (this.state === 'opening') {
+      this.terminate(end);
+      return;
+    }
+    this.cause ??= end;
+    this.socket.close();
+  }
+
+  /** Ends it at once: not one more frame. */
+  terminate(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    this.socket.terminate();
+    this.ended(end);
+  }
+
+  private opened(): void {
+    if (this.state !== 'opening') return;
+    this.state = 'open';
+    this.byteMs = this.frameMs = this.pingedMs = this.pongMs = this.clock.monotonicMs();
+    if (this.paused) this.socket.pause();
+    this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
+    this.handlers.onOpen(this);
+  }
+
+  private received(text: string): void {
+    if (this.state !== 'open') return;
+    this.frameMs = this.byteMs = this.clock.monotonicMs();
+    const frame = decodeFrame(text);
+    if (frame.kind === 'event') this.handlers.onEvent(frame, text, this);
+    else if (frame.kind === 'unreadable') this.handlers.onUnreadable(frame, text, this);
+    else this.controlled(frame);
+  }
+
+  private ponged(payload: string): void {
+    if (this.state !== 'open') return;
+    this.byteMs = this.clock.monotonicMs();
+    if (this.pings.answered(payload)) this.pongMs = this.byteMs;
+  }
+
+  private controlled(frame: ControlFrame): void {
+    if (frame.kind === 'subscribed') this.answer(frame.id, { kind: 'acknowledged' });
+    if (frame.kind === 'error' && frame.id !== undefined) {
+      this.answer(frame.id, { kind: 'refused', code: frame.code, message: frame.message });
+    }
+    this.handlers.onControl(frame);
+  }
+
+  private answer(id: string, outcome: SubscribeOutcome): void {
+    const pending = this.asked.get(id);
+    if (pending === undefined) return;
+    this.answersSubscriptions = true;
+    this.settle(pending, outcome);
+  }
+
+  private settle(pending: Pending, outcome: SubscribeOutcome): void {
+    this.pending.delete(pending);
+    for (const id of pending.ids) this.asked.delete(id);
+    pending.timer?.cancel();
+    pending.resolve(outcome);
+  }
+
+  private await(pending: Pending): void {
+    pending.timer = this.clock.after(pending.waitMs, () => this.notAnswered(pending));
+  }
+
+  private notAnswered(pending: Pending): void {
+    // The answer may be waiting behind our own pause.
+    if (this.paused) this.await(pending);
+    else if (!this.answersSubscriptions)
+      this.terminate({ reason: 'ack_timeout', detail: `subscribing ${pending.accountId} was not answered, like any other` });
+    else {
+      pending.miss();
+      pending.waitMs = Math.min(2 * pending.waitMs, askAgainMaxMs);
+      this.ask(pending);
+    }
+  }
+
+  private check(): void {
+    if (this.state !== 'open') return;
+    this.checkTimer = this.clock.after(checkEveryMs, () => this.check());
+    const nowMs = this.clock.monotonicMs();
+    const bytes = this.socket.bytesReceived();
+    if (bytes !== this.bytesSeen) {
+      this.bytesSeen = bytes;
+      this.byteMs = nowMs;
+    }
+    if (this.paused) return;
+    const verdict = this.verdict(nowMs);
+    if (verdict !== undefined) {
+      this.terminate(verdict);
+    } else if (nowMs - this.pingedMs >= this.options.timings.pingMs) {
+      this.ping();
+      this.lookAtPongs(nowMs);
+    }
+  }
+
+  private ping(): void {
+    const moment = momentOf(this.clock);
+    this.pingedMs = moment.monotonicMs;
+    this.socket.ping(this.pings.sent(moment));
+  }
+
+  private lookAtPongs(nowMs: number): void {
+    if (this.saidPongsMissing || nowMs - this.pongMs < this.options.timings.messageMs) return;
+    this.saidPongsMissing = true;
+    this.handlers.onPongsMissing();
+  }
+
+  private verdict(nowMs: number): ConnectionEnd | undefined {
+    const { idleMs, messageMs } = this.options.timings;
+    if (nowMs - this.byteMs >= idleMs) return { reason: 'idle', detail: `no byte for ${idleMs} ms` };
+    if (nowMs - this.frameMs < messageMs) return undefined;
+    return { reason: 'no_message', detail: `bytes, but no whole message for ${messageMs} ms` };
+  }
+
+  private ended(end: ConnectionEnd): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.checkTimer?.cancel();
+    for (const pending of this.pending) this.settle(pending, { kind: 'ended' });
+    this.handlers.onEnd({ ...(this.cause ?? end), ...(end.goodbye && { goodbye: true }) }, this);
+  }
+
+  private message(type: 'subscribe' | 'unsubscribe', id: string, accountId: string): string {
+    return JSON.stringify({ type, id, payload: { topic: this.options.stream, target: accountTarget(accountId) } });
+  }
+}

@@ -1,0 +1,81 @@
+import type { Stream } from '../../domain/order.ts';
+import { parseJson } from '../../venue/platform/parse-json.ts';
+import { accountOfTarget, eventNames } from '../../venue/platform/wire/stream-messages.ts';
+
+/** A value as it may stand in a message: short for any value, and never walked into (a hostile depth would overflow the stack). */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value);
+  return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
+}
+
+/** The kinds of frames of the stream. */
+export type Frame =
+  | { readonly kind: 'event'; readonly stream: Stream; readonly accountId: string; readonly row: unknown }
+  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly id: string }
+  /** `id` is absent where the platform could not read the request that it answers. */
+  | { readonly kind: 'error'; readonly id?: string; readonly code: string; readonly message: string }
+  | { readonly kind: 'heartbeat' }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
+
+/**
+ * The text of a frame → its kind and content (platform specification, "Events"; the rest is the assumption of wire/stream-messages.ts). Never throws. The row of an
+ * event is left to `decodeOrder`, because its account has to be looked up first.
+ */
+export function decodeFrame(text: string): Frame {
+  let message: unknown;
+  try {
+    message = parseJson(text);
+  } catch (error) {
+    return unreadable('not_json', error instanceof Error ? error.message : 'not JSON');
+  }
+  if (!isObject(message)) return unreadable('not_an_object', 'expected a JSON object');
+  switch (message['type']) {
+    case 'event':
+      return decodeEvent(message['payload']);
+    case 'heartbeat':
+      return { kind: 'heartbeat' };
+    case 'subscribed':
+    case 'unsubscribed':
+      return typeof message['id'] === 'string' && message['id'] !== ''
+        ? { kind: message['type'], id: message['id'] }
+        : unreadable('missing_field', 'id: expected the id of a subscription');
+    case 'error':
+      return decodeError(message);
+    default:
+      return unreadable('unknown_message', `type: ${describeValue(message['type'])}`);
+  }
+}
+
+function decodeEvent(payload: unknown): Frame {
+  if (!isObject(payload)) return unreadable('missing_field', 'payload: expected an object');
+  const stream = payload['topic'];
+  const name = payload['name'] ?? '';
+  // A topic of orders alone says what its event is; a name that it has must be that of orders.
+  if ((stream !== 'account' && stream !== 'prediction') || (name !== '' && name !== eventNames[stream])) {
+    return unreadable('unknown_event', `topic ${describeValue(stream)}, name ${describeValue(payload['name'])}`);
+  }
+  const target = payload['target'];
+  const accountId = typeof target === 'string' ? accountOfTarget(target) : undefined;
+  if (accountId === undefined) return { ...unreadable('bad_target', `target: ${describeValue(target)}`), stream };
+  return { kind: 'event', stream, accountId, row: payload['data'] };
+}
+
+function decodeError(message: Readonly<Record<string, unknown>>): Frame {
+  const payload = isObject(message['payload']) ? message['payload'] : {};
+  return {
+    kind: 'error',
+    ...(typeof message['id'] === 'string' && message['id'] !== '' && { id: message['id'] }),
+    code: typeof payload['code'] === 'string' && payload['code'] !== '' ? payload['code'] : 'UNKNOWN',
+    message: typeof payload['message'] === 'string' ? payload['message'].slice(0, 500) : '',
+  };
+}
+
+function unreadable(reason: string, detail: string): Extract<Frame, { kind: 'unreadable' }> {
+  return { kind: 'unreadable', reason, detail };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,330 @@
+import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
+import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
+import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../../domain/order.ts';
+import { isTerminal, parseVersion } from '../../domain/order.ts';
+import { orderWord } from '../../domain/order-word.ts';
+import { storableText } from '../../venue/platform/parse-json.ts';
+import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
+import { predictionOrder, predictionStates } from '../../venue/platform/wire/prediction-order.ts';
+import { type Fault, RowReader } from './row-reader.ts';
+
+/** A decoded row, without its source. `sourceVersion` only where the row had one. */
+interface DecodedOrder {
+  readonly view: OrderView;
+  readonly sourceVersion?: bigint;
+}
+
+/** A view while its optional fields are filled in. */
+type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
+
+const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
+const maxLegs = 16;
+
+/** PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they show a request, not the status of the order. */
+const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
+  ['PENDING_NEW', 'pending_new'],
+  ['NEW', 'new'],
+  ['PARTIALLY_FILLED', 'partially_filled'],
+  ['FILLED', 'filled'],
+  ['CANCELED', 'canceled'],
+  ['REPLACED', 'replaced'],
+  ['REJECTED', 'rejected'],
+  ['EXPIRED', 'expired'],
+  ['DONE_FOR_DAY', 'done_for_day'],
+  ['SUSPENDED', 'suspended'],
+]);
+const pendingActions: ReadonlyMap<string, string> = new Map([
+  ['PENDING_CANCEL', 'cancel'],
+  ['PENDING_REPLACE', 'replace'],
+]);
+
+/**
+ * An equity or option order of the platform → the normalised view (platform specification, "Events"). Events name their account in the target only,
+ * so it is passed in. Account orders have no working terms of their own: they repeat the terms.
+ */
+function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
+  const raw = row.text('ordStatus');
+  const quantity = row.quantity('qty');
+  const cumQty = filledOf(row, quantity, accountStatuses.get(raw));
+  const price = row.optionalDecimal('price');
+  const stopPrice = row.optionalDecimal('stopPrice');
+  const averagePrice = row.carriedDecimal('avgPrice');
+  const orderType = wordOf(row, 'type');
+  const status = statusOf(raw, cumQty);
+  const view: ViewUnderWay = {
+    stream: 'account',
+    orderId: row.id('ordId'),
+    accountId: row.optionalId('accountId') ?? accountId,
+    instrument: readInstrument(row),
+    side: orderWord(row.text('side')),
+    orderType,
+    timeInForce: wordOf(row, 'timeInForce'),
+    status,
+    statusRaw: raw,
+    certainty: 'certain',
+    pendingAction: pendingActions.get(raw) ?? 'none',
+    quantity,
+    working: { quantity, ...(price !== undefined && { price }), orderType },
+    cumQty,
+    leavesQty: leavesOf(row, quantity, cumQty, status),
+    updatedAt: row.instant('updatedAt'),
+  };
+  if (price !== undefined) view.price = price;
+  if (stopPrice !== undefined) view.stopPrice = stopPrice;
+  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
+  readOptional(row, view, status);
+  return { view };
+}
+
+function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): void {
+  const clOrdId = row.carriedText('clOrdId');
+  const createdAt = row.carriedInstant('createdAt');
+  const text = row.carriedText('text');
+  const reason = row.carriedText('ordRejReason');
+  const extra = row.extra(knownAccountFields);
+  if (clOrdId !== undefined) view.clOrdId = clOrdId;
+  if (createdAt !== undefined) view.createdAt = createdAt;
+  if (reason !== undefined) view.rejectReason = reason;
+  // `text` is a status message on every order; only on a rejected one is it the reason.
+  if (text !== undefined && status === 'rejected') view.rejectText = text;
+  else if (text !== undefined) view.extra = { ...extra, text };
+  if (extra !== undefined && view.extra === undefined) view.extra = extra;
+}
+
+/** The word of a field that says how an order works, not what became of it: `unknown` where it is left out. */
+function wordOf(row: RowReader, field: string): string {
+  return orderWord(row.carriedText(field) ?? 'unknown');
+}
+
+/**
+ * The filled quantity. An order that has just begun, or was rejected, may be shown without one, and
+ * one that works with the rest in place of it; what follows from neither is missing.
+ */
+function filledOf(row: RowReader, total: string, status: OrderStatus | undefined): string {
+  const filled = row.optionalQuantity('cumQty');
+  if (filled !== undefined || row.fault !== undefined) return filled ?? '0';
+  if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
+  const leaves = status !== undefined && isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
+  if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0) return row.quantity('cumQty');
+  return subtractDecimals(total, leaves);
+}
+
+/** The quantity that still works: where it is left out, the rest of an order that has not ended. */
+function leavesOf(row: RowReader, total: string, cumQty: string, status: OrderStatus): string {
+  const leaves = row.optionalQuantity('leavesQty');
+  if (leaves !== undefined || row.fault !== undefined) return leaves ?? '0';
+  return isTerminal(status) || compareDecimals(cumQty, total) > 0 ? '0' : subtractDecimals(total, cumQty);
+}
+
+function statusOf(raw: string, cumQty: string): OrderStatus {
+  if (pendingActions.has(raw)) return cumQty === '0' ? 'new' : 'partially_filled';
+  return accountStatuses.get(raw) ?? 'unknown';
+}
+
+function readInstrument(row: RowReader): Instrument {
+  const symbol = row.text('symbol');
+  const legs = readLegs(row);
+  const isOption =
+    legs.length > 0 ||
+    row.carriedText('category') === 'option' ||
+    ['OPT', 'MLEG'].includes(row.carriedText('securityType') ?? '');
+  if (!isOption) return { kind: 'equity', symbol };
+  return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
+}
+
+function readLegs(row: RowReader): Leg[] {
+  const items = row.list('legs', maxLegs);
+  return items.map((item) => {
+    const leg = new RowReader(item);
+    const positionEffect = leg.carriedText('positionEffect');
+    const decoded = {
+      symbol: leg.text('symbol'),
+      side: wordOf(leg, 'side'),
+      ratioQty: leg.optionalQuantity('ratioQty') ?? '1',
+      ...(positionEffect !== undefined && { positionEffect: orderWord(positionEffect) }),
+    };
+    if (leg.fault !== undefined) row.fail('legs', leg.fault.reason, `legs with ${leg.fault.detail}`);
+    return decoded;
+  });
+}
+
+const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictionOrder.shape));
+const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
+
+/**
+ * A prediction order of the platform → the normalised view (platform specification, "Prediction order"). On the stream `version` is required: without
+ * it the place of the event in the order's history is not known.
+ */
+function decodePredictionOrder(row: RowReader, accountId: string, version: unknown, versionRequired: boolean): DecodedOrder {
+  const view = readView(row, accountId);
+  const sourceVersion = readVersion(row, version, versionRequired);
+  return sourceVersion === undefined ? { view } : { view, sourceVersion };
+}
+
+function readVersion(row: RowReader, version: unknown, required: boolean): bigint | undefined {
+  if (version === undefined || version === null || version === '') {
+    if (required) row.fail('version', 'missing_version', 'an int64');
+    return undefined;
+  }
+  const parsed = typeof version === 'string' ? parseVersion(version) : undefined;
+  if (parsed === undefined) row.fail('version', 'bad_version', 'an int64 from 0 on');
+  return parsed;
+}
+
+function readView(row: RowReader, accountId: string): OrderView {
+  const state = row.text('state');
+  const status = predictionStatuses.has(state) ? (state as OrderStatus) : 'unknown';
+  const quantity = row.quantity('quantity');
+  const working = row.optionalQuantity('workingQuantity') ?? quantity;
+  const cumQty = filledOf(row, working, status);
+  const averagePrice = row.carriedDecimal('avgPx');
+  const price = row.optionalDecimal('price');
+  const stopPrice = row.optionalDecimal('stopPx');
+  const workingPrice = row.optionalDecimal('workingPrice');
+  const workingOrderType = row.carriedText('workingOrderType');
+  const view: ViewUnderWay = {
+    stream: 'prediction',
+    orderId: row.id('orderId'),
+    accountId: row.optionalId('accountId') ?? accountId,
+    instrument: { kind: 'prediction', symbol: row.text('symbol'), outcome: row.text('outcome') },
+    side: orderWord(row.text('side')),
+    orderType: wordOf(row, 'orderType'),
+    timeInForce: wordOf(row, 'timeInForce'),
+    status,
+    statusRaw: state,
+    certainty: row.optionalText('certainty') ?? 'certain',
+    pendingAction: row.optionalText('pendingAction') ?? 'none',
+    quantity,
+    working: {
+      quantity: working,
+      ...(workingPrice !== undefined && { price: workingPrice }),
+      ...(workingOrderType !== undefined && { orderType: orderWord(workingOrderType) }),
+    },
+    cumQty,
+    leavesQty: leavesOf(row, working, cumQty, status),
+    updatedAt: row.instant('updatedAt'),
+  };
+  if (price !== undefined) view.price = price;
+  if (stopPrice !== undefined) view.stopPrice = stopPrice;
+  // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is not a price.
+  if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
+  for (const field of optionalTexts) {
+    const value = row.carriedText(field);
+    if (value !== undefined) view[field] = value;
+  }
+  for (const field of optionalInstants) {
+    const value = row.carriedInstant(field);
+    if (value !== undefined) view[field] = value;
+  }
+  const extra = row.extra(knownPredictionFields);
+  if (extra !== undefined) view.extra = extra;
+  return view;
+}
+
+/** Fields that keep their name and their text. */
+const optionalTexts = [
+  'certaintyReason',
+  'clOrdId',
+  'clientOrderRef',
+  'venueOrderId',
+  'placedBy',
+  'rejectReason',
+  'rejectText',
+] as const;
+const optionalInstants = ['createdAt', 'sentAt', 'firstAckAt', 'closedAt', 'expireTime'] as const;
+
+/** The facts about a row that its content does not give. */
+export interface RowOrigin {
+  readonly stream: Stream;
+  readonly cause: Cause;
+  /** The account whose stream or list brought it. */
+  readonly accountId: string;
+  readonly sourceEpoch: number;
+  readonly observedAtMs: number;
+  readonly receivedMs: number;
+  readonly bytes: number;
+  readonly correction?: true;
+  readonly urgent?: true;
+  readonly onDoubt?: Observation['onDoubt'] | undefined;
+}
+
+/** The row is of another account than the one whose stream or list brought it: dropped and alarmed, never stored. */
+export interface ForeignRow {
+  readonly kind: 'foreign';
+  readonly accountId: string;
+}
+
+/**
+ * A row of the platform, from a stream event or a REST answer alike → an item for ingest. Never throws. `raw` is called only when the row cannot
+ * be read.
+ */
+export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string): Observation | Unreadable | ForeignRow {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+    return unreadable(origin, { reason: 'not_an_object', detail: 'expected an order object' }, raw, undefined);
+  }
+  const fields = row as Readonly<Record<string, unknown>>;
+  const named = fields['accountId'];
+  const namedAccount = typeof named === 'number' ? String(named) : named;
+  if (typeof namedAccount === 'string' && namedAccount !== '' && namedAccount !== origin.accountId) {
+    return { kind: 'foreign', accountId: namedAccount };
+  }
+  const reader = new RowReader(fields);
+  const decoded =
+    origin.stream === 'account'
+      ? decodeAccountOrder(reader, origin.accountId)
+      : decodePredictionOrder(reader, origin.accountId, fields['version'], origin.cause === 'stream');
+  if (reader.fault !== undefined) return unreadable(origin, reader.fault, raw, nameOf(origin.stream, fields));
+  return observation(decoded, origin);
+}
+
+function observation(decoded: DecodedOrder, origin: RowOrigin): Observation {
+  return {
+    kind: 'order',
+    cause: origin.cause,
+    view: decoded.view,
+    ...(decoded.sourceVersion !== undefined && { sourceVersion: decoded.sourceVersion }),
+    sourceEpoch: origin.sourceEpoch,
+    ...(origin.correction && { correction: origin.correction }),
+    ...(origin.urgent && { urgent: origin.urgent }),
+    ...(origin.onDoubt && { onDoubt: origin.onDoubt }),
+    observedAtMs: origin.observedAtMs,
+    receivedMs: origin.receivedMs,
+    bytes: origin.bytes,
+  };
+}
+
+function unreadable(origin: RowOrigin, fault: Fault, raw: () => string, orderId: string | undefined): Unreadable {
+  return {
+    kind: 'unreadable',
+    cause: origin.cause,
+    stream: origin.stream,
+    reason: fault.reason,
+    detail: fault.detail,
+    raw: cutRaw(textOf(raw)),
+    accountId: origin.accountId,
+    ...(orderId !== undefined && { orderId }),
+    observedAtMs: origin.observedAtMs,
+    bytes: origin.bytes,
+  };
+}
+
+/** A row nested deep enough overflows the stack when it is written out again. */
+function textOf(raw: () => string): string {
+  try {
+    return raw();
+  } catch (error) {
+    return `(cannot be shown: ${error instanceof Error ? error.message : 'unknown'})`;
+  }
+}
+
+/** The order that a row names, if at least that can be read. */
+function nameOf(stream: Stream, fields: Readonly<Record<string, unknown>>): string | undefined {
+  const reader = new RowReader(fields);
+  const orderId = reader.id(stream === 'account' ? 'ordId' : 'orderId');
+  return reader.fault === undefined ? orderId : undefined;
+}
+
+/** The part that is kept of something that cannot be read: 64 KiB, and nothing that Postgres refuses. */
+export function cutRaw(text: string): string {
+  return storableText(text.length > 65_536 ? text.slice(0, 65_536) : text);
+}

@@ -1,0 +1,173 @@
+import type { Doubt } from '../../domain/head.ts';
+import { compareInstants } from '../../domain/instant.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { accountContent } from '../../domain/view-content.ts';
+import type { Log } from '../../observability/log.ts';
+import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { OrderLook, OrderLooks } from './order-looks.ts';
+import type { RowIntake } from './row-intake.ts';
+import type { Pace } from './window.ts';
+
+interface DoubtsDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly looks: OrderLooks;
+  readonly intake: RowIntake;
+  /** For the looks at doubted orders of all accounts. */
+  readonly doubtPace: Pace;
+  readonly budget: ByteBudget;
+}
+
+/** The second read of a correction comes this long after the first. */
+const settleMs = 2_000;
+const retryMs = 5_000;
+/** Answers that decide nothing: no such order, an unreadable row, an order that changes between two reads. */
+const maxUndecided = 20;
+/** Two reads and the time between them take two seconds: ten at once use the whole pace. */
+const atOnce = 10;
+
+interface Candidate {
+  readonly orderId: string;
+  /** `updatedAt` of the view that raised the doubt. */
+  readonly updatedAt: string;
+  undecided: number;
+  /** A read from REST has disputed our state since the present check began. */
+  disputed: boolean;
+  /** The stream has, too: a read that began before then may not know of it. */
+  stirred: boolean;
+}
+
+/**
+ * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read disputes our state (fills or an end taken back,
+ * another content at the same instant), a second one 2 s later has to agree; then the row is offered as a correction. Only that can lower cumQty, or reopen an
+ * order that has ended (docs/settling.md).
+ *
+ * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
+ * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. The same holds
+ * for a doubt for which there was no room: the next audit meets it again.
+ */
+export class Doubts {
+  private readonly candidates = new Map<string, Candidate>();
+  private readonly waiting: Candidate[] = [];
+  private checking = 0;
+  /** Doubts for which there was no room: the earliest of their instants, and how many there were up to the newest of them. */
+  private refused: { updatedAt: string; newest: number } | undefined;
+  private refusals = 0;
+  private readonly room: ByteShare;
+  private readonly deps: DoubtsDeps;
+  private readonly options: { readonly signal: AbortSignal; readonly about: object };
+
+  constructor(deps: DoubtsDeps, options: { signal: AbortSignal; about: object }) {
+    this.deps = deps;
+    this.options = options;
+    this.room = deps.budget.share({ signal: options.signal, lasting: true });
+  }
+
+  get count(): number {
+    return this.candidates.size;
+  }
+
+  /** Taken before a read begins, and handed back when it was complete. */
+  get mark(): number {
+    return this.refusals;
+  }
+
+  /** A complete read that began at `mark` was remembered: it has raised again every doubt that had been refused by then. */
+  readComplete(mark: number): void {
+    if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
+  }
+
+  /** The earliest `updatedAt` of a doubt that is still there, or for which there was no room. */
+  get oldest(): string | undefined {
+    let oldest = this.refused?.updatedAt;
+    for (const { updatedAt } of this.candidates.values())
+      if (oldest === undefined || compareInstants(updatedAt, oldest) < 0) oldest = updatedAt;
+    return oldest;
+  }
+
+  /** After the commit of the view. */
+  raise({ view, cause, correction }: Observation, doubt: Doubt): void {
+    const { orderId, updatedAt } = view;
+    const fromRest = cause !== 'stream';
+    const known = this.candidates.get(orderId);
+    const disputes = doubt === 'taken_back' || doubt === 'same_instant';
+    if (known !== undefined) {
+      if (disputes && fromRest) known.disputed = true;
+      if (disputes && !fromRest) known.stirred = true;
+      return;
+    }
+    // What REST itself shows has been read from it.
+    if (this.options.signal.aborted || correction === true || (fromRest && !disputes)) return;
+    if (!this.room.take(entryBytes(orderId))) {
+      this.refuse(updatedAt);
+      return;
+    }
+    const candidate: Candidate = { orderId, updatedAt, undecided: 0, disputed: false, stirred: false };
+    this.candidates.set(orderId, candidate);
+    this.waiting.push(candidate);
+    if (this.checking < atOnce) void this.checkWaiting();
+  }
+
+  private async checkWaiting(): Promise<void> {
+    const { signal } = this.options;
+    this.checking += 1;
+    for (let next = this.waiting.shift(); next !== undefined && !signal.aborted; next = this.waiting.shift()) {
+      if (await this.isDone(next)) {
+        this.candidates.delete(next.orderId);
+        this.room.giveBack(entryBytes(next.orderId));
+        continue;
+      }
+      await this.deps.clock.sleep(retryMs, signal);
+      this.waiting.push(next);
+    }
+    this.checking -= 1;
+  }
+
+  private async isDone(candidate: Candidate): Promise<boolean> {
+    candidate.disputed = false;
+    candidate.stirred = false;
+    const first = await this.look(candidate);
+    if (first.kind === 'failed') return false;
+    if (first.kind === 'found' && !candidate.disputed) return true;
+    if (first.kind === 'found') {
+      await this.deps.clock.sleep(settleMs, this.options.signal);
+      const second = await this.look(candidate);
+      if (second.kind === 'failed') return false;
+      if (second.kind === 'found' && agree(first.item, second.item) && !candidate.stirred) {
+        this.correct(second);
+        return true;
+      }
+    }
+    candidate.undecided += 1;
+    return candidate.undecided >= maxUndecided;
+  }
+
+  private async look({ orderId }: Candidate): Promise<OrderLook> {
+    const { signal } = this.options;
+    await this.deps.doubtPace.turn(signal);
+    return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
+  }
+
+  /** Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row as a correction only where it disputes that. */
+  private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
+    const receivedMs = this.deps.clock.monotonicMs();
+    this.deps.intake.takeRow(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
+  }
+
+  private refuse(updatedAt: string): void {
+    this.refusals += 1;
+    const before = this.refused?.updatedAt ?? updatedAt;
+    const isFirst = this.refused === undefined;
+    this.refused = { updatedAt: compareInstants(updatedAt, before) < 0 ? updatedAt : before, newest: this.refusals };
+    if (isFirst)
+      this.deps.log.warn(
+        { ...this.options.about, waiting: this.count },
+        'there is no room for more orders in doubt (TIDEMARK_NOTES_MAX_BYTES): audits meet the others again',
+      );
+  }
+}
+
+function agree(first: Observation, second: Observation): boolean {
+  return first.view.updatedAt === second.view.updatedAt && accountContent(first.view) === accountContent(second.view);
+}

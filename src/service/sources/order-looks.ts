@@ -1,0 +1,194 @@
+import type { Cause, Observation, Outcome } from '../../domain/observation.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { OrderReads, ReadBudget } from '../../venue/platform/order-reads.ts';
+import type { PlatformError } from '../../venue/platform/platform-error.ts';
+import { givenUp, notSettled, storeIsLost } from './account-access.ts';
+import type { ObservationSink } from './observation-sink.ts';
+import { roomIn } from './observation-sink.ts';
+import type { RowIntake } from './row-intake.ts';
+
+/** Why an order is looked at, the most urgent first. */
+const ranks = ['command', 'frame', 'silent', 'doubt'] as const;
+type LookRank = (typeof ranks)[number];
+
+interface LookRequest {
+  readonly rank: LookRank;
+  /** The caller gives up with it, and is answered at once. */
+  readonly signal: AbortSignal;
+  /** The cause with which the row is offered; the looks of commands are probes. */
+  readonly cause?: Extract<Cause, 'snapshot' | 'probe'>;
+  /** The budget for the request. */
+  readonly budget?: ReadBudget | undefined;
+  /** Called with the outcome of the row, once it is committed. */
+  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
+  /** For the complete read that opens a source epoch: only its looks may run while the platform's store is lost. */
+  readonly opensEpoch?: boolean;
+}
+
+/**
+ * The platform's answer about one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a
+ * store that was lost meanwhile. `startedMs`, wall time: the answer contains everything that the platform knew by then.
+ */
+export type OrderLook =
+  | {
+      readonly kind: 'found';
+      readonly startedMs: number;
+      readonly item: Observation;
+      readonly row: unknown;
+      readonly bytes: number;
+    }
+  | { readonly kind: 'absent'; readonly startedMs: number }
+  | { readonly kind: 'unclear' }
+  | { readonly kind: 'failed'; readonly error: PlatformError };
+
+interface OrderLooksDeps {
+  readonly reads: OrderReads;
+  readonly intake: RowIntake;
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+}
+
+interface Waiter {
+  readonly wish: LookRequest;
+  readonly answer: (look: OrderLook) => void;
+}
+
+interface Look {
+  readonly orderId: string;
+  readonly waiters: Set<Waiter>;
+  /** Aborts when all callers have given up, or the account's session ends. */
+  readonly abort: AbortController;
+}
+
+/** Looks for commands are not counted in this: a command has a deadline of 30 s and a budget of its own, and four slow answers may take as long. */
+const atOnce = 4;
+
+/**
+ * "Look at order X", for all code that asks for a single order of one account: frames that could not be read, orders that a read did not show, doubts about our
+ * state, commands.
+ *
+ * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun → answered, once the row that it found is committed.
+ * Invariant: a look answers only callers that asked before it began, so its row is never older than the question; at most one look waits for each order. Looks
+ * do not wait for the lists of the account: one page of those may be repeated for 30 s (docs/decisions/015-looks-beside-lists.md).
+ */
+export class OrderLooks {
+  private readonly waiting = new Map<string, Look>();
+  private readonly running = new Set<Look>();
+  private readonly deps: OrderLooksDeps;
+  private readonly options: { readonly stream: Stream; readonly accountId: string; readonly signal: AbortSignal };
+
+  constructor(deps: OrderLooksDeps, options: { stream: Stream; accountId: string; signal: AbortSignal }) {
+    this.deps = deps;
+    this.options = options;
+    options.signal.addEventListener('abort', () => this.stop(), { once: true });
+  }
+
+  /** Never rejects. Callers keep their own bounds: a command its budget, the others a few at a time. */
+  lookAt(orderId: string, wish: LookRequest): Promise<OrderLook> {
+    if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
+    let look = this.waiting.get(orderId);
+    if (look === undefined) {
+      look = { orderId, waiters: new Set(), abort: new AbortController() };
+      this.waiting.set(orderId, look);
+    }
+    const answered = this.join(look, wish);
+    this.beginNext();
+    return answered;
+  }
+
+  private join(look: Look, wish: LookRequest): Promise<OrderLook> {
+    return new Promise((resolve) => {
+      const leave = () => {
+        waiter.answer(failed(givenUp));
+        if (look.waiters.size > 0) return;
+        look.abort.abort();
+        if (this.waiting.get(look.orderId) === look) this.waiting.delete(look.orderId);
+      };
+      const waiter: Waiter = {
+        wish,
+        answer: (answer) => {
+          look.waiters.delete(waiter);
+          wish.signal.removeEventListener('abort', leave);
+          resolve(answer);
+        },
+      };
+      look.waiters.add(waiter);
+      wish.signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  private beginNext(): void {
+    for (let next = this.next(); next !== undefined; next = this.next()) void this.run(next);
+  }
+
+  private next(): Look | undefined {
+    let best: Look | undefined;
+    for (const look of this.waiting.values())
+      if ((best === undefined || rankOf(look) < rankOf(best)) && !this.isBehindAnother(look)) best = look;
+    if (best === undefined || (this.running.size >= atOnce && rankOf(best) > 0)) return undefined;
+    this.waiting.delete(best.orderId);
+    return best;
+  }
+
+  /** One look at an order after the other, but the look of a command does not wait for looks without a deadline. */
+  private isBehindAnother(look: Look): boolean {
+    for (const other of this.running) if (other.orderId === look.orderId && rankOf(other) <= rankOf(look)) return true;
+    return false;
+  }
+
+  private async run(look: Look): Promise<void> {
+    this.running.add(look);
+    const answer = await this.ask(look);
+    this.running.delete(look);
+    for (const waiter of [...look.waiters]) waiter.answer(answer);
+    this.beginNext();
+  }
+
+  private async ask({ orderId, waiters, abort }: Look): Promise<OrderLook> {
+    const { reads, intake, sink, clock } = this.deps;
+    const { stream, accountId } = this.options;
+    const wishes = [...waiters].map(({ wish }) => wish);
+    const urgent = wishes.some(({ rank }) => rank === 'command');
+    const cause = urgent || wishes.some((wish) => wish.cause === 'probe') ? 'probe' : 'snapshot';
+    if (!urgent) await roomIn(sink, abort.signal);
+    if (abort.signal.aborted) return failed(givenUp);
+    if (intake.suspended && !wishes.some(({ opensEpoch }) => opensEpoch)) return failed(storeIsLost);
+    const startedMs = clock.nowMs();
+    const storeMark = intake.mark;
+    const budget = wishes.find((wish) => wish.budget !== undefined)?.budget;
+    const answer = await reads.getOrder(stream, accountId, orderId, abort.signal, budget);
+    if (answer.kind === 'failed') return answer;
+    if (answer.kind === 'absent') return { kind: 'absent', startedMs };
+    const { row, bytes } = answer;
+    const receivedMs = clock.monotonicMs();
+    const raw = () => JSON.stringify(row);
+    const onOutcome = wishes.find((wish) => wish.onOutcome !== undefined)?.onOutcome;
+    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, ...(urgent && { urgent }), raw, onOutcome });
+    try {
+      await sink.settled();
+    } catch (error) {
+      return failed(notSettled(error));
+    }
+    if (item.kind !== 'order' || item.view.orderId !== orderId) return { kind: 'unclear' };
+    return { kind: 'found', startedMs, item, row, bytes };
+  }
+
+  private stop(): void {
+    for (const look of [...this.waiting.values(), ...this.running]) {
+      look.abort.abort();
+      for (const waiter of [...look.waiters]) waiter.answer(failed(givenUp));
+    }
+    this.waiting.clear();
+  }
+}
+
+function rankOf({ waiters }: Look): number {
+  let best = ranks.length - 1;
+  for (const { wish } of waiters) best = Math.min(best, ranks.indexOf(wish.rank));
+  return best;
+}
+
+function failed(error: PlatformError): OrderLook {
+  return { kind: 'failed', error };
+}

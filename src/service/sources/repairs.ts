@@ -1,0 +1,36 @@
+import type { Observation, Outcome } from '../../domain/observation.ts';
+
+/** Kept apart by id; after an outage with more of them, one that is repaired twice counts twice. */
+const maxKept = 10_000;
+/** A record names no more of them: its size stays far below the limit of Kafka. */
+const maxNamed = 100;
+
+/** What was read for one account after a gap, for its mark `resynchronised`. */
+export interface Extent {
+  /** Rows of orders that the last complete read showed. */
+  readonly ordersRead: number;
+  readonly ordersRepaired: number;
+  /** The first of them. */
+  readonly repairedOrderIds: readonly string[];
+}
+
+/** The orders that reads have changed since the account was last live: also those of reads that failed later on, since the read that follows shows them as known. */
+export class Repairs {
+  private readonly ids = new Set<string>();
+  private uncounted = 0;
+
+  readonly note = ({ view }: Observation, outcome: Outcome): void => {
+    if (outcome !== 'applied') return;
+    if (this.ids.size < maxKept) this.ids.add(view.orderId);
+    else if (!this.ids.has(view.orderId)) this.uncounted += 1;
+  };
+
+  /** Ends the count. */
+  take(ordersRead: number): Extent {
+    const ordersRepaired = this.ids.size + this.uncounted;
+    const repairedOrderIds = [...this.ids].slice(0, maxNamed);
+    this.ids.clear();
+    this.uncounted = 0;
+    return { ordersRead, ordersRepaired, repairedOrderIds };
+  }
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import type { Cause, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
+import type { ObservationSink } from './observation-sink.ts';
+
+/** The facts about a row that its content does not give. */
+interface RowSource {
+  readonly cause: Cause;
+  readonly receivedMs: number;
+  readonly bytes: number;
+  /** Gives the text as it came; called only when the row cannot be read. */
+  readonly raw: () => string;
+  /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
+  readonly storeMark?: number;
+  readonly correction?: true;
+  /** A caller waits for this row: see `Observation`. Never set for a whole list: that would hold up the streams. */
+  readonly urgent?: true;
+  readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
+}
+
+/** The row was held back: by the guard, or because the platform's store was lost since it was asked for. No part of it went to ingest. */
+interface Withheld {
+  readonly kind: 'withheld';
+}
+
+export type TakenRow = Observation | Unreadable | ForeignRow | Withheld;
+
+interface RowIntakeDeps {
+  readonly sink: ObservationSink;
+  readonly clock: Clock;
+  readonly metrics: Metrics['source'];
+  readonly log: Log;
+}
+
+const rememberedFaults = 1_000;
+
+/**
+ * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends as offered, kept in quarantine, dropped because it is
+ * of another account (alarmed), or withheld.
+ *
+ * Invariant: a row that was asked for before the platform's store was lost, or before the next source epoch was opened, is never given the later epoch.
+ */
+export class RowIntake {
+  /** The source epoch that rows are given from now on. */
+  sourceEpoch: number;
+  /** Gets every order before its version is used. True: the order is not offered. */
+  guard: (observation: Observation) => boolean = () => false;
+  /** Called for rows after whose commit the order ought to be read from REST. */
+  onDoubt: Observation['onDoubt'];
+  /** Called with the order of every row that is offered. */
+  onOrder: (orderId: string) => void = () => {};
+  /** The store is lost: only the read that fills the next epoch may offer rows. */
+  suspended = false;
+  private store = 0;
+  /** A digest of the last unreadable row of each order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
+  private readonly faults = new Map<string, string>();
+  private foreignSeen = false;
+  private readonly deps: RowIntakeDeps;
+  private readonly stream: Stream;
+  private readonly accountId: string;
+
+  constructor(deps: RowIntakeDeps, options: { stream: Stream; accountId: string; sourceEpoch: number }) {
+    this.deps = deps;
+    this.stream = options.stream;
+    this.accountId = options.accountId;
+    this.sourceEpoch = options.sourceEpoch;
+  }
+
+  /** Names the platform's store as it is known now: taken before a row is asked for, and handed back with it. */
+  get mark(): number {
+    return this.store;
+  }
+
+  /** The store is lost, or another epoch begins: answers that are still under way belong to neither. */
+  advanceMark(): void {
+    this.store += 1;
+  }
+
+  get rememberedBytes(): number {
+    let bytes = 0;
+    for (const [name, digest] of this.faults) bytes += name.length + digest.length;
+    return bytes;
+  }
+
+  takeRow(row: unknown, source: RowSource): TakenRow {
+    if (source.storeMark !== undefined && source.storeMark !== this.store) return { kind: 'withheld' };
+    const item = decodeOrder(row, this.originOf(source), source.raw);
+    if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };
+    if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
+    if (item.kind === 'order') {
+      this.deps.sink.offer(withOutcome(item, source.onOutcome));
+      this.onOrder(item.view.orderId);
+    } else if (item.kind === 'foreign') {
+      this.foreign(item);
+    } else if (source.cause === 'stream' || this.isNewFault(item)) {
+      this.deps.metrics.decodeFailures.inc({ source: this.stream, reason: item.reason });
+      this.deps.sink.offer(item);
+    }
+    return item;
+  }
+
+  /** Shows a row to the guard; no part of it is offered. */
+  inspect(row: unknown): void {
+    const source = { cause: 'snapshot', receivedMs: this.deps.clock.monotonicMs(), bytes: 0, raw: () => '' } as const;
+    const item = decodeOrder(row, this.originOf(source), source.raw);
+    if (item.kind === 'order') this.guard(item);
+  }
+
+  private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {
+    return {
+      stream: this.stream,
+      accountId: this.accountId,
+      sourceEpoch: this.sourceEpoch,
+      cause,
+      observedAtMs: this.deps.clock.nowMs(),
+      receivedMs,
+      bytes,
+      ...(correction && { correction }),
+      ...(urgent && { urgent }),
+      onDoubt: this.onDoubt,
+    };
+  }
+
+  private foreign(item: ForeignRow): void {
+    this.deps.metrics.frames.inc({ source: this.stream, type: 'foreign' });
+    if (this.foreignSeen) return;
+    this.foreignSeen = true;
+    const about = { stream: this.stream, accountId: this.accountId, foreignAccountId: item.accountId };
+    this.deps.log.error(about, 'the platform sent an order of another account; dropped, counted from now on');
+  }
+
+  /** An audit meets the same unreadable row every minute: it is kept once for each content. */
+  private isNewFault(item: Unreadable): boolean {
+    const name = item.orderId ?? '';
+    const digest = createHash('sha256').update(item.raw).digest('base64');
+    if (this.faults.get(name) === digest) return false;
+    if (this.faults.size >= rememberedFaults) this.faults.clear();
+    this.faults.set(name, digest);
+    return true;
+  }
+}
+
+function withOutcome(item: Observation, onOutcome: RowSource['onOutcome']): Observation {
+  return onOutcome === undefined ? item : { ...item, onOutcome: (outcome) => onOutcome(item, outcome) };
+}

@@ -1,0 +1,117 @@
+import type { Secret } from '../../runtime/secret.ts';
+import { streamCloseCodes } from '../../venue/platform/wire/stream-messages.ts';
+
+/** How a socket ended. Reported exactly once, also for one that never opened. */
+export type SocketEnd =
+  /** The upgrade got another answer: a status, HTML, a redirect. */
+  | { readonly kind: 'refused'; readonly status: number }
+  /** A close frame came, or the connection ended without one (code 1006). */
+  | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
+  /**
+   * It broke, or the peer did something on which we close. `code` is short and stable: `connect`, `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`,
+   * `slow_reader`, `protocol`.
+   */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+
+export interface SocketHandlers {
+  onOpen(): void;
+  /** A whole text message, valid UTF-8. */
+  onFrame(text: string): void;
+  /** A pong, behind every frame that the peer sent before it. `payload`: as it came, at most 125 bytes. */
+  onPong(payload: string): void;
+  /** The last call of all. */
+  onEnd(end: SocketEnd): void;
+}
+
+/**
+ * One WebSocket, as a connection sees it. Nothing throws; calls on a socket that has ended do nothing. Frames that arrived before the end are
+ * delivered before it, also after `close` (not after `terminate`).
+ */
+export interface Socket {
+  send(text: string): void;
+  /** `payload` comes back in the pong (RFC 6455, section 5.5.3). */
+  ping(payload: string): void;
+  /** Stops reading from the network. Messages that were read already may still be delivered. */
+  pause(): void;
+  resume(): void;
+  /** Says goodbye, continues to deliver until the peer answers, and ends in any case within 2 s. */
+  close(): void;
+  /** Ends it at once. */
+  terminate(): void;
+  /** Bytes received so far, of any kind (also control frames and half a message): the sign of life. */
+  bytesReceived(): number;
+}
+
+/** Opens a socket; the credential goes into the `Authorization` header, never into the address. */
+export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketHandlers) => Socket;
+
+/**
+ * Why a connection ended, as a metric label: by the socket's own report, or by our finding. `unauthorized` asks for a new token, `forbidden` for a person;
+ * `replaced`, `stopped` and `store_lost` are our own decisions.
+ */
+export type EndReason =
+  | 'unauthorized'
+  | 'forbidden'
+  | 'refused'
+  | 'closed'
+  | 'restarting'
+  | 'slow_consumer'
+  | 'connect'
+  | 'timeout'
+  | 'protocol'
+  | 'binary'
+  | 'bad_utf8'
+  | 'oversize'
+  | 'ping_flood'
+  | 'slow_reader'
+  | 'idle'
+  | 'ack_timeout'
+  | 'no_message'
+  | 'replaced'
+  | 'stopped'
+  | 'store_lost';
+
+export interface ConnectionEnd {
+  readonly reason: EndReason;
+  /** For people. */
+  readonly detail: string;
+  /** The peer's own close frame came, so every message that it had sent before was handed over. Without it there may have been more. */
+  readonly goodbye?: true;
+}
+
+/** A socket's end in these terms. */
+export function endOfSocket(end: SocketEnd): ConnectionEnd {
+  switch (end.kind) {
+    case 'refused':
+      return { reason: refusals.get(end.status) ?? 'refused', detail: `the upgrade was answered with status ${end.status}` };
+    case 'closed':
+      return {
+        reason: closeReasons.get(end.code) ?? 'closed',
+        detail: `closed with ${end.code} ${end.reason}`.trimEnd(),
+        ...(end.code !== noCloseFrame && { goodbye: true }),
+      };
+    case 'failed':
+      return { reason: failures.get(end.code) ?? 'protocol', detail: end.message };
+  }
+}
+
+/** RFC 6455, section 7.1.5: the connection ended without a close frame. */
+const noCloseFrame = 1006;
+
+const refusals: ReadonlyMap<number, EndReason> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+]);
+const closeReasons: ReadonlyMap<number, EndReason> = new Map([
+  [streamCloseCodes.unauthorized, 'unauthorized'],
+  [streamCloseCodes.forbidden, 'forbidden'],
+  [streamCloseCodes.slowConsumer, 'slow_consumer'],
+  [streamCloseCodes.goingAway, 'restarting'],
+  [streamCloseCodes.restarting, 'restarting'],
+]);
+const failures: ReadonlyMap<string, EndReason> = new Map(
+  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map((code) => [
+    code,
+    code,
+  ]),
+);

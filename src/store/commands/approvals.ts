@@ -1,0 +1,83 @@
+import type { Pool } from 'pg';
+import type { RetryDeps } from '../session/retry-transaction.ts';
+import { storableJson, storableText, writeOnce } from '../session/write-once.ts';
+import { type Approval, type ClearingWord, type Deed, mostWaiting } from './command-journal.ts';
+
+type Deps = RetryDeps & { readonly pool: Pool };
+
+interface Row {
+  readonly approval_id: string;
+  readonly deed: Deed;
+  readonly account_id: string | null;
+  readonly requested_by: string;
+  readonly reason: string;
+  readonly request_id: string;
+  readonly requested_ms: string;
+  readonly expires_ms: string;
+}
+
+/** Raw: each write is one statement with its line of the audit trail, and the list reads the columns that it returns. */
+const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
+  public.time_to_ms(expires_at) as expires_ms`;
+
+/** Writes the request, with its line of the audit trail, unless an equal one waits (`request_approval`). */
+export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
+  const { by, reason, ...rest } = approval;
+  const [row] = await writeOnce<Row>(deps, {
+    text: `select ${columns} from public.request_approval($1, $2)`,
+    values: [storableJson({ ...rest, by: storableText(by), reason: storableText(reason) }), mostWaiting],
+  });
+  return row && toApproval(row);
+}
+
+/** The requests that are not approved and have not expired, oldest first. */
+export async function readApprovals(pool: Pool, atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
+  const { rows } = await pool.query<Row>(
+    `select ${columns} from public.approvals
+    where approved_at is null and expires_at > public.ms_to_time($1) and ($2::text[] is null or account_id = any($2))
+    order by requested_at, approval_id limit 1000`,
+    [atMs, accounts ?? null],
+  );
+  return rows.map(toApproval);
+}
+
+export async function findApproval(pool: Pool, approvalId: string, atMs: number): Promise<Approval | undefined> {
+  const { rows } = await pool.query<Row>(
+    `select ${columns} from public.approvals where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($2)`,
+    [approvalId, atMs],
+  );
+  return rows[0] && toApproval(rows[0]);
+}
+
+/** Approves once, with its line of the audit trail; undefined: no request with this id waits for this principal. */
+export async function takeApproval(
+  deps: Deps,
+  approvalId: string,
+  word: ClearingWord & { readonly requestId: string },
+): Promise<Approval | undefined> {
+  const [row] = await writeOnce<Row>(deps, {
+    text: `with taken as (
+        update public.approvals set approved_by = $2, approved_reason = $3, approved_at = public.ms_to_time($4)
+        where approval_id = $1 and approved_at is null and expires_at > public.ms_to_time($4) and requested_by <> $2 returning *
+      ), line as (
+        insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+        select approved_at, approved_by, 'approve', account_id, $5, approved_reason,
+          json_build_object('approvalId', approval_id, 'deed', deed, 'requestedBy', requested_by) from taken)
+      select ${columns} from taken`,
+    values: [approvalId, storableText(word.by), storableText(word.reason), word.atMs, word.requestId],
+  });
+  return row && toApproval(row);
+}
+
+function toApproval(row: Row): Approval {
+  return {
+    approvalId: row.approval_id,
+    deed: row.deed,
+    ...(row.account_id !== null && { accountId: row.account_id }),
+    by: row.requested_by,
+    reason: row.reason,
+    requestId: row.request_id,
+    atMs: Number(row.requested_ms),
+    expiresAtMs: Number(row.expires_ms),
+  };
+}

@@ -1,0 +1,69 @@
+import { desc, eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { Pool } from 'pg';
+import { auditLog } from '../schema/principals.ts';
+import { storableJson } from '../session/write-once.ts';
+
+/** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
+interface AuditLine {
+  readonly id: string;
+  readonly at: string;
+  readonly principal: string;
+  readonly action: string;
+  readonly accountId: string | null;
+  readonly commandId: string | null;
+  readonly requestId: string | null;
+  readonly reason: string | null;
+  readonly detail: unknown;
+}
+
+interface AuditQuery {
+  /** Only lines above this id. */
+  readonly after: string;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly action?: string;
+  readonly limit: number;
+}
+
+/**
+ * Lines by id. Those of the last minute are left out: ids are given before commits, so a slower transaction may still commit a line with a lower id than one
+ * that is there, and a reader that continues from its last id would never see it.
+ */
+export async function readAuditLog(pool: Pool, { after, since, until, action, limit }: AuditQuery): Promise<AuditLine[]> {
+  // Raw: the database writes the line as it is exported, with its time as text.
+  const { rows } = await pool.query<{ line: AuditLine }>(
+    `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'principal', principal, 'action', action,
+       'accountId', account_id, 'commandId', command_id, 'requestId', request_id, 'reason', reason, 'detail', detail) as line
+     from public.audit_log
+     where id > $1 and recorded_at < now() - interval '1 minute' and ($2::timestamptz is null or at >= $2) and ($3::timestamptz is null or at < $3)
+       and ($4::text is null or action = $4)
+     order by id limit $5`,
+    [after, since ?? null, until ?? null, action ?? null, limit],
+  );
+  return rows.map(({ line }) => line);
+}
+
+/** Records the act of a person at the command line, under the database login: the command line asks for no name. */
+export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
+  // Raw: its time and its principal are expressions of the database.
+  await pool.query(
+    `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,
+    [action, storableJson(detail)],
+  );
+}
+
+/** Settings by the name of their variable, as they may be printed. */
+export type SettingTexts = Readonly<Record<string, string>>;
+
+/** The settings that were recorded last; empty where none were. */
+export async function newestConfiguration(pool: Pool): Promise<SettingTexts> {
+  const { id, action, detail } = auditLog;
+  const [row] = await drizzle(pool)
+    .select({ settings: sql<SettingTexts | null>`${detail} -> 'settings'` })
+    .from(auditLog)
+    .where(eq(action, 'configuration'))
+    .orderBy(desc(id))
+    .limit(1);
+  return row?.settings ?? {};
+}

@@ -1,0 +1,166 @@
+import type { Pool } from 'pg';
+import { encodeUpdate } from '../../domain/encode-update.ts';
+import { decodeHead } from '../../domain/head.ts';
+import type { Stream } from '../../domain/order.ts';
+import { shardOf } from '../../domain/shards.ts';
+import { textArray } from '../orders/binary-array.ts';
+
+/** One order, as the orders table and the log have it. */
+export interface AuditedOrder {
+  readonly stream: Stream;
+  readonly orderId: string;
+  readonly revision: number;
+  /** Its newest row in the log; undefined: retention has removed all of them. */
+  readonly newest?: {
+    readonly lane: number;
+    readonly seq: bigint;
+    readonly revision: number;
+    readonly generation: number;
+    readonly recordedMs: number;
+  };
+  /** The number of revisions missing in the log between its oldest and its newest row. */
+  readonly holes: number;
+}
+
+interface AuditRow {
+  readonly stream: Stream;
+  readonly order_id: string;
+  readonly revision: string;
+  readonly newest: string | null;
+  readonly lane: number | null;
+  readonly seq: string | null;
+  readonly generation: string | null;
+  readonly recorded_ms: string | null;
+  readonly holes: string | null;
+}
+
+/** Orders of one page: two look-ups by index for each order, well within the deadline of a statement. */
+const pageRows = 1_000;
+
+/** Every order with its rows in the log, a page at a time, by key; a page is one snapshot of both. Rejects when the database can't be reached. */
+export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, void, undefined> {
+  let after: readonly [string, string] = ['', ''];
+  for (;;) {
+    const { rows } = await pool.query<AuditRow>(
+      `with page as (
+         select stream, order_id, revision from public.orders where (stream, order_id) > ($1, $2) order by stream, order_id limit $3
+       )
+       select p.stream, p.order_id, p.revision, n.revision as newest, n.lane, n.seq, n.generation, n.recorded_ms, n.revision - c.oldest + 1 - c.kept as holes
+       from page p
+       left join lateral (
+         select u.revision, u.lane, u.seq, substring(left(u.payload, 1200) from '"generation":([0-9]+)') as generation, extract(epoch from u.recorded_at) * 1000 as recorded_ms
+         from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id order by u.revision desc limit 1
+       ) n on true
+       left join lateral (
+         select min(u.revision) as oldest, count(*) as kept from public.order_updates u where u.stream = p.stream and u.order_id = p.order_id
+       ) c on true
+       order by p.stream, p.order_id`,
+      [...after, pageRows],
+    );
+    yield* rows.map(toAudited);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    after = [last.stream, last.order_id];
+  }
+}
+
+/** The revisions that orders have now, by `<stream>:<orderId>`; orders that are not stored are left out. */
+export async function readRevisions(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ key: string; revision: string }>(
+    `select k.key, o.revision from unnest($1::text[]) as k(key)
+     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`,
+    [textArray(keys)],
+  );
+  return new Map(rows.map(({ key, revision }) => [key, Number(revision)]));
+}
+
+function toAudited({ stream, order_id, revision, newest, lane, seq, generation, recorded_ms, holes }: AuditRow): AuditedOrder {
+  const found = newest !== null && {
+    newest: {
+      lane: lane ?? 0,
+      seq: BigInt(seq ?? 0),
+      revision: Number(newest),
+      generation: Number(generation ?? 0),
+      recordedMs: Number(recorded_ms),
+    },
+  };
+  return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
+}
+
+/** Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame that nobody could read names none. */
+export interface Quarantined {
+  readonly rows: number;
+  readonly orders: number;
+}
+
+export async function countQuarantined(pool: Pool): Promise<Quarantined> {
+  const { rows } = await pool.query<{ rows: string; orders: string }>(
+    `select count(*) as rows, count(distinct (stream, order_id)) filter (where order_id is not null) as orders
+     from public.quarantine where dealt_at is null`,
+  );
+  return { rows: Number(rows[0]?.rows), orders: Number(rows[0]?.orders) };
+}
+
+/**
+ * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that of its account's shard, or, while that is free, the one that stored
+ * the order first. Orders that are not stored are left out.
+ */
+export async function writingLanes(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
+  const shards = await pool.query<{ lane: number | null }>('select lane from public.shards order by shard');
+  const { rows } = await pool.query<{ key: string; account_id: string; lane: number }>(
+    `select k.key, o.account_id, o.lane from unnest($1::text[]) as k(key)
+     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`,
+    [textArray(keys)],
+  );
+  const holder = (accountId: string) => shards.rows[shardOf(accountId, shards.rows.length)]?.lane;
+  return new Map(rows.map(({ key, account_id, lane }) => [key, holder(account_id) ?? lane]));
+}
+
+interface PayloadRow {
+  readonly key: string;
+  readonly revision: string;
+  readonly source_version: string | null;
+  readonly state: string;
+  readonly join_state: string;
+  readonly updated_at: Date;
+  readonly generation: number;
+  readonly payload: string | null;
+}
+
+/**
+ * The newest update of each of the orders, as it belongs on the state topic: the row of the log, or, where retention has removed that, one made from the stored
+ * order (`changed` is empty then, and the generation is the lane's present one). Keys are `<stream>:<orderId>`; orders that are not stored are left out.
+ */
+export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await pool.query<PayloadRow>(
+    `select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state, o.updated_at, l.generation, u.payload
+     from unnest($1::text[]) as k(key)
+     join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)
+     join public.lanes l on l.lane = o.lane
+     left join lateral (
+       select payload from public.order_updates u where u.stream = o.stream and u.order_id = o.order_id and u.revision = o.revision limit 1
+     ) u on true`,
+    [textArray(keys)],
+  );
+  return new Map(rows.map((row) => [row.key, row.payload ?? payloadOf(row)]));
+}
+
+function payloadOf({
+  state,
+  join_state: join,
+  revision,
+  source_version: sourceVersion,
+  updated_at: at,
+  generation,
+}: PayloadRow): string {
+  const head = decodeHead({ state, join, revision: Number(revision), sourceVersion });
+  return encodeUpdate({
+    head,
+    orderJson: state,
+    generation,
+    cause: 'snapshot',
+    occurredAt: head.order.updatedAt,
+    observedAt: at.toISOString(),
+    changed: [],
+  });
+}

@@ -1,0 +1,254 @@
+import type { Pool } from 'pg';
+import type { Command, Evidence } from '../../domain/command.ts';
+import { decodeUpdate } from '../../domain/encode-update.ts';
+import type { Order, Stream } from '../../domain/order.ts';
+import type { Selectable } from '../../domain/select-orders.ts';
+import { storableJson } from '../session/write-once.ts';
+import type { BoundOrder, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
+import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
+
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** No other text can be the id of a command; asking Postgres for one would give an error instead of an answer. */
+export function isCommandId(text: string): boolean {
+  return uuid.test(text);
+}
+
+/** One command with its attempts, or undefined when there is none. */
+export async function readCommand(pool: Pool, commandId: string): Promise<Command | undefined> {
+  if (!isCommandId(commandId)) return undefined;
+  const { rows } = await pool.query<{ command: StoredCommand }>({
+    name: 'read_command',
+    text: 'select public.command_json(c) as command from public.commands c where command_id = $1',
+    values: [commandId],
+  });
+  return rows[0] && decodeCommand(rows[0].command);
+}
+
+/** Everything that `open_command` would refuse the command for; by `preview_command` in `drizzle/0000_baseline.sql`, which turns its transaction read only. */
+export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
+  const { rows } = await pool.query<{ preview: JournalPreview }>({
+    name: 'preview_command',
+    text: 'select public.preview_command($1) as preview',
+    values: [storableJson(command)],
+  });
+  const [row] = rows;
+  if (row === undefined) throw new Error('preview_command gave no row');
+  return row.preview;
+}
+
+/** The command that holds the key, as `open_command` sees it. */
+export async function readCommandByKey(pool: Pool, principal: string, idempotencyKey: string): Promise<Command | undefined> {
+  if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
+  const { rows } = await pool.query<{ command: StoredCommand }>({
+    name: 'read_command_by_key',
+    text: `select public.command_json(c) as command from public.commands c
+      where principal = $1 and idempotency_key = $2 and key_held and (settled_at is null or created_at > clock_timestamp() - interval '7 days')`,
+    values: [principal, idempotencyKey],
+  });
+  return rows[0] && decodeCommand(rows[0].command);
+}
+
+/** Commands by the id of one of their attempts; those that are not ours are left out. */
+export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Command>> {
+  const askable = attemptIds.filter((id) => !id.includes('\0'));
+  if (askable.length === 0) return new Map();
+  const { rows } = await pool.query<{ attempt_id: string; command: StoredCommand }>(
+    `select a.attempt_id, public.command_json(c) as command
+     from unnest($1::text[]) as k(attempt_id) join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id`,
+    [askable],
+  );
+  return new Map(rows.map(({ attempt_id, command }) => [attempt_id, decodeCommand(command)]));
+}
+
+/** Commands that are not final, oldest first, at most `limit`, from above `after`. */
+export async function readUnresolved(
+  pool: Pool,
+  limit: number,
+  after?: Pick<Command, 'createdAtMs' | 'commandId'>,
+): Promise<Command[]> {
+  const from = after === undefined ? '' : 'and (created_at, command_id) > (public.ms_to_time($2), $3::uuid)';
+  const { rows } = await pool.query<{ command: StoredCommand }>(
+    `select public.command_json(c) as command from public.commands c where settled_at is null ${from} order by created_at, command_id limit $1`,
+    after === undefined ? [limit] : [limit, after.createdAtMs, after.commandId],
+  );
+  return rows.map(({ command }) => decodeCommand(command));
+}
+
+/** Everything known about one command, oldest first. */
+export async function readEvidence(pool: Pool, commandId: string): Promise<Evidence[]> {
+  if (!isCommandId(commandId)) return [];
+  const { rows } = await pool.query<EvidenceRow>(
+    `select ${evidenceColumns} from public.evidence where command_id = $1 order by number`,
+    [commandId],
+  );
+  return rows.map(decodeEvidence);
+}
+
+/** Orders that ingest bound to these commands, matching or not. */
+export async function readBoundOrders(pool: Pool, commandIds: readonly string[]): Promise<BoundOrder[]> {
+  const askable = commandIds.filter(isCommandId);
+  if (askable.length === 0) return [];
+  const { rows } = await pool.query<{ attempt_id: string; command_id: string; order_id: string; matches: boolean }>(
+    `select attempt_id, command_id, order_id, matches from public.order_bindings where command_id = any($1::uuid[]) order by command_id, bound_at, order_id`,
+    [askable],
+  );
+  return rows.map((row) => ({
+    attemptId: row.attempt_id,
+    commandId: row.command_id,
+    orderId: row.order_id,
+    matches: row.matches,
+  }));
+}
+
+interface Row {
+  last: string | null;
+  places: number;
+  attempt_id: string | null;
+  command_id: string;
+  order_id: string;
+}
+
+const before = '00000000-0000-0000-0000-000000000000';
+
+// By the index of final places that are not `applied` with an order, then by that of bindings. Orders that agree with the outcome are left out, as
+// `settlePlace` would: the rejected order of a rejected place, an undecided one where the platform answered `rejected`, or an order that a person had in sight
+// when settling the place.
+const text = `
+  with page as materialized (
+    select command_id, state, order_id from public.commands
+    where shard = $1 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $2
+    order by command_id limit $3
+  )
+  select l.last, l.places, f.attempt_id, f.command_id, f.order_id
+  from (select (select command_id from page order by command_id desc limit 1) as last, (select count(*)::integer from page) as places) l
+  left join (
+    select b.attempt_id, b.command_id, b.order_id
+    from page p join public.order_bindings b on b.command_id = p.command_id and b.matches
+    left join public.orders o on o.stream = b.stream and o.order_id = b.order_id
+    left join public.attempts a on a.attempt_id = b.attempt_id
+    cross join lateral (select
+      o.state ->> 'cumQty' <> '0' or (o.state ->> 'certainty' = 'certain' and o.status not in ('pending_new', 'unknown', 'rejected')) as taken,
+      o.status = 'rejected' as refused) v
+    where coalesce(v.taken, false)
+      or p.order_id is null and (p.state <> 'rejected' or not (coalesce(v.refused, false) or a.state = 'rejected'))
+  ) f on true
+  order by f.command_id, f.order_id`;
+
+/** Orders that are bound to final places that are not `applied` with an order; see the port. */
+export async function readLandings(pool: Pool, shard: number, after: string | undefined, limit: number): Promise<Landings> {
+  const { rows } = await pool.query<Row>(text, [shard, after ?? before, limit]);
+  const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>
+    attempt_id === null ? [] : [{ attemptId: attempt_id, commandId: command_id, orderId: order_id, matches: true }],
+  );
+  const last = rows[0];
+  return last === undefined || last.last === null || last.places < limit ? { bound } : { bound, next: last.last };
+}
+
+/** Other cancels of the same orders that may have been in flight at the same time; see the port. By the index of an order's commands. */
+export async function readRivalCancels(pool: Pool, commandIds: readonly string[]): Promise<RivalCancel[]> {
+  const askable = commandIds.filter(isCommandId);
+  if (askable.length === 0) return [];
+  const { rows } = await pool.query<{ command_id: string; rival_id: string }>(
+    `select c.command_id, r.command_id as rival_id
+     from unnest($1::uuid[]) as k(command_id) join public.commands c using (command_id)
+     join public.commands r on r.stream = c.stream and r.order_id = c.order_id and r.kind <> 'place'
+     where c.kind = 'cancel' and r.kind = 'cancel' and r.command_id <> c.command_id and r.state not in ('refused', 'not_sent')
+       and (r.settled_at is null or r.settled_at > c.created_at - interval '1 day')
+     order by c.command_id, r.created_at, r.command_id`,
+    [askable],
+  );
+  return rows.map(({ command_id, rival_id }) => ({ commandId: command_id, rivalId: rival_id }));
+}
+
+/**
+ * Updates of one order above `afterRevision`, oldest first, from the log. Each partition answers from its own unique index. Not prepared: see `PostgresUpdateLog`.
+ * Updates older than the log's retention are gone.
+ */
+export async function readSettlingUpdates(
+  pool: Pool,
+  stream: Stream,
+  orderId: string,
+  afterRevision: number,
+  limit: number,
+): Promise<SettlingUpdate[]> {
+  if (orderId.includes('\0')) return [];
+  const { rows } = await pool.query<{ payload: string }>(
+    `select payload from public.order_updates where stream = $1 and order_id = $2 and revision > $3 order by revision limit $4`,
+    [stream, orderId, afterRevision, limit],
+  );
+  return rows.map(({ payload }) => decodeUpdate(payload));
+}
+
+/** The order as it is stored: `cause` is `stored`, since only the log knows the cause of its last revision. */
+export async function readSettlingOrder(pool: Pool, stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+  if (orderId.includes('\0')) return undefined;
+  const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order }>({
+    name: 'settling_order',
+    text: 'select revision, source_version, state as order from public.orders where stream = $1 and order_id = $2',
+    values: [stream, orderId],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { revision, source_version, order } = row;
+  return {
+    revision: Number(revision),
+    sourceEpoch: order.sourceEpoch ?? 0,
+    ...(source_version !== null && { sourceVersion: BigInt(source_version) }),
+    cause: 'stored',
+    order,
+  };
+}
+
+interface OpenOrderRow {
+  readonly stream: Stream;
+  readonly order_id: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly principal: string | null;
+  readonly refs: string[];
+}
+
+/**
+ * Open orders of one account by (stream, orderId), from above `after`: the order of `orders_by_account`, so no more rows are read than are returned.
+ * The place of an order is the one that it is bound to or, where it was only shown without its reference, the one whose answer named it.
+ */
+export async function readOpenOrders(
+  pool: Pool,
+  accountId: string,
+  after: OpenOrder | undefined,
+  limit: number,
+): Promise<(OpenOrder & Selectable)[]> {
+  const { rows } = await pool.query<OpenOrderRow>(
+    `${selectableOrders}
+     where o.account_id = $1 and o.is_open and (o.stream, o.order_id) > ($2, $3) order by o.stream, o.order_id limit $4`,
+    [accountId, after?.stream ?? '', after?.orderId ?? '', limit],
+  );
+  return rows.map(selectableOf);
+}
+
+/** Those of these orders that are stored under the account. */
+export async function readNamedOrders(
+  pool: Pool,
+  accountId: string,
+  orders: readonly OpenOrder[],
+): Promise<(OpenOrder & Selectable)[]> {
+  if (orders.length === 0) return [];
+  const { rows } = await pool.query<OpenOrderRow>(
+    `${selectableOrders} where o.account_id = $1 and (o.stream, o.order_id) in (select * from unnest($2::text[], $3::text[]))`,
+    [accountId, orders.map(({ stream }) => stream), orders.map(({ orderId }) => orderId)],
+  );
+  return rows.map(selectableOf);
+}
+
+const selectableOrders = `select o.stream, o.order_id, o.symbol, s.side, coalesce(c.principal, p.principal) as principal,
+       array_remove(array[coalesce(s."callerRef", p.caller_ref), s."clOrdId", s."clientOrderRef"], null) as refs
+     from public.orders o
+     cross join lateral json_to_record(o.state) as s(side text, "commandId" uuid, "callerRef" text, "clOrdId" text, "clientOrderRef" text)
+     left join public.commands c on c.command_id = s."commandId"
+     left join public.commands p on p.kind = 'place' and p.stream = o.stream and p.order_id = o.order_id`;
+
+function selectableOf({ stream, order_id, symbol, side, principal, refs }: OpenOrderRow): OpenOrder & Selectable {
+  return { stream, orderId: order_id, symbol, side, references: refs, ...(principal !== null && { principal }) };
+}

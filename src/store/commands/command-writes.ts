@@ -1,0 +1,239 @@
+import type { Pool } from 'pg';
+import type { Command, Reason } from '../../domain/command.ts';
+import type { LimitBreach } from '../../domain/limits.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { Selectable } from '../../domain/select-orders.ts';
+import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { storableJson, writeOnce } from '../session/write-once.ts';
+import type {
+  AuditEntry,
+  CommandStep,
+  Fence,
+  Miss,
+  MissResult,
+  NewCancelAll,
+  NewCommand,
+  NewEvidence,
+  OpenCancelAllResult,
+  OpenResult,
+  PlaceOfAccount,
+  StepResult,
+} from './command-journal.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+
+type OpenedCommand =
+  | { readonly kind: 'opened' | 'replayed'; readonly command: StoredCommand }
+  | { readonly kind: 'limited'; readonly breach: LimitBreach }
+  | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
+
+/** Writes the command, its first attempt, a note and the first event: one round trip and one commit, on the critical path of every caller. */
+export async function openCommand(
+  deps: RetryDeps & { readonly pool: Pool },
+  command: NewCommand,
+  { shard, epoch }: Fence,
+): Promise<OpenResult> {
+  const [row] = await writeOnce<{ result: OpenedCommand }>(deps, {
+    name: 'open_command',
+    text: 'select public.open_command($1, $2, $3) as result',
+    values: [shard, epoch.toString(), storableJson(command)],
+  });
+  const result = row?.result ?? { kind: 'fenced' };
+  return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
+}
+
+/** PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason: it may not be sent any more. */
+export async function markSending(
+  deps: RetryDeps & { readonly pool: Pool },
+  attemptId: string,
+  atMs: number,
+  { shard, epoch }: Fence,
+): Promise<boolean | Reason> {
+  const [row] = await writeOnce<{ marked: boolean | Reason }>(deps, {
+    name: 'mark_sending',
+    text: 'select public.mark_sending($1, $2, $3, $4) as marked',
+    values: [shard, epoch.toString(), attemptId, atMs],
+  });
+  return row?.marked ?? false;
+}
+
+type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
+
+/** One step of one command: its row, the row of an attempt, evidence and the event, in one round trip and one commit. */
+export async function stepCommand(
+  deps: RetryDeps & { readonly pool: Pool },
+  step: CommandStep,
+  { shard, epoch }: Fence,
+): Promise<StepResult> {
+  const [row] = await writeOnce<{ result: Stepped }>(deps, {
+    name: 'step_command',
+    text: 'select public.step_command($1, $2, $3) as result',
+    values: [shard, epoch.toString(), storableJson(step)],
+  });
+  const result = row?.result ?? { kind: 'fenced' };
+  return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
+}
+
+type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
+
+/** One more complete read that missed an unknown command: its count and the evidence, no step and no event. */
+export async function noteMiss(
+  deps: RetryDeps & { readonly pool: Pool },
+  miss: Miss,
+  { shard, epoch }: Fence,
+): Promise<MissResult> {
+  const [row] = await writeOnce<{ result: Noted }>(deps, {
+    text: 'select public.note_miss($1, $2, $3) as result',
+    values: [shard, epoch.toString(), storableJson(miss)],
+  });
+  const result = row?.result ?? { kind: 'fenced' };
+  return result.kind === 'fenced' ? result : { kind: result.kind, command: decodeCommand(result.command) };
+}
+
+type Deps = RetryDeps & { readonly pool: Pool };
+
+/** Adds true facts beside any step, from any process, under no fence. Rejects with `NO_SUCH_COMMAND`. */
+export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+  await writeOnce(deps, {
+    text: 'select public.add_command_evidence($1, $2)',
+    values: [commandId, storableJson(evidence)],
+  });
+}
+
+/** Lines of the audit trail, in this order, in one statement; `again` without those that are there. */
+export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[], again = false): Promise<void> {
+  await writeOnce(deps, {
+    name: 'add_audit_entries',
+    text: `insert into public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)
+      select public.ms_to_time((e ->> 'atMs')::double precision), e ->> 'principal', e ->> 'action', e ->> 'accountId', e ->> 'commandId', e ->> 'requestId',
+        e ->> 'reason', e -> 'detail'
+      from json_array_elements($1::json) with ordinality as line(e, place)
+      where not $2::boolean or not exists (select from public.audit_log a where a.at = public.ms_to_time((e ->> 'atMs')::double precision)
+        and a.principal = e ->> 'principal' and a.action = e ->> 'action' and a.account_id is not distinct from e ->> 'accountId'
+        and a.command_id is not distinct from e ->> 'commandId' and a.request_id is not distinct from e ->> 'requestId') order by place`,
+    values: [storableJson(entries), again],
+  });
+}
+
+/** Complete commands of one read: 0.1 s of the server. */
+const pageRows = 1_000;
+
+/**
+ * Raises the fence and settles the attempts that the former holder left, in one transaction; then reads the commands that still need work. Rejects with
+ * `FENCED` where a later holder has taken over; after any other rejection it may be called again under the same epoch.
+ *
+ * The reads come after the commit: from then on no other process steps a command, and a hundred thousand unsettled commands must not make the takeover itself
+ * run into the deadline of a statement, now and at every later try.
+ */
+export async function takeOverCommands(deps: Deps, { shard, epoch }: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+  await writeOnce(deps, { text: 'select public.take_over_commands($1, $2, $3)', values: [shard, epoch.toString(), atMs] });
+  const ids = await unsettledIds(deps, shard, atMs - recentMs);
+  const commands: Command[] = [];
+  for (let from = 0; from < ids.length; from += pageRows) {
+    commands.push(...(await readByIds(deps, ids.slice(from, from + pageRows))));
+  }
+  return commands;
+}
+
+/** Commands that are not final, or final since `sinceMs`; oldest first. Each half uses an index of its own. */
+async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
+  const { rows } = await retryTransaction(deps, () =>
+    deps.pool.query<{ command_id: string }>(
+      `select command_id, created_at from public.commands where shard = $1 and settled_at is null
+       union all
+       select command_id, created_at from public.commands where shard = $1 and settled_at >= public.ms_to_time($2)
+       order by created_at, command_id`,
+      [shard, sinceMs],
+    ),
+  );
+  return rows.map(({ command_id }) => command_id);
+}
+
+async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]> {
+  const { rows } = await retryTransaction(deps, () =>
+    deps.pool.query<{ command: StoredCommand }>(
+      `select public.command_json(c) as command from unnest($1::uuid[]) with ordinality as k(command_id, place)
+       join public.commands c using (command_id) order by k.place`,
+      [ids],
+    ),
+  );
+  return rows.map(({ command }) => decodeCommand(command));
+}
+
+/** Writes a cancel-all with its list, unless its key is known; by `open_cancel_all` in `drizzle/0000_baseline.sql`. */
+export async function openCancelAll(
+  deps: RetryDeps & { readonly pool: Pool },
+  cancelAll: NewCancelAll,
+  { shard, epoch }: Fence,
+): Promise<OpenCancelAllResult> {
+  const [row] = await writeOnce<{ result: OpenCancelAllResult }>(deps, {
+    text: 'select public.open_cancel_all($1, $2, $3) as result',
+    values: [shard, epoch.toString(), storableJson(cancelAll)],
+  });
+  return row?.result ?? { kind: 'fenced' };
+}
+
+/** False: fenced. */
+export async function endCancelAll(
+  deps: RetryDeps & { readonly pool: Pool },
+  cancelAllId: string,
+  atMs: number,
+  { shard, epoch }: Fence,
+): Promise<boolean> {
+  const [row] = await writeOnce<{ held: boolean }>(deps, {
+    text: 'select public.end_cancel_all($1, $2, $3, $4) as held',
+    values: [shard, epoch.toString(), cancelAllId, atMs],
+  });
+  return row?.held === true;
+}
+
+/** The cancel-all that holds the key, as `open_cancel_all` sees it. */
+export async function readCancelAll(
+  pool: Pool,
+  shard: number,
+  principal: string,
+  idempotencyKey: string,
+): Promise<NewCancelAll | undefined> {
+  if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
+  const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
+    `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
+     where shard = $1 and principal = $2 and idempotency_key = $3 and key_held and public.cancel_all_holds_key(c, clock_timestamp())`,
+    [shard, principal, idempotencyKey],
+  );
+  return rows[0]?.cancelAll;
+}
+
+/** The cancel-alls of the shard that are in force, oldest first. */
+export async function readCancelAllsInForce(pool: Pool, shard: number): Promise<NewCancelAll[]> {
+  const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
+    `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
+     where shard = $1 and ended_at is null order by created_at, cancel_all_id`,
+    [shard],
+  );
+  return rows.map(({ cancelAll }) => cancelAll);
+}
+
+interface PlaceRow {
+  readonly account_id: string;
+  readonly stream: Stream;
+  readonly command_id: string;
+  readonly symbol: string;
+  readonly side: string;
+  readonly principal: string;
+  readonly refs: string[];
+}
+
+/** Places of these accounts that are not final and whose order was not seen. By the index of commands that are not final. */
+export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
+  const { rows } = await pool.query<PlaceRow>(
+    `select account_id, stream, command_id, symbol, side, principal,
+       array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs
+     from public.commands c
+     where settled_at is null and account_id = any($1) and kind = 'place' and order_id is null
+     order by account_id, created_at, command_id`,
+    [accountIds],
+  );
+  return rows.map(({ account_id, stream, command_id, symbol, side, principal, refs }) => ({
+    ...{ accountId: account_id, stream, commandId: command_id },
+    ...{ symbol, side, principal, references: refs },
+  }));
+}

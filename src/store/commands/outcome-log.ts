@@ -1,0 +1,77 @@
+import type { Pool } from 'pg';
+import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
+import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+
+/** A step of a command, as it is sent to Kafka. */
+export interface OutcomeRow {
+  readonly id: bigint;
+  /** The command's id: its steps share a partition. */
+  readonly key: string;
+  /** JSON text; its `eventId` names command and version, by which readers drop repeats. */
+  readonly payload: string;
+  /** When the step committed, milliseconds since the epoch, by the database's clock. */
+  readonly recordedMs: number;
+}
+
+/** The outbox of the command side. Every call has a deadline; rejects when the database can't be reached. */
+export interface OutcomeLog {
+  /**
+   * Steps of commands of these shards that are not marked as published, lowest id first, at most `limit`. The ids of one command rise with its versions, and none
+   * is seen before its predecessor.
+   */
+  readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
+  /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
+  markPublished(ids: readonly bigint[]): Promise<void>;
+}
+
+interface Row {
+  readonly id: string;
+  readonly command_id: string;
+  readonly snapshot: StoredCommand;
+  readonly recorded_ms: string;
+  readonly generation: number | null;
+}
+
+/** Does not wait for the disk: a mark that is lost in a crash of the server costs a repeat, which the topic may contain. */
+const markPublished = `
+  with quick as materialized (select set_config('synchronous_commit', 'off', true))
+  update public.command_events set published_at = clock_timestamp() from quick
+  where id = any($1::bigint[]) and published_at is null`;
+
+/**
+ * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one may appear after a higher one. For this reason each row says for
+ * itself whether it was published, and no position is kept. The ids of one command appear in order, because its row is locked from one step to the next.
+ */
+export class PostgresOutcomeLog implements OutcomeLog {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  async readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]> {
+    const { rows } = await retryTransaction(this.deps, () =>
+      this.deps.pool.query<Row>({
+        name: 'read_unpublished',
+        text: `select id, command_id, snapshot, public.time_to_ms(recorded_at) as recorded_ms, (select max(generation) from public.lanes) as generation
+            from public.command_events e where published_at is null
+              and exists (select from public.commands c where c.command_id = e.command_id and c.shard = any($2)) order by id limit $1`,
+        values: [limit, shards],
+      }),
+    );
+    return rows.map(({ id, command_id, snapshot, recorded_ms, generation }) => ({
+      id: BigInt(id),
+      key: command_id,
+      payload: encodeCommandOutcome(decodeCommand(snapshot), generation ?? 1),
+      recordedMs: Number(recorded_ms),
+    }));
+  }
+
+  async markPublished(ids: readonly bigint[]): Promise<void> {
+    if (ids.length === 0) return;
+    await retryTransaction(this.deps, () =>
+      this.deps.pool.query({ name: 'mark_published', text: markPublished, values: [ids.map(String)] }),
+    );
+  }
+}

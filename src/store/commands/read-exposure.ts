@@ -1,0 +1,119 @@
+import type { Pool } from 'pg';
+import { type Command, isUnresolved } from '../../domain/command.ts';
+import { addDecimals, parseDecimal } from '../../domain/decimal.ts';
+import { commandExposure } from '../../domain/limits.ts';
+import type { Order, Stream } from '../../domain/order.ts';
+import { orderWord } from '../../domain/order-word.ts';
+import { canonicalSymbol } from '../../domain/symbol.ts';
+import { accountsOf } from '../account-scope.ts';
+import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';
+import { decodeCommand, type StoredCommand } from './decode-command.ts';
+
+type Place = Pick<ExposureRow, 'accountId' | 'stream' | 'symbol' | 'outcome' | 'side'>;
+
+interface OpenRow {
+  readonly account_id: string;
+  readonly stream: Stream;
+  readonly symbol: string;
+  readonly outcome: string | null;
+  readonly side: string;
+  readonly orders: string;
+  readonly quantity: string;
+}
+
+interface CommandRow {
+  readonly command: StoredCommand;
+  /** The order that a replace or cancel names. */
+  readonly order: Order | null;
+}
+
+/**
+ * Open orders, and unresolved commands as if they were live, per account, instrument and side, sorted by these. Commands are read before orders: a command that
+ * its order settles between the two reads is counted twice for a moment, but never missed.
+ */
+export async function readExposure(
+  pool: Pool,
+  scope: AccountScope,
+  accountId: string | undefined,
+): Promise<readonly ExposureRow[]> {
+  const accounts = scope.kind === 'all' && accountId === undefined ? null : await accountsOf(pool, scope, accountId);
+  const commands = await readUnsettledIn(pool, accounts);
+  const open = await readOpenIn(pool, accounts ?? (await accountsOf(pool, scope, undefined)));
+  const rows = new Map<string, ExposureRow>();
+  for (const row of open) {
+    const openQuantity = parseDecimal(row.quantity) ?? row.quantity;
+    addTo(rows, placeOf(row), { openOrders: Number(row.orders), openQuantity, unresolvedCommands: 0, unresolvedQuantity: '0' });
+  }
+  for (const { command: stored, order } of commands) {
+    const command = decodeCommand(stored);
+    const added = commandExposure(command, order ?? undefined);
+    if (added === undefined && !isUnresolved(command.state)) continue;
+    const unresolvedQuantity = added?.quantity ?? '0';
+    addTo(rows, placeOfCommand(command, order), { openOrders: 0, openQuantity: '0', unresolvedCommands: 1, unresolvedQuantity });
+  }
+  return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** The JSON of each order is parsed once, for all of its fields. */
+async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<OpenRow[]> {
+  if (accounts.length === 0) return [];
+  const { rows } = await pool.query<OpenRow>(
+    `select o.account_id, o.stream, o.symbol, s.instrument ->> 'outcome' as outcome, s.side, count(*) as orders,
+       trim_scale(sum(s."leavesQty"))::text as quantity
+     from unnest($1::text[]) as a(account_id) cross join unnest(array['account', 'prediction']) as k(stream)
+     join public.orders o on o.account_id = a.account_id and o.stream = k.stream and o.is_open
+     cross join lateral json_to_record(o.state) as s(instrument json, side text, "leavesQty" numeric)
+     group by 1, 2, 3, 4, 5`,
+    [accounts],
+  );
+  return rows;
+}
+
+/** Includes accepted places: until its order is observed, an accepted place is nowhere else. */
+async function readUnsettledIn(pool: Pool, accounts: readonly string[] | null): Promise<CommandRow[]> {
+  const { rows } = await pool.query<CommandRow>(
+    `select public.command_json(c) as command, o.state as order
+     from public.commands c left join public.orders o on c.kind <> 'place' and o.stream = c.stream and o.order_id = c.order_id
+     where c.settled_at is null and ($1::text[] is null or c.account_id = any($1))`,
+    [accounts],
+  );
+  return rows;
+}
+
+function placeOfCommand({ request }: Command, order: Order | null): Place {
+  const { accountId: account_id, stream } = request;
+  if (request.kind !== 'place') {
+    const { instrument, side = '' } = order ?? {};
+    return placeOf({ account_id, stream, symbol: instrument?.symbol ?? '', outcome: instrument?.outcome, side });
+  }
+  const { terms } = request;
+  const outcome = 'outcome' in terms ? terms.outcome : undefined;
+  return placeOf({ account_id, stream, symbol: terms.symbol, outcome, side: orderWord(terms.side) });
+}
+
+interface PlaceRow extends Pick<OpenRow, 'account_id' | 'stream' | 'symbol' | 'side'> {
+  readonly outcome: string | null | undefined;
+}
+
+function placeOf({ account_id, stream, symbol, outcome, side }: PlaceRow): Place {
+  return { accountId: account_id, stream, symbol, ...(outcome == null ? {} : { outcome }), side };
+}
+
+type Amounts = Omit<ExposureRow, keyof Place>;
+
+function addTo(rows: Map<string, ExposureRow>, place: Place, more: Amounts): void {
+  const key = keyOf(place);
+  const row = rows.get(key);
+  rows.set(key, {
+    ...place,
+    openOrders: (row?.openOrders ?? 0) + more.openOrders,
+    openQuantity: addDecimals(row?.openQuantity ?? '0', more.openQuantity),
+    unresolvedCommands: (row?.unresolvedCommands ?? 0) + more.unresolvedCommands,
+    unresolvedQuantity: addDecimals(row?.unresolvedQuantity ?? '0', more.unresolvedQuantity),
+  });
+}
+
+/** Spellings of one symbol are one row. */
+function keyOf({ accountId, stream, symbol, outcome = '', side }: Place): string {
+  return JSON.stringify([accountId, stream, canonicalSymbol(symbol), outcome, side]);
+}

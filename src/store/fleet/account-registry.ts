@@ -1,0 +1,149 @@
+import { and, asc, eq, gt, lt, sql } from 'drizzle-orm';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { Pool } from 'pg';
+import type { Stream } from '../../domain/order.ts';
+import { encodeWitnessed, type Lease } from '../../runtime/lease.ts';
+import { accounts } from '../schema/accounts.ts';
+import { orders } from '../schema/orders.ts';
+import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+
+/** The facts about one account on one stream that must survive a restart. */
+export interface AccountRecord {
+  readonly stream: Stream;
+  readonly accountId: string;
+  readonly isSim: boolean;
+  /** Rises when the platform lost its store. */
+  readonly sourceEpoch: number;
+  /** The highest updatedAt that a complete read showed (never the stream). Undefined before the first. ISO 8601. */
+  readonly readUpTo: string | undefined;
+  /** The same of the reads that look back far: never above `readUpTo`, and undefined where that is. */
+  readonly auditedUpTo: string | undefined;
+}
+
+/** An order that we hold to be open, for the reader to read again. */
+export interface OpenOrder {
+  readonly orderId: string;
+  readonly status: string;
+  readonly sourceVersion: bigint | undefined;
+  readonly updatedAt: string;
+  /** Absent: 0. */
+  readonly sourceEpoch?: number;
+}
+
+/** The accounts that we follow, durable. Every call has a deadline; rejects when the database can't be reached. */
+export interface AccountRegistry {
+  load(): Promise<AccountRecord[]>;
+  save(record: AccountRecord): Promise<void>;
+  /**
+   * Orders of the account that are not terminal and were last written before `touchedBeforeMs` (database clock, ms since the epoch). Paged by order id, at most
+   * `limit`.
+   */
+  openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]>;
+}
+
+interface AccountRegistryDeps extends RetryDeps {
+  readonly pool: Pool;
+  /** The commits that this process knows of, and the lane that it holds. Left out: nothing is compared with the database. */
+  readonly lease?: Pick<Lease, 'lane' | 'witness'>;
+}
+
+/** The port `AccountRegistry` in Postgres. */
+export class PostgresAccountRegistry implements AccountRegistry {
+  private readonly deps: AccountRegistryDeps;
+  private readonly db: NodePgDatabase;
+
+  constructor(deps: AccountRegistryDeps) {
+    this.deps = deps;
+    this.db = drizzle(deps.pool);
+  }
+
+  async load(): Promise<AccountRecord[]> {
+    const rows = await retryTransaction(this.deps, () =>
+      this.db.select().from(accounts).orderBy(asc(accounts.stream), asc(accounts.accountId)),
+    );
+    return rows.map(({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }) => ({
+      stream: stream as Stream,
+      accountId,
+      isSim,
+      sourceEpoch,
+      readUpTo: readUpTo ?? undefined,
+      auditedUpTo: auditedUpTo ?? undefined,
+    }));
+  }
+
+  /**
+   * Does not take the write of a process that still has an older source epoch. Rejects where the database came back without commits that this process knows of:
+   * `readUpTo` says that everything that the read showed is committed, which would then be false.
+   */
+  async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
+    const { pool, lease } = this.deps;
+    const seen = lease?.witness.newest === undefined ? null : encodeWitnessed(lease.witness.newest);
+    // Raw: it calls a function of the database and writes by its answer, in one statement.
+    const { rows } = await retryTransaction(this.deps, () =>
+      pool.query<{ lacks: boolean }>(
+        `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (
+           insert into public.accounts as a (stream, account_id, is_sim, source_epoch, read_up_to, audited_up_to, updated_at)
+           select $3, $4, $5, $6, $7, $8, now() from look where not lacks
+           on conflict (stream, account_id) do update set is_sim = excluded.is_sim, source_epoch = excluded.source_epoch,
+             read_up_to = excluded.read_up_to, audited_up_to = excluded.audited_up_to, updated_at = excluded.updated_at
+           where a.source_epoch <= excluded.source_epoch
+         )
+         select lacks from look`,
+        [lease?.lane ?? 0, seen, stream, accountId, isSim, sourceEpoch, readUpTo ?? null, auditedUpTo ?? null],
+      ),
+    );
+    if (rows[0]?.lacks === true) throw new Error('the database lost commits: how far the account was read is not kept');
+  }
+
+  openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]> {
+    return retryTransaction(this.deps, async () => {
+      const rows = await this.db
+        .select({
+          orderId: orders.orderId,
+          status: orders.status,
+          sourceVersion: orders.sourceVersion,
+          updatedAt: sql<string>`${orders.state} ->> 'updatedAt'`,
+          sourceEpoch: sql<number | null>`(${orders.state} ->> 'sourceEpoch')::int`,
+        })
+        .from(orders)
+        .where(
+          and(
+            eq(orders.accountId, accountId),
+            eq(orders.stream, stream),
+            eq(orders.isOpen, true),
+            gt(orders.orderId, afterOrderId),
+            lt(orders.updatedAt, new Date(touchedBeforeMs)),
+          ),
+        )
+        .orderBy(asc(orders.orderId))
+        .limit(limit);
+      return rows.map(({ sourceEpoch, ...row }) => ({
+        ...row,
+        sourceVersion: row.sourceVersion ?? undefined,
+        ...(sourceEpoch !== null && { sourceEpoch }),
+      }));
+    });
+  }
+}
+
+/** The streams on which an account was ever followed. */
+export async function readAccountStreams(pool: Pool, accountId: string): Promise<Stream[]> {
+  const rows = await drizzle(pool)
+    .select({ stream: accounts.stream })
+    .from(accounts)
+    .where(eq(accounts.accountId, accountId))
+    .orderBy(asc(accounts.stream));
+  return rows.map(({ stream }) => stream as Stream);
+}

@@ -1,0 +1,54 @@
+import type { FleetDocument, FleetLane } from '../../contract/fleet-answer.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import type { Fleet, LaneMember, OrphanLane } from './shard-store.ts';
+
+/** One look at the fleet, as people and programs see it. `nowMs`: wall time of the look. */
+export function fleetDocument({ members, seats, orphans }: Fleet, nowMs: number): FleetDocument {
+  const shardsOf = (lane: number) => seats.filter((seat) => seat.lane === lane).map(({ shard }) => shard);
+  const lanes = [
+    ...members.map((member) => laneOf(member, shardsOf(member.lane), nowMs)),
+    ...orphans.map((orphan) => orphanOf(orphan, shardsOf(orphan.lane), nowMs)),
+  ].sort((a, b) => a.lane - b.lane);
+  const free = seats.filter(({ lane }) => lane === undefined).map(({ shard }) => shard);
+  const faults = [...(free.length === 0 ? [] : [`${plural(free.length, 'shard')} free`]), ...lanes.flatMap(faultOf)];
+  const processes = lanes.filter(({ state }) => state === 'live' || state === 'draining').length;
+  return {
+    at: formatInstant(nowMs),
+    verdict: [plural(seats.length, 'shard'), plural(processes, 'process'), ...(faults.length > 0 ? faults : ['all held'])].join(
+      ', ',
+    ),
+    allHeld: faults.length === 0,
+    shards: seats.length,
+    free,
+    pinned: seats.filter(({ pinned }) => pinned).map(({ shard }) => shard),
+    lanes,
+  };
+}
+
+function laneOf(member: LaneMember, shards: readonly number[], nowMs: number): FleetLane {
+  const { lane, holder, weight, address = null, version, draining, drained, unwell, livedMs } = member;
+  const finisher = holder.endsWith(finisherSuffix);
+  const state = finisher ? 'finished_by_another' : draining ? 'draining' : 'live';
+  const since = formatInstant(nowMs - livedMs);
+  const unfit = unwell?.unfit === true ? unwell.trouble : null;
+  return { lane, state, holder, since, weight, drained, unfit, shards: [...shards], address, version };
+}
+
+/** A process that finishes the lane of another one holds it under its own name with this at the end. */
+export const finisherSuffix = '/finisher';
+
+function orphanOf({ lane, idleMs }: OrphanLane, shards: readonly number[], nowMs: number): FleetLane {
+  const none = { holder: null, weight: 0, drained: false, unfit: null, address: null, version: null };
+  return { lane, state: 'without_process', since: formatInstant(nowMs - idleMs), shards: [...shards], ...none };
+}
+
+function faultOf({ lane, state, shards }: FleetLane): string[] {
+  if (state === 'live' || state === 'draining') return [];
+  const what = state === 'without_process' ? 'without a process' : 'finished by another';
+  return [`lane ${lane} ${what}${shards.length === 0 ? '' : ` (${plural(shards.length, 'shard')})`}`];
+}
+
+function plural(count: number, word: 'shard' | 'process'): string {
+  if (count === 1) return `1 ${word}`;
+  return `${count} ${word === 'process' ? 'processes' : 'shards'}`;
+}

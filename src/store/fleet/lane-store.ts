@@ -1,0 +1,316 @@
+import type { Pool } from 'pg';
+import { encodeWitnessed, type Witnessed } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
+import { textArray } from '../orders/binary-array.ts';
+
+/** A hold on the lane: the fencing number, and the number of the last committed batch. */
+export interface LaneHold {
+  readonly epoch: bigint;
+  readonly batch: bigint;
+  /** In every payload of the term it counts before the revision. It rises with the epoch when the database was restored. Left out: the one of the options. */
+  readonly generation?: number;
+}
+
+/**
+ * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own
+ * takeover was lost.
+ */
+export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
+
+/** How the lane changed hands. */
+export interface Takeover {
+  readonly cause: (typeof takeoverCauses)[number];
+  /** The former holder; undefined where the lane was free. */
+  readonly from: string | undefined;
+  /** How long ago it was last renewed, or given back, by the database's clock. */
+  readonly idleMs: number;
+}
+
+export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
+  | ({ readonly kind: 'held'; readonly takeover: Takeover } & LaneHold)
+  /** Another holder renewed it `ageMs` ago, by the database's clock. The hold is that holder's. */
+  | ({ readonly kind: 'busy'; readonly holder: string; readonly ageMs: number } & LaneHold)
+);
+
+/** The database lacks commits that were acknowledged. This call found that out: it raised the generation and halted placing, before the lane was taken. */
+export interface FoundLoss {
+  readonly generation: number;
+}
+
+/**
+ * The lane's row and its batch number: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
+ * can't be reached or answers late; the caller then knows nothing and tries again.
+ */
+export interface LaneStore {
+  /**
+   * A lane to ask for: one of `holder` itself, else one without a live holder (one with shards before one without), else the next number. Another process may
+   * take it meanwhile: `acquire` decides.
+   */
+  pick(holder: string, expireAfterMs: number): Promise<number>;
+  /**
+   * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was released, or never held). Also when `holder` itself held it
+   * last, so that a lost answer costs no lease: `holder` must therefore name one run of one process. Where the database lacks commits that were `witnessed`, a
+   * generation begins first.
+   */
+  acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
+  /** `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the database lacks commits that were `witnessed`. */
+  renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
+  /**
+   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit, and fences batches that
+   * are still buffered, so that this number decides for every batch sent before whether it committed. Undefined: the epoch is no longer ours.
+   */
+  reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
+  /** Gives the lane back, so that a standby need not wait for the lease to expire. */
+  release(lane: number, epoch: bigint): Promise<void>;
+}
+
+interface HoldRow {
+  epoch: string;
+  batch: string;
+  generation: number;
+}
+
+interface TakenRow extends HoldRow {
+  from_holder: string | null;
+  idle_ms: string;
+}
+
+interface LaneRow extends HoldRow {
+  holder: string | null;
+  age_ms: string;
+}
+
+/** What the newest records on Kafka show to have been committed. */
+export interface Published {
+  readonly updates: readonly PublishedUpdate[];
+  readonly batches: readonly PublishedBatch[];
+}
+
+interface LossEvidence {
+  readonly witnessed?: Witnessed;
+  readonly published?: Published;
+  /** The caller has published nothing of its lane above this batch: such rows go out under the new generation. Left out: it may have. */
+  readonly unpublishedAfter?: bigint | undefined;
+}
+
+/** A batch of which Kafka has a mark, or a witness: that one also names what else its process had seen. */
+export interface PublishedBatch extends Omit<Witnessed, 'epoch'> {
+  readonly lane: number;
+  readonly epoch?: bigint;
+}
+
+/** An update as Kafka has it. */
+interface PublishedUpdate {
+  readonly stream: string;
+  readonly orderId: string;
+  readonly generation: number;
+  readonly revision: number;
+  readonly payload: string;
+}
+
+/**
+ * An epoch that was given out may be lost with its commit. The next holder's must be a different one, or both would pass the fence. So a takeover raises it by
+ * a number that depends on the holder's name. A gap means nothing.
+ */
+export const epochSpread = 0xfffff;
+
+/** The finder of a loss, as the halt that it raises names it. */
+const finder = 'tidemark';
+
+/**
+ * The port `LaneStore` in Postgres: one row for each lane, every change of it one statement. None of them is retried here: raising the epoch twice for one
+ * call would look like a loss to the caller that got the first answer. The caller asks again, with `acquire` if necessary.
+ */
+export class PostgresLaneStore implements LaneStore {
+  private readonly pool: Pool;
+  private readonly random: Random;
+  private readonly generationFloor: number;
+
+  /** `pool`: not the one that serves reads: a renewal must not queue behind them. `generationFloor`: taking the lane raises its generation to this, for good. */
+  constructor(deps: { readonly pool: Pool; readonly random: Random }, options: { readonly generationFloor?: number } = {}) {
+    this.pool = deps.pool;
+    this.random = deps.random;
+    this.generationFloor = options.generationFloor ?? 1;
+  }
+
+  async pick(holder: string, expireAfterMs: number): Promise<number> {
+    const { rows } = await this.pool.query<{ lane: number }>(
+      `select lane from (
+         select l.lane, l.holder is not distinct from $1 as own, exists (select from public.shards s where s.lane = l.lane) as has_shards
+         from public.lanes l where l.holder is null or l.holder = $1
+           or abs(extract(epoch from clock_timestamp() - l.renewed_at)) * 1000 >= $2::double precision
+         union all
+         select coalesce(max(lane) + 1, 0), false, false from public.lanes
+       ) as free order by own desc, has_shards desc, lane limit 1`,
+      [holder, expireAfterMs],
+    );
+    return rows[0]?.lane ?? 0;
+  }
+
+  async acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult> {
+    const foundLoss = witnessed && (await this.noticeLoss(lane, { witnessed }));
+    const found = foundLoss && { foundLoss };
+    const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
+    if (held !== undefined) {
+      // Commits were lost between the two statements: the next try finds that. Nothing was written under this hold, and we may take it again.
+      if (foundLoss === undefined && isBehind(held, witnessed))
+        throw new Error('the database lost commits while it was asked for the lane');
+      return { kind: 'held', ...held, ...found };
+    }
+    const { rows } = await this.pool.query<LaneRow>(
+      `select holder, epoch, public.lane_batch(lane) as batch, generation, extract(epoch from clock_timestamp() - renewed_at) * 1000 as age_ms
+       from public.lanes where lane = $1`,
+      [lane],
+    );
+    const [row] = rows;
+    const hold = holdOf(rows) ?? { epoch: 0n, batch: 0n };
+    return { kind: 'busy', holder: row?.holder ?? '', ageMs: Math.round(Number(row?.age_ms ?? 0)), ...hold, ...found };
+  }
+
+  async renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'> {
+    const { rows } = await this.pool.query<{ forgotten: boolean }>(
+      `update public.lanes set renewed_at = clock_timestamp() where lane = $1 and epoch = $2
+       returning public.lacks_commits(lane, $3::json) as forgotten`,
+      [lane, epoch.toString(), witnessed === undefined ? null : encodeWitnessed(witnessed)],
+    );
+    const [row] = rows;
+    if (row === undefined) return 'refused';
+    return row.forgotten ? 'forgotten' : 'renewed';
+  }
+
+  /**
+   * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks commits that were witnessed, or the newest updates
+   * or batches that Kafka has. Undefined: nothing is missing, or another process noticed it before.
+   */
+  async noticeLoss(lane: number, { witnessed, published, unpublishedAfter }: LossEvidence): Promise<FoundLoss | undefined> {
+    const { updates = [], batches = [] } = published ?? {};
+    const { rows } = await this.pool.query<{ generation: number | null }>(
+      'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
+      [
+        lane,
+        witnessed === undefined ? null : encodeWitnessed(witnessed),
+        textArray(updates.map(({ stream }) => stream)),
+        textArray(updates.map(({ orderId }) => orderId)),
+        updates.map(({ generation }) => generation),
+        updates.map(({ revision }) => revision),
+        textArray(updates.map(({ payload }) => payload)),
+        JSON.stringify(batches, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)),
+        this.random.uuid(),
+        finder,
+        unpublishedAfter?.toString() ?? null,
+      ],
+    );
+    const generation = rows[0]?.generation;
+    return generation == null ? undefined : { generation };
+  }
+
+  async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
+    // One statement does both: the update waits for the row, and `lane_batch` then reads in a snapshot of its own. So the number is the one that the orphaned
+    // backend left.
+    const { rows } = await this.pool.query<HoldRow>(
+      `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2
+       returning epoch, public.lane_batch(lane) as batch, generation`,
+      [lane, epoch.toString()],
+    );
+    return holdOf(rows);
+  }
+
+  async release(lane: number, epoch: bigint): Promise<void> {
+    // The epoch rises as well: a statement of ours that is still in some buffer can't write after this. The time is when the lane became free.
+    await this.pool.query(
+      'update public.lanes set holder = null, epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
+      [lane, epoch.toString()],
+    );
+  }
+
+  /**
+   * A row renewed in the future was written before the database's clock was set back: it counts as an old one. The condition holds no lock where
+   * it is false, so a standby that looks every second does not burden the lane. The row is locked first, so that the former holder is reported as it was at
+   * that moment.
+   */
+  private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
+    const { rows } = await this.pool.query<TakenRow>(
+      `update public.lanes l
+       set holder = $2, epoch = l.epoch + 1 + (hashtext($2) & ${epochSpread}), renewed_at = clock_timestamp(), generation = greatest(l.generation, $4),
+         held_since = clock_timestamp(), address = null, weight = 0, version = null, draining = false, trouble = null, unfit = false, halts_held = 0, report = '{}',
+         drained = l.drained and before.holder is not distinct from $2
+       from (select lane, holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 as idle_ms from public.lanes
+         where lane = $1 and (holder is null or holder = $2
+           or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 >= $3::double precision)
+         for no key update) as before
+       where l.lane = before.lane
+       returning l.epoch, public.lane_batch(l.lane) as batch, l.generation, before.holder as from_holder, before.idle_ms`,
+      [lane, holder, expireAfterMs, this.generationFloor],
+    );
+    const hold = holdOf(rows);
+    const [row] = rows;
+    if (hold === undefined || row === undefined) return undefined;
+    const cause = row.from_holder === null ? 'released' : row.from_holder === holder ? 'own' : 'expired';
+    // Below zero where the database's clock was set back.
+    const idleMs = Math.max(0, Math.round(Number(row.idle_ms)));
+    return { ...hold, takeover: { cause, from: row.from_holder ?? undefined, idleMs } };
+  }
+
+  /** The lane's first holder makes its row; if two try, one finds it made. A new lane has the generation of the others: they share the topics. */
+  private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
+    const { rows } = await this.pool.query<HoldRow>(
+      `insert into public.lanes (lane, holder, epoch, renewed_at, generation)
+       select $1, $2, 1, clock_timestamp(), greatest($3, (select max(generation) from public.lanes))
+       where not exists (select from public.lanes where lane = $1)
+       on conflict do nothing returning epoch, public.lane_batch(lane) as batch, generation`,
+      [lane, holder, this.generationFloor],
+    );
+    const hold = holdOf(rows);
+    return hold && { ...hold, takeover: { cause: 'first', from: undefined, idleMs: 0 } };
+  }
+}
+
+type Taken = LaneHold & { readonly takeover: Takeover };
+
+/** The lane's numbers never fall within a generation. */
+function isBehind(hold: LaneHold, witnessed: Witnessed | undefined): boolean {
+  return witnessed !== undefined && (hold.generation ?? 0) <= witnessed.generation && hold.batch < witnessed.batch;
+}
+
+function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { epoch: BigInt(row.epoch), batch: BigInt(row.batch), generation: row.generation };
+}
+
+export interface AfterRestoreOptions {
+  /** The lane is created where the copy does not know it. */
+  readonly lane: number;
+  /** The new generation is at least this. */
+  readonly least: number;
+  readonly haltId: string;
+  /** The person who did it, for the halt. */
+  readonly by: string;
+  readonly partitionRows: number;
+}
+
+export interface AfterRestore {
+  /** The generation of every lane from now on. */
+  readonly generation: number;
+  /** Attempts that were prepared when the copy was made, and count as sent now. */
+  readonly attempts: number;
+}
+
+/**
+ * Prepares a database that is an older copy of itself for further use: see the function `after_restore` (drizzle/0000_baseline.sql) for the steps and the
+ * reasons. One transaction; a holder that runs is fenced and begins again. Only for the owner: 42501 for a member of tidemark_app.
+ */
+export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Promise<AfterRestore> {
+  const { lane, least, haltId, by, partitionRows } = options;
+  const { rows } = await pool.query<AfterRestore>('select generation, attempts from public.after_restore($1, $2, $3, $4)', [
+    lane,
+    least,
+    haltId,
+    by,
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw new Error('after_restore returned nothing');
+  // The numbers of the log have jumped past its partitions; without a new one the first batch would wait for the process that maintains them.
+  await pool.query('select public.ensure_log_partitions($1)', [partitionRows]);
+  return row;
+}

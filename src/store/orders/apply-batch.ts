@@ -1,0 +1,163 @@
+import type { Client } from 'pg';
+import {
+  describeCode,
+  isKnownToPass,
+  isMissingPartition,
+  isPoison,
+  laneLost,
+  noWrites,
+  outOfOrder,
+  sqlstateOf,
+} from '../session/retry-transaction.ts';
+import { type Allocate, bigintArray, textArray } from './binary-array.ts';
+import type { ApplyResult, Batch } from './order-store.ts';
+
+const keepBytes = 8 * 1024 * 1024;
+
+/**
+ * Memory for the parameters of one batch, used again for the next. A fresh megabyte for each batch lives outside V8's heap, and its pressure there starts
+ * full garbage collections: with this, 11 µs of Node a row instead of 13 (three runs of each, in turn), and a sixth fewer collections.
+ *
+ * Invariant: memory from `allocate` is valid until the next `reset`, so a scratch belongs to one batch from its encoding to its answer.
+ */
+export class Scratch {
+  private buffer = Buffer.allocUnsafe(0);
+  private used = 0;
+
+  readonly allocate = (bytes: number): Buffer => {
+    // Slices that were given out keep the old buffer alive; the new one has room for the likely rest.
+    if (this.used + bytes > this.buffer.length) {
+      this.buffer = Buffer.allocUnsafe(2 * (this.buffer.length + bytes));
+      this.used = 0;
+    }
+    const part = this.buffer.subarray(this.used, this.used + bytes);
+    this.used += bytes;
+    return part;
+  };
+
+  reset(): void {
+    this.used = 0;
+    // A batch of huge orders is rare, and its memory need not be kept until the process ends.
+    if (this.buffer.length > keepBytes) this.buffer = Buffer.allocUnsafe(0);
+  }
+}
+
+const maxRawCharacters = 64 * 1024;
+
+/**
+ * The parameters of `apply_batch`, in its order, or of `apply_batch_with_bindings` where there are bindings. Throws a RangeError or SyntaxError when Postgres
+ * could not store a number.
+ */
+function batchValues(batch: Batch, allocate: Allocate): unknown[] {
+  const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
+  const texts = (values: (string | null)[]) => textArray(values, 'text', allocate);
+  const jsons = (values: string[]) => textArray(values, 'json', allocate);
+  const bigints = (values: (number | string | null)[]) => bigintArray(values, allocate);
+  const values: unknown[] = [
+    lane,
+    epoch.toString(),
+    number.toString(),
+    texts(heads.map((head) => head.stream)),
+    texts(heads.map((head) => head.orderId)),
+    texts(heads.map((head) => head.accountId)),
+    texts(heads.map((head) => head.symbol)),
+    texts(heads.map((head) => head.status)),
+    bigints(heads.map((head) => head.revision)),
+    bigints(heads.map((head) => head.reducedFrom)),
+    bigints(heads.map((head) => head.sourceVersion)),
+    jsons(heads.map((head) => head.state)),
+    jsons(heads.map((head) => head.join)),
+    texts(updates.map((update) => update.stream)),
+    texts(updates.map((update) => update.orderId)),
+    texts(updates.map((update) => update.accountId)),
+    bigints(updates.map((update) => update.revision)),
+    texts(updates.map((update) => update.payload)),
+    texts(quarantine.map((row) => row.stream)),
+    texts(quarantine.map((row) => (row.accountId === null ? null : storable(row.accountId)))),
+    texts(quarantine.map((row) => (row.orderId === null ? null : storable(row.orderId)))),
+    // Indexed, and a metric label: an index entry has a limit of 2.7 kB.
+    texts(quarantine.map((row) => storable(row.reason).slice(0, 100))),
+    texts(quarantine.map((row) => storable(row.detail))),
+    texts(quarantine.map((row) => storable(row.raw))),
+    bigints(quarantine.map((row) => storableMs(row.observedAtMs))),
+  ];
+  if (bindings.length === 0) return values;
+  values.push(
+    texts(bindings.map((row) => row.stream)),
+    texts(bindings.map((row) => row.orderId)),
+    texts(bindings.map((row) => row.attemptId)),
+    texts(bindings.map((row) => row.commandId)),
+    bigints(bindings.map((row) => (row.matches ? 1 : 0))),
+  );
+  return values;
+}
+
+// Quarantine must take everything: a row that it refused would be found poisonous, put in quarantine, and refused again.
+
+/** Postgres' text has no NUL: its visible symbol replaces it. */
+function storable(text: string): string {
+  return text.slice(0, maxRawCharacters).replaceAll('\0', '\u2400').toWellFormed();
+}
+
+function storableMs(ms: number): number {
+  return Number.isFinite(new Date(ms).getTime()) ? Math.trunc(ms) : 0;
+}
+
+const parameters = (count: number) => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ');
+const plain = { name: 'apply_batch', text: `select public.apply_batch(${parameters(25)}) as last_seq` };
+const withBindings = {
+  name: 'apply_batch_with_bindings',
+  text: `select public.apply_batch_with_bindings(${parameters(30)}) as last_seq`,
+};
+
+/**
+ * One batch on the lane's pipelined connection: one statement, so one transaction and one round trip.
+ *
+ * Not `begin`, `enter_lane`, write, `commit` in a pipeline, though it is equally fast (34.6k and 35.0k rows/s against 35.5k, 39.9k and 37.9k, in turn).
+ * When that `begin` alone fails (a statement deadline after a freeze), the rest runs without a transaction, and the lane's number moves while the rows are
+ * refused. And a client that freezes with half of it sent keeps the lane's row locked for 10 s. One statement arrives whole, or not at all.
+ */
+export async function applyBatch(client: Client, batch: Batch, scratch: Scratch): Promise<ApplyResult> {
+  let values: unknown[];
+  try {
+    scratch.reset();
+    values = batchValues(batch, scratch.allocate);
+  } catch (error) {
+    // A number that 64 bits can't hold, so it does not fit into the message: the same answer as Postgres would give.
+    return { kind: 'poison', code: '22003', message: String(error) };
+  }
+  try {
+    // Two statements, not one with more parameters: very few batches have bindings, and the others then pay nothing for them.
+    const statement = batch.bindings?.length ? withBindings : plain;
+    const { rows } = await client.query<{ last_seq: string | null }>({ ...statement, values });
+    const last = rows[0]?.last_seq;
+    return { kind: 'committed', lastSeq: last === null || last === undefined ? undefined : BigInt(last) };
+  } catch (error) {
+    return judge(client, error);
+  }
+}
+
+async function judge(client: Client, error: unknown): Promise<ApplyResult> {
+  const state = sqlstateOf(error);
+  if (state === laneLost) return { kind: 'lane_lost' };
+  if (state === outOfOrder) return { kind: 'out_of_order' };
+  if (state !== undefined && isPoison(error)) {
+    return { kind: 'poison', code: state, message: error instanceof Error ? error.message : '' };
+  }
+  // A read-only transaction has written nothing, whatever becomes of the session (see `PrimarySession`, which ends it).
+  if (state === noWrites) return { kind: 'retry', code: state };
+  if (state === undefined || !(await survived(client))) return { kind: 'unknown', code: describeCode(error) };
+  if (!isKnownToPass(error)) return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
+  return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };
+}
+
+/**
+ * An error proves a rollback only when the session lived on: after FATAL and PANIC (a shutdown, a full disk under the write-ahead log) the commit
+ * may have been durable already. The code does not separate these cases, and the severity is translated to the server's language.
+ */
+async function survived(client: Client): Promise<boolean> {
+  return client.query('select').then(
+    () => true,
+    () => false,
+  );
+}

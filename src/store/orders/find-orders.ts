@@ -1,0 +1,39 @@
+import type { Pool } from 'pg';
+import { inScope, scopeParameter } from '../account-scope.ts';
+import { isCommandId } from '../commands/command-reads.ts';
+import { type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
+import { conditionValues, orderConditions } from './order-conditions.ts';
+import type { StoredOrder } from './order-reads.ts';
+
+/**
+ * Through indexes only, so it is quick however old the order is. `$14` is the text: an order's id, a command's id, an attempt's id (the platform's reference)
+ * or the caller's reference, whole.
+ */
+const statement = {
+  name: 'find_orders',
+  text: `with named as materialized (
+      select $5::uuid as command_id where $5::uuid is not null
+      union select a.command_id from public.attempts a where a.attempt_id = $14
+      union select c.command_id from public.commands c where c.caller_ref = $14 limit 1000
+    ), keys as materialized (
+      select s.stream, $14 as order_id from unnest(array['account', 'prediction']) as s(stream)
+      union select b.stream, b.order_id from named n join public.order_bindings b on b.command_id = n.command_id
+    )
+    select ${orderColumns} from keys k join public.orders o on o.stream = k.stream and o.order_id = k.order_id
+    where ${inScope('o.account_id', 1)} and ($2::text is null or o.account_id = $2) and ($3::text is null or o.stream = $3)
+      and ($4::boolean is null or o.is_open = $4) and ${orderConditions}
+    order by o.updated_at desc, o.stream, o.order_id limit $8`,
+} as const;
+
+/** Orders that `filter.q` names whole and that match the rest of the filter, newest first, at most `limit`. */
+export async function findOrders(pool: Pool, { scope, filter, limit }: OrderPageQuery): Promise<readonly StoredOrder[]> {
+  const { q, ...rest } = filter;
+  const { accountId = null, stream = null, open = null, symbol = null, status = null } = rest;
+  if (q === undefined) return [];
+  const commandId = isCommandId(q) ? q : null;
+  const { rows } = await pool.query<OrderRow>({
+    ...statement,
+    values: [scopeParameter(scope), accountId, stream, open, commandId, symbol, status, limit, ...conditionValues(rest), q],
+  });
+  return rows.map(toStoredOrder);
+}

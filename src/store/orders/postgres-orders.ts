@@ -1,0 +1,206 @@
+import type { Pool } from 'pg';
+import type { Head } from '../../domain/head.ts';
+import { decodeHead } from '../../domain/head.ts';
+import type { Stream } from '../../domain/order.ts';
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { connectionOptions } from '../session/pool.ts';
+import { PrimarySession } from '../session/primary-session.ts';
+import { describeCode, isTransient, retryTransaction, sqlstateOf } from '../session/retry-transaction.ts';
+import { applyBatch, Scratch } from './apply-batch.ts';
+import { textArray } from './binary-array.ts';
+import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Tally } from './order-store.ts';
+import { readUnproven } from './read-unproven.ts';
+
+interface OrderStoreDeps {
+  /** For reads. Batches have a connection of their own. */
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+interface OrderStoreOptions {
+  readonly url: string;
+  /** Rows of a partition of the log, in case one is missing. */
+  readonly partitionRows: number;
+}
+
+/** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
+export class PostgresOrderStore implements OrderStore {
+  private readonly connection: LaneConnection;
+  /** The scratches that no batch in flight is using: as many as were ever in flight at once. */
+  private readonly scratches: Scratch[] = [];
+  private readonly deps: OrderStoreDeps;
+  private readonly options: OrderStoreOptions;
+
+  constructor(deps: OrderStoreDeps, options: OrderStoreOptions) {
+    this.connection = new LaneConnection({ log: deps.log }, { url: options.url });
+    this.deps = deps;
+    this.options = options;
+  }
+
+  readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
+    return this.read(() => readHeads(this.deps.pool, keys));
+  }
+
+  readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+    return this.read(() => readBindings(this.deps.pool, attemptIds));
+  }
+
+  readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+    return this.read(() => readUnproven(this.deps.pool, lane, generation));
+  }
+
+  async applyBatch(batch: Batch): Promise<ApplyResult> {
+    const client = await this.connection.open().catch((error: unknown) => describeCode(error));
+    if (typeof client === 'string') return { kind: 'retry', code: client };
+    const scratch = this.scratches.pop() ?? new Scratch();
+    const result = await applyBatch(client, batch, scratch);
+    this.scratches.push(scratch);
+    if (result.kind === 'retry' && result.code === 'NO_PARTITION') await this.makePartitions();
+    return result;
+  }
+
+  private async read<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await retryTransaction(this.deps, work);
+    } catch (error) {
+      const state = sqlstateOf(error);
+      if (state === undefined || isTransient(error)) throw error;
+      throw new RefusedReadError(state, error instanceof Error ? error.message : '', { cause: error });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  /** The timer that makes partitions ahead has not run for millions of rows, so the lane makes them itself. */
+  private async makePartitions(): Promise<void> {
+    const { pool, log } = this.deps;
+    try {
+      await pool.query('select public.ensure_log_partitions($1)', [this.options.partitionRows]);
+      log.info({}, 'the log had no partition for the next row, as after a jump of its numbers; it was made now');
+    } catch (err) {
+      log.error({ err }, 'the log has no partition for the next row, and none can be made');
+    }
+  }
+}
+
+interface HeadColumns {
+  key: string;
+  revision: string;
+  source_version: string | null;
+  state: string;
+  join_state: string;
+}
+
+const headsText = `
+  select k.key, o.revision, o.source_version, o.state::text as state, o.join_state::text as join_state
+  from unnest($1::text[]) as k(key)
+  join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
+
+/** The heads of the keys that are known. Keys are `<stream>:<orderId>`; an order id may itself contain colons. */
+async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
+  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other keys as well, every time.
+  const askable = keys.filter((key) => !key.includes('\0'));
+  if (askable.length === 0) return new Map();
+  // Not prepared: a plan from a time with few orders would read all of them once there are many.
+  const { rows } = await pool.query<HeadColumns>(headsText, [textArray(askable)]);
+  return new Map(
+    rows.map((row) => [
+      row.key,
+      decodeHead({
+        state: row.state,
+        join: row.join_state,
+        revision: Number(row.revision),
+        sourceVersion: row.source_version,
+      }),
+    ]),
+  );
+}
+
+interface BindingColumns {
+  attempt_id: string;
+  command_id: string;
+  caller_ref: string | null;
+  stream: Stream;
+  account_id: string;
+  side: string;
+}
+
+// Places only: an order carries the reference of no other kind of command.
+const bindingsText = `
+  select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
+  from unnest($1::text[]) as k(attempt_id)
+  join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id
+  where c.kind = 'place'`;
+
+/** The command under each of the attempts' ids; ids that are not ours are left out. */
+async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+  // The ids come from the platform: see `readHeads`.
+  const askable = attemptIds.filter((id) => !id.includes('\0'));
+  if (askable.length === 0) return new Map();
+  const { rows } = await pool.query<BindingColumns>(bindingsText, [textArray(askable)]);
+  return new Map(
+    rows.map((row) => [
+      row.attempt_id,
+      {
+        commandId: row.command_id,
+        ...(row.caller_ref === null ? {} : { callerRef: row.caller_ref }),
+        stream: row.stream,
+        accountId: row.account_id,
+        side: row.side,
+      },
+    ]),
+  );
+}
+
+/**
+ * The one pipelined connection on which batches are sent: they are executed in the order of sending, each as a transaction of its own.
+ *
+ * States: none → connecting → open → none (broken, over, or closed). Invariant: a connection that failed once, or whose server takes no writes, is never used again.
+ *
+ * One, not two: two backends would race for the lane's row, and whenever the second batch won, it was refused as out of order (the first run of the
+ * measurement ended like that). Two would not be faster either: the second batch can't begin before the first has committed.
+ */
+class LaneConnection {
+  private current: Promise<PrimarySession> | undefined;
+  private session: PrimarySession | undefined;
+  private readonly log: Log;
+  private readonly url: string;
+
+  constructor(deps: { readonly log: Log }, options: { readonly url: string }) {
+    this.log = deps.log;
+    this.url = options.url;
+  }
+
+  /** The open connection; connects when there is none. Rejects when that fails: then nothing was sent. */
+  open(): Promise<PrimarySession> {
+    if (this.current !== undefined && this.session?.over !== true) return this.current;
+    const client = new PrimarySession({ ...connectionOptions(this.url, 'tidemark-lane'), pipeline: true });
+    const opening = client.connect().then(() => client);
+    const forget = () => {
+      if (this.current === opening) this.current = undefined;
+    };
+    client.on('error', (err) => {
+      this.log.debug({ err }, "the lane's database connection was lost");
+      forget();
+    });
+    client.on('end', forget);
+    opening.catch(forget);
+    this.current = opening;
+    this.session = client;
+    return opening;
+  }
+
+  /** Waits for the answers to everything that was sent, then ends the connection. The next `open` would connect again. */
+  async close(): Promise<void> {
+    const opening = this.current;
+    this.current = undefined;
+    const client = await opening?.catch(() => undefined);
+    await client?.end();
+  }
+}

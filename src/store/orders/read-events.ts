@@ -1,0 +1,99 @@
+import type { Pool } from 'pg';
+import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { decodeCommand, type StoredCommand } from '../commands/decode-command.ts';
+import type { EventHorizon, EventPage, EventPosition, StreamedEvent } from './order-reads.ts';
+
+interface HaltSnapshot {
+  readonly haltId: string;
+  readonly accountId?: string;
+  readonly cause: string;
+  readonly reason: string;
+  readonly by: string;
+  readonly sinceMs: number;
+  readonly clearedAtMs?: number;
+  readonly clearedBy?: string;
+  readonly clearedReason?: string;
+}
+
+type EventRow = { readonly tx_id: string; readonly id: string; readonly generation: number | null } & (
+  | { readonly kind: 'outcome'; readonly snapshot: StoredCommand }
+  | { readonly kind: 'halt'; readonly snapshot: HaltSnapshot }
+);
+
+/**
+ * The oldest transaction of this database that has not ended, or the end of all that there were. One of another database on the same server counts until it is
+ * proven to be one: the process that holds its number is connected elsewhere. A proof that is read late is no fault: the transaction has ended by then.
+ */
+export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
+  const { rows } = await pool.query<{ horizon: string; end: string }>(
+    `with running as materialized (
+       select x::text::bigint as tx from pg_snapshot_xip(pg_current_snapshot()) as x
+     ), elsewhere as materialized (
+       select l.transactionid::text::bigint as low from pg_locks l join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+         and a.datid <> (select oid from pg_database where datname = current_database()) and exists (select from running)
+     )
+     select coalesce((select min(r.tx) from running r where not exists (select from elsewhere e where e.low = r.tx & 4294967295)),
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint)::text as horizon, pg_snapshot_xmax(pg_current_snapshot())::text as end`,
+  );
+  return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
+}
+
+/** Events above `after` of transactions below `horizon`, in the order of their positions, at most `limit`. */
+export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
+  const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>({
+    name: 'read_events',
+    text: `with steps as (
+        select 'outcome' as kind, tx_id, id, snapshot from public.command_events
+        where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
+      ), stops as (
+        select 'halt' as kind, tx_id, id, snapshot from public.halt_events
+        where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
+      ), found as (
+        select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
+      )
+      select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id, f.snapshot
+      from (select (select tx_id from public.event_floor) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
+    values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
+  });
+  const events = rows.filter((row): row is { floor: string | null } & EventRow => row.id !== null).map(toEvent);
+  const last = events.at(-1);
+  const floor = rows[0]?.floor;
+  return {
+    events,
+    upTo: events.length === limit && last !== undefined ? { tx: last.tx, number: last.number } : { tx: horizon, number: 0n },
+    complete: floor === null || floor === undefined || after.tx > BigInt(floor),
+  };
+}
+
+function toEvent(row: EventRow): StreamedEvent {
+  const position = { tx: BigInt(row.tx_id), number: BigInt(row.id) };
+  if (row.kind === 'halt') {
+    const { accountId } = row.snapshot;
+    return { ...position, kind: 'halt', payload: haltText(row.snapshot), ...(accountId !== undefined && { accountId }) };
+  }
+  const command = decodeCommand(row.snapshot);
+  const { accountId, stream } = command.request;
+  return { ...position, kind: 'outcome', accountId, stream, payload: encodeCommandOutcome(command, row.generation ?? 1) };
+}
+
+function haltText({
+  haltId,
+  accountId,
+  cause,
+  reason,
+  by,
+  sinceMs,
+  clearedAtMs,
+  clearedBy,
+  clearedReason,
+}: HaltSnapshot): string {
+  return JSON.stringify({
+    haltId,
+    scope: accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId },
+    inForce: clearedAtMs === undefined,
+    ...{ cause, reason, by, since: formatInstant(sinceMs) },
+    ...(clearedAtMs !== undefined && { clearedAt: formatInstant(clearedAtMs), clearedBy, clearedReason }),
+  });
+}

@@ -1,0 +1,174 @@
+import type { Pool } from 'pg';
+import type { LogRow } from '../../domain/committed-batch.ts';
+import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
+
+export interface StoredLogRow extends LogRow {
+  readonly seq: bigint;
+  /** The number of the batch that wrote it. */
+  readonly batch: bigint;
+}
+
+export type RelayCursor = 'log' | 'state';
+
+/**
+ * The log of committed updates, which recovery reads, and the relay's own positions in it. Every call has a deadline; rejects when the database can't be reached.
+ */
+export interface UpdateLog {
+  /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never a row whose predecessor may still commit. */
+  readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
+  /** The newest row of each order above `afterSeq`, from at most `limit` log rows (fewer where they are large); `lastSeq` is the last seq looked at. */
+  readNewestAfter(
+    lane: number,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }>;
+  /** The last row that is known to be acknowledged; 0n at first. */
+  loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
+  /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
+  savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
+  /**
+   * The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: above 1,000 it may be an
+   * estimate.
+   */
+  pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
+  /** Both cursors of the lane, and what waits behind each of them. */
+  backlog(lane: number): Promise<readonly RelayBacklog[]>;
+}
+
+interface Row {
+  seq: string;
+  batch: string;
+  stream: string;
+  order_id: string;
+  account_id: string;
+  payload: string;
+}
+
+/** Above this many rows the backlog is the distance of seqs, which includes those of rolled-back batches. To count a row is to read it. */
+const countedRows = 1_000;
+
+/** The most bytes of payloads that one `readNewestAfter` looks at: its rows usually have 6 MB, and might have a gigabyte. */
+const maxLookedAtBytes = 16_000_000;
+
+/**
+ * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows its order: the primary key gives it only the
+ * lane's rows, from the partition of that bound on.
+ * Within a lane seq order is commit order (see `enter_lane`): a row that a read shows has no predecessor that may still commit.
+ */
+export class PostgresUpdateLog implements UpdateLog {
+  private readonly deps: RetryDeps & { readonly pool: Pool };
+
+  constructor(deps: RetryDeps & { readonly pool: Pool }) {
+    this.deps = deps;
+  }
+
+  async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
+    const rows = await this.query<Row>(
+      `select seq, batch, stream, order_id, account_id, payload from public.order_updates
+       where lane = $1 and seq > $2 order by seq limit $3`,
+      [lane, afterSeq.toString(), limit],
+    );
+    return rows.map(toLogRow);
+  }
+
+  async readNewestAfter(
+    lane: number,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
+    // Keys first, payloads after: from 10,000 updates of 1,000 orders, only 1,000 payloads are read.
+    const rows = await this.query<Row & { last_seq: string }>(
+      `with rows as materialized (
+         select seq, stream, order_id, octet_length(payload) as bytes
+         from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
+       ), looked as (
+         select seq, stream, order_id from (select *, sum(bytes) over (order by seq) - bytes as before from rows) as sized where before < $4
+       ), newest as (
+         select max(seq) as seq, max(max(seq)) over () as last_seq from looked group by stream, order_id
+       )
+       select u.seq, u.batch, u.stream, u.order_id, u.account_id, u.payload, n.last_seq
+       from newest n cross join lateral (select * from public.order_updates where lane = $1 and seq = n.seq limit 1) as u`,
+      [lane, afterSeq.toString(), limit, maxLookedAtBytes],
+    );
+    return { rows: rows.map(toLogRow), lastSeq: BigInt(rows[0]?.last_seq ?? afterSeq) };
+  }
+
+  async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
+    const rows = await this.query<{ seq: string }>('select seq from public.relay_positions where lane = $1 and cursor = $2', [
+      lane,
+      cursor,
+    ]);
+    return BigInt(rows[0]?.seq ?? 0);
+  }
+
+  async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
+    // The lane's row is not locked: a batch holds it most of the time, and once Kafka has acknowledged a position, it is true from any process. A position
+    // beyond the log is not: a database that came back without its newest rows gives their numbers again, and those rows would never be sent.
+    const rows = await this.query(
+      `insert into public.relay_positions as p (lane, cursor, seq)
+       select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
+         (select seq from public.relay_positions where lane = $1 and cursor = $3),
+         (select seq from public.order_updates where lane = $1 order by seq desc limit 1)), 0)
+       on conflict (lane, cursor) do update set seq = greatest(p.seq, excluded.seq), saved_at = now()
+       returning seq`,
+      [lane, epoch.toString(), cursor, seq.toString()],
+    );
+    return rows.length === 1;
+  }
+
+  async pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }> {
+    const [row] = await this.query<{ counted: string; distance: string | null; oldest_ms: string | null }>(
+      `with pending as materialized (
+         select seq, recorded_at from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
+       )
+       select count(*) as counted, extract(epoch from min(recorded_at)) * 1000 as oldest_ms,
+         case when count(*) = $3 then (select seq from public.order_updates where lane = $1 order by seq desc limit 1) - $2 end as distance
+       from pending`,
+      [lane, afterSeq.toString(), countedRows],
+    );
+    const oldestMs = row?.oldest_ms == null ? undefined : Math.floor(Number(row.oldest_ms));
+    return { rows: Number(row?.distance ?? row?.counted ?? 0), oldestMs };
+  }
+
+  backlog(lane: number): Promise<readonly RelayBacklog[]> {
+    return relayBacklog(this.deps.pool, lane);
+  }
+
+  /** Not prepared: a plan from a time when a partition was empty would read all of it, row by row, once it is full. */
+  private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
+    return retryTransaction(this.deps, async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows);
+  }
+}
+
+function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): StoredLogRow {
+  const place = { seq: BigInt(seq), batch: BigInt(batch), payload };
+  return stream === 'continuity'
+    ? { ...place, topic: 'continuity', key: account_id }
+    : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
+}
+
+/** The position of a cursor of a lane, and the newest row after it. */
+export interface RelayBacklog {
+  readonly lane: number;
+  readonly cursor: RelayCursor;
+  readonly passed: bigint;
+  /** Undefined: nothing waits. */
+  readonly newest: bigint | undefined;
+}
+
+/** Both cursors of a lane, or of every lane. Rejects when the database can't be reached. */
+export async function relayBacklog(pool: Pool, lane?: number): Promise<readonly RelayBacklog[]> {
+  const { rows } = await pool.query<{ lane: number; cursor: RelayCursor; passed: string; newest: string | null }>(
+    `select l.lane, c.cursor, coalesce(r.seq, 0) as passed,
+       (select u.seq from public.order_updates u where u.lane = l.lane and u.seq > coalesce(r.seq, 0) order by u.seq desc limit 1) as newest
+     from public.lanes l cross join (values ('log'), ('state')) as c(cursor)
+     left join public.relay_positions r on r.lane = l.lane and r.cursor = c.cursor where $1::integer is null or l.lane = $1`,
+    [lane ?? null],
+  );
+  return rows.map(({ lane: of, cursor, passed, newest }) => ({
+    lane: of,
+    cursor,
+    passed: BigInt(passed),
+    newest: newest === null ? undefined : BigInt(newest),
+  }));
+}

@@ -1,0 +1,112 @@
+import type { Stream } from '../../domain/order.ts';
+import type { AccountScope, Page } from '../orders/order-reads.ts';
+
+/** Which rows are meant, of those that have not been dealt with; a field that is left out is any. */
+export interface QuarantineFilter {
+  readonly stream?: Stream;
+  readonly accountId?: string;
+  /** Why a row is in quarantine: `bad_decimal`, `poison` … */
+  readonly reason?: string;
+  /** Only these rows: ids of int64 as text. */
+  readonly rowIds?: readonly string[];
+}
+
+export type QuarantineAction = 'retry' | 'discard';
+
+/** A row without its text, which may have 64 KiB. */
+export interface QuarantineEntry {
+  readonly id: string;
+  readonly stream: Stream;
+  readonly accountId?: string;
+  readonly orderId?: string;
+  readonly reason: string;
+  readonly detail: string;
+  readonly observedAt: Date;
+  readonly recordedAt: Date;
+  readonly dealtAt?: Date;
+}
+
+/** The newest request to read the order of a row again, and its answer once there is one. */
+interface QuarantineRetry {
+  readonly requestedAt: Date;
+  readonly answeredAt?: Date;
+  readonly outcome?: RequestOutcome;
+  readonly detail?: string;
+}
+
+type RequestOutcome = 'done' | 'failed' | 'withdrawn';
+
+export interface QuarantineMessage extends QuarantineEntry {
+  /** The message as it came. */
+  readonly raw: string;
+  readonly retry?: QuarantineRetry;
+}
+
+/** A person's act, as the audit trail records it. */
+export interface QuarantineWord {
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+}
+
+/** Rows of a job, or of what would be one. `nameless`: rows that name no order to read again, so that a retry fails for them; 0 for a discard. */
+export interface JobSize {
+  readonly total: number;
+  readonly nameless: number;
+}
+
+export interface NewQuarantineJob extends QuarantineWord {
+  readonly jobId: string;
+  readonly action: QuarantineAction;
+  readonly filter: QuarantineFilter;
+}
+
+export interface QuarantineJob {
+  readonly jobId: string;
+  readonly action: QuarantineAction;
+  readonly filter: QuarantineFilter;
+  readonly reason: string;
+  readonly by: string;
+  readonly askedAt: Date;
+  readonly endedAt?: Date;
+  readonly cancelledBy?: string;
+  readonly total: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly withdrawn: number;
+  /** Why rows failed, the most frequent first; at most ten. */
+  readonly failures: readonly { readonly detail: string; readonly rows: number }[];
+}
+
+/** Jobs that have not ended. A person has one or two; each may have every row of the quarantine, so without a bound they would fill the disk. */
+export const mostOpenJobs = 10;
+
+/**
+ * The quarantine as REST has it, on any instance. The scope is part of every statement: a row without an account is only in the scope of every account. Every
+ * act is written with its line of the audit trail. Rejects when the database can't be reached; each call may then be made again.
+ */
+export interface QuarantineDesk {
+  /** Rows that have not been dealt with, oldest first. */
+  list(
+    scope: AccountScope,
+    filter: QuarantineFilter,
+    after: readonly string[] | undefined,
+    limit: number,
+  ): Promise<Page<QuarantineEntry>>;
+  /** Dealt with or not. Undefined: there is no such row in the scope, or retention has removed it. */
+  find(scope: AccountScope, id: string): Promise<QuarantineMessage | undefined>;
+  /** Asks the follower of the account. Nothing new is asked while a request is open for the row, or where the row names no order or was dealt with. */
+  retry(scope: AccountScope, id: string, word: QuarantineWord): Promise<void>;
+  /** False: the row was dealt with before. */
+  discard(scope: AccountScope, id: string, word: QuarantineWord): Promise<boolean>;
+  /** What a job would have, counted now. Rows for which the same is asked already are left out. */
+  measureJob(scope: AccountScope, action: QuarantineAction, filter: QuarantineFilter): Promise<JobSize>;
+  /** Writes the job and all its rows, at once. False: there are `mostOpenJobs` already. */
+  openJob(scope: AccountScope, job: NewQuarantineJob): Promise<boolean>;
+  /** Undefined: there is none, or it is of accounts outside the scope. */
+  findJob(scope: AccountScope, jobId: string): Promise<QuarantineJob | undefined>;
+  /** Newest first. */
+  listJobs(scope: AccountScope, limit: number): Promise<readonly QuarantineJob[]>;
+  /** Withdraws its rows that are still open. No effect on a job that has ended. */
+  cancelJob(scope: AccountScope, jobId: string, word: QuarantineWord): Promise<void>;
+}

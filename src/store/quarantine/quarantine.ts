@@ -1,0 +1,84 @@
+import { and, asc, count, eq, gt, isNull, max, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { Pool } from 'pg';
+import { quarantine } from '../schema/orders.ts';
+
+export type QuarantinedRow = typeof quarantine.$inferSelect;
+
+export interface QuarantineCount {
+  readonly stream: string;
+  readonly reason: string;
+  /** Null: the row did not show its account. */
+  readonly accountId: string | null;
+  readonly rows: number;
+  readonly oldest: Date;
+}
+
+/** Rows that have not been dealt with, by stream, reason and account: 20,000 rows at most (`maintainQuarantine`). */
+export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
+  return drizzle(pool)
+    .select({
+      stream: quarantine.stream,
+      reason: quarantine.reason,
+      accountId: quarantine.accountId,
+      rows: count(),
+      oldest: sql<Date>`min(${quarantine.recordedAt})`.mapWith(quarantine.recordedAt),
+    })
+    .from(quarantine)
+    .where(isNull(quarantine.dealtAt))
+    .groupBy(quarantine.stream, quarantine.reason, quarantine.accountId)
+    .orderBy(asc(quarantine.stream), asc(quarantine.reason), asc(quarantine.accountId));
+}
+
+/** Rows that have not been dealt with, oldest first, after the given id. */
+export async function listQuarantined(pool: Pool, afterId: bigint, limit: number): Promise<QuarantinedRow[]> {
+  return drizzle(pool)
+    .select()
+    .from(quarantine)
+    .where(and(isNull(quarantine.dealtAt), gt(quarantine.id, afterId)))
+    .orderBy(asc(quarantine.id))
+    .limit(limit);
+}
+
+/** A person has dealt with the row. False: there is no such row, or it was dealt with before. */
+export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
+  const { rowCount } = await drizzle(pool)
+    .update(quarantine)
+    .set({ dealtAt: sql`now()` })
+    .where(and(eq(quarantine.id, id), isNull(quarantine.dealtAt)));
+  return rowCount === 1;
+}
+
+/** One row, dealt with or not; undefined: there is no such row, or retention has removed it. */
+export async function findQuarantined(pool: Pool, id: bigint): Promise<QuarantinedRow | undefined> {
+  const [row] = await drizzle(pool).select().from(quarantine).where(eq(quarantine.id, id));
+  return row;
+}
+
+/** The newest row of all, 0 where there is none: by the key, however many there are. */
+export async function newestQuarantined(pool: Pool): Promise<bigint> {
+  const [row] = await drizzle(pool)
+    .select({ id: max(quarantine.id) })
+    .from(quarantine);
+  return row?.id ?? 0n;
+}
+
+/** The newest row about the same order that came after `id` and has not been dealt with: the order was quarantined again. */
+export async function quarantinedAgain(
+  pool: Pool,
+  id: bigint,
+  order: { readonly stream: string; readonly orderId: string },
+): Promise<bigint | undefined> {
+  const [row] = await drizzle(pool)
+    .select({ id: max(quarantine.id) })
+    .from(quarantine)
+    .where(
+      and(
+        eq(quarantine.stream, order.stream),
+        eq(quarantine.orderId, order.orderId),
+        isNull(quarantine.dealtAt),
+        gt(quarantine.id, id),
+      ),
+    );
+  return row?.id ?? undefined;
+}

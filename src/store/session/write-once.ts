@@ -1,0 +1,107 @@
+import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
+import { Backoff } from '../../runtime/backoff.ts';
+import type { RetryDeps } from './retry-transaction.ts';
+import { isTransient, noWrites, sqlstateOf } from './retry-transaction.ts';
+
+/** No new try begins later than this: a caller waits for it, and an attempt that was marked has a second to be written. */
+const retryForMs = 500;
+
+const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SUCH_COMMAND' };
+
+/**
+ * One statement, so one transaction and one round trip. It is repeated only if the database said that it rolled it back. Rejects only with `JournalError`,
+ * which explains each code.
+ *
+ * Not `retryTransaction`: that repeats a statement which may have committed, and a step or a mark done twice is not the same as done once.
+ */
+export async function writeOnce<R extends QueryResultRow>(
+  { pool, clock, random }: RetryDeps & { readonly pool: Pool },
+  statement: QueryConfig,
+): Promise<R[]> {
+  const backoff = new Backoff(random, { firstMs: 10, maxMs: 100 });
+  const lastStartMs = clock.monotonicMs() + retryForMs;
+  for (;;) {
+    try {
+      return await tryOnce<R>(pool, statement);
+    } catch (error) {
+      if (!(error instanceof JournalError) || !error.retryable || clock.monotonicMs() >= lastStartMs) throw error;
+      await clock.sleep(backoff.nextMs());
+    }
+  }
+}
+
+async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryConfig): Promise<R[]> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw new JournalError('STORE_UNAVAILABLE', true, error);
+  });
+  // A pool listens only to its idle connections: one that breaks while we use it would end the process. The query rejects as well.
+  const ignore = () => undefined;
+  client.on('error', ignore);
+  let broken = false;
+  try {
+    const { rows } = await client.query<R>(statement);
+    return rows;
+  } catch (error) {
+    const state = sqlstateOf(error);
+    // After FATAL and PANIC the commit may have been durable already (see `applyBatch`): only a session that lived on has certainly rolled back.
+    // A server that takes no writes has written nothing; its session is over (see `PrimarySession`).
+    const rolledBack = state === noWrites || (state !== undefined && (await survived(client)));
+    broken = !rolledBack || state === noWrites;
+    if (!rolledBack) throw new JournalError('COMMIT_UNKNOWN', false, error);
+    throw new JournalError(named[state] ?? state, isTransient(error), error);
+  } finally {
+    client.off('error', ignore);
+    client.release(broken);
+  }
+}
+
+function survived(client: PoolClient): Promise<boolean> {
+  return client.query('select').then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Why a call to the journal failed. `COMMIT_UNKNOWN`: the connection broke or the deadline passed after the statement was sent; it may have
+ * committed, or may still do so. `STORE_UNAVAILABLE`: nothing was sent. `FENCED`: a later holder has taken over. `NO_SUCH_COMMAND`. Otherwise the database's
+ * SQLSTATE: certainly rolled back. `retryable`: nothing happened, and the same call is likely to pass.
+ */
+class JournalError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, retryable: boolean, cause: unknown) {
+    super(`the journal answered ${code}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'JournalError';
+    this.code = code;
+    this.retryable = retryable;
+  }
+}
+
+/**
+ * JSON that Postgres parses without an error: int64 as digits, no NUL and no lone surrogate in any text (its visible symbol and U+FFFD replace them). The
+ * platform's answer goes into evidence: if the database refused the text, the command could never be settled.
+ */
+export function storableJson(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) => {
+    if (typeof each === 'bigint') return each.toString();
+    if (typeof each === 'string') return storableText(each);
+    return isObject(each) ? withStorableNames(each) : each;
+  });
+}
+
+/** The same for a text of its own. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\u2400').toWellFormed();
+}
+
+function withStorableNames(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const names = Object.keys(object);
+  if (names.every((name) => storableText(name) === name)) return object;
+  return Object.fromEntries(names.map((name) => [storableText(name), object[name]]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,87 @@
+import * as oauth from 'oauth4webapi';
+import { Secret } from '../../runtime/secret.ts';
+import type { Grant } from './exchange-token.ts';
+import type { PlatformError } from './platform-error.ts';
+import { authorizeScreenPath } from './wire/oauth.ts';
+
+interface AuthorizationOptions {
+  /** Base address of the sign-in screen. */
+  readonly authUrl: string;
+  /** Base address of the token endpoint; an `iss` in the answer must be this. */
+  readonly platformUrl: string;
+  readonly clientId: string;
+  /** As it is registered, character by character. */
+  readonly redirectUri: string;
+  /** Space separated; left out: all that the client has. */
+  readonly scope?: string;
+}
+
+/** One sign-in that was begun. `state` and `verifier` are made for it alone and are used once. */
+export interface Authorization {
+  /** Where the user goes. */
+  readonly url: string;
+  /** The same request, as the steps of `sign-in.ts` send it. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly redirectUri: string;
+  readonly state: Secret;
+  readonly verifier: Secret;
+}
+
+/** Begins the authorization code flow with PKCE (specification, "Authentication" 5 and 6; RFC 9700, section 2.1.1), with or without a client secret. */
+export async function beginAuthorization(options: AuthorizationOptions): Promise<Authorization> {
+  const state = oauth.generateRandomState();
+  const verifier = oauth.generateRandomCodeVerifier();
+  const parameters = {
+    response_type: 'code',
+    client_id: options.clientId,
+    redirect_uri: options.redirectUri,
+    ...(options.scope !== undefined && { scope: options.scope }),
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  };
+  return {
+    url: `${options.authUrl}${authorizeScreenPath}?${new URLSearchParams(parameters)}`,
+    parameters,
+    redirectUri: options.redirectUri,
+    state: new Secret(state),
+    verifier: new Secret(verifier),
+  };
+}
+
+type CallbackResult =
+  | { readonly ok: true; readonly grant: Grant }
+  /** Code `STATE_MISMATCH`: the answer belongs to another sign-in, and nothing is done with its code. Otherwise the platform's own (`access_denied` …). */
+  | { readonly ok: false; readonly error: PlatformError };
+
+/** What the redirect brought back, checked: `state` is ours, and there is one code. */
+export function readCallback(
+  options: Pick<AuthorizationOptions, 'platformUrl' | 'clientId'>,
+  authorization: Authorization,
+  callback: URLSearchParams,
+): CallbackResult {
+  const server: oauth.AuthorizationServer = { issuer: options.platformUrl };
+  // Before anything else of it is believed, an error too (specification, "Authentication" 5).
+  if (callback.get('state') !== authorization.state.reveal() || callback.getAll('state').length !== 1)
+    return refused(
+      'STATE_MISMATCH',
+      'the answer carries another state than the one that was sent: it belongs to another sign-in',
+    );
+  try {
+    const checked = oauth.validateAuthResponse(server, { client_id: options.clientId }, callback, authorization.state.reveal());
+    // oauth4webapi looks for the code only when it is exchanged, and throws.
+    if (checked.getAll('code').length !== 1) return badAnswer;
+    const { redirectUri, verifier } = authorization;
+    return { ok: true, grant: { kind: 'authorization_code', callback: checked, redirectUri, verifier } };
+  } catch (error) {
+    if (!(error instanceof oauth.AuthorizationResponseError)) return badAnswer;
+    const description = error.error_description === undefined ? '' : `: ${error.error_description}`;
+    return refused(error.error.slice(0, 100), `${error.error}${description}`.slice(0, 500));
+  }
+}
+
+const badAnswer = refused('BAD_ANSWER', 'the answer has no code, more than one, or comes from another server');
+
+function refused(code: string, message: string): CallbackResult {
+  return { ok: false, error: { code, message, retryable: false, sent: 'yes' } };
+}

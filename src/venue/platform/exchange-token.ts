@@ -1,0 +1,192 @@
+import * as oauth from 'oauth4webapi';
+import type { Clock } from '../../runtime/clock.ts';
+import { Secret } from '../../runtime/secret.ts';
+import type { Token } from '../../runtime/token-store.ts';
+import type { Http, HttpOutcome } from './http.ts';
+import type { PlatformError } from './platform-error.ts';
+import { tokenPath } from './wire/oauth.ts';
+import { tokenAnswer } from './wire/token-answer.ts';
+
+/** The client that signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
+export interface Credential {
+  readonly clientId: string;
+  readonly clientSecret?: Secret;
+  /** Space separated; left out: all that the client has. */
+  readonly scope?: string;
+}
+
+export type Grant =
+  | { readonly kind: 'client_credentials' }
+  | { readonly kind: 'refresh'; readonly refreshToken: Secret }
+  /** From `readCallback`, which has checked the state. */
+  | {
+      readonly kind: 'authorization_code';
+      readonly callback: URLSearchParams;
+      readonly redirectUri: string;
+      readonly verifier: Secret;
+    };
+
+type ExchangeResult =
+  | { readonly ok: true; readonly token: Token }
+  /** `refused`: the platform said no, and will again until a person does something. Otherwise nothing is known, and trying again is right. */
+  | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };
+
+/** Where an answer leaves the lifetime out. The specification says "typically 3600"; our assumption must not be longer than the true lifetime. */
+const assumedLifetimeSeconds = 300;
+
+/**
+ * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1, 4.4 and 6). The secret goes into the body, as the
+ * specification shows it. One attempt: a refresh token may be rotated by an answer that is lost, so who calls decides about another.
+ */
+export async function exchangeToken(
+  deps: { http: Http; clock: Clock },
+  baseUrl: string,
+  credential: Credential,
+  grant: Grant,
+  signal?: AbortSignal,
+): Promise<ExchangeResult> {
+  const server: oauth.AuthorizationServer = { issuer: baseUrl, token_endpoint: `${baseUrl}${tokenPath}` };
+  const client: oauth.Client = { client_id: credential.clientId };
+  let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
+  let answered: { readonly url: string; readonly status: number } | undefined;
+  const options = {
+    // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor` warn of it elsewhere. Here it would refuse every sandbox.
+    [oauth.allowInsecureRequests]: true,
+    [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
+      const outcome = await deps.http.request({
+        operation: 'token',
+        method: 'POST',
+        url,
+        headers: init.headers,
+        body: init.body.toString(),
+        ...(signal && { signal }),
+      });
+      if (outcome.kind === 'answered') {
+        answered = { url, status: outcome.status };
+        return toResponse(outcome);
+      }
+      lost = outcome;
+      throw new Error(outcome.message);
+    },
+  };
+  try {
+    const startedMs = deps.clock.nowMs();
+    const answer = await ask({ server, client, options }, credential, grant);
+    return { ok: true, token: tokenFrom(answer, startedMs) };
+  } catch (error) {
+    return failure(error, lost, answered);
+  }
+}
+
+interface Endpoint {
+  readonly server: oauth.AuthorizationServer;
+  readonly client: oauth.Client;
+  readonly options: oauth.TokenEndpointRequestOptions;
+}
+
+/** The grant's own request and the checks of its own answer. */
+async function ask(
+  { server, client, options }: Endpoint,
+  credential: Credential,
+  grant: Grant,
+): Promise<oauth.TokenEndpointResponse> {
+  const authentication = credential.clientSecret ? oauth.ClientSecretPost(credential.clientSecret.reveal()) : oauth.None();
+  switch (grant.kind) {
+    case 'refresh': {
+      const token = grant.refreshToken.reveal();
+      const response = await oauth.refreshTokenGrantRequest(server, client, authentication, token, options);
+      return oauth.processRefreshTokenResponse(server, client, response);
+    }
+    case 'authorization_code': {
+      const { callback, redirectUri, verifier } = grant;
+      const code = [callback, redirectUri, verifier.reveal()] as const;
+      const response = await oauth.authorizationCodeGrantRequest(server, client, authentication, ...code, options);
+      return oauth.processAuthorizationCodeResponse(server, client, response);
+    }
+    case 'client_credentials': {
+      const parameters = credential.scope === undefined ? {} : { scope: credential.scope };
+      const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options);
+      return oauth.processClientCredentialsResponse(server, client, response);
+    }
+  }
+}
+
+function tokenFrom(answer: oauth.TokenEndpointResponse, startedMs: number): Token {
+  return {
+    accessToken: new Secret(answer.access_token),
+    // Counted from when we asked, not from when the answer came: too early is harmless.
+    expiresAtMs: startedMs + (answer.expires_in ?? assumedLifetimeSeconds) * 1000,
+    ...(answer.refresh_token !== undefined && { refreshToken: new Secret(answer.refresh_token) }),
+    ...(answer.scope !== undefined && { scope: answer.scope }),
+  };
+}
+
+function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Response {
+  // Statuses that may not have a body would make the constructor throw.
+  const bodyless = outcome.status < 200 || outcome.status === 204 || outcome.status === 205 || outcome.status === 304;
+  const status = Math.max(200, outcome.status);
+  const read = tokenAnswer(outcome.text);
+  if (bodyless || read === undefined) return new Response(bodyless ? null : outcome.text, { status, headers: outcome.headers });
+  return new Response(JSON.stringify(read), { status, headers: { ...outcome.headers, 'content-type': 'application/json' } });
+}
+
+/** RFC 6749, section 5.2: these stay true until a person does something. */
+const refusals = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope']);
+
+/** For people, who do not read RFC 6749; the word of the standard stays beside it, since the platform's support asks for it. */
+const refusalWords: Readonly<Record<string, string>> = {
+  invalid_client: 'the platform does not know the client id, or its secret is another one',
+  invalid_grant: 'the platform does not take this login any more: it was revoked, has ended or was used twice',
+  unauthorized_client: 'the platform does not allow this client to sign in like this',
+  unsupported_grant_type: 'the platform does not have this way to sign in',
+  invalid_scope: 'the platform does not give this client a scope that it asks for',
+};
+
+function failure(
+  error: unknown,
+  lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined,
+  answered: { readonly url: string; readonly status: number } | undefined,
+): ExchangeResult {
+  if (lost !== undefined) return later({ code: 'NO_ANSWER', message: lost.message, retryable: true, sent: lost.sent });
+  if (error instanceof oauth.ResponseBodyError) {
+    const refused = refusals.has(error.error);
+    const said = `${error.error}${error.error_description === undefined ? '' : `: ${error.error_description}`}`;
+    const words = refusalWords[error.error];
+    const message = (words === undefined ? said : `${words} (${said})`).slice(0, 500);
+    return {
+      ok: false,
+      refused,
+      error: { status: error.status, code: error.error.slice(0, 100), message, retryable: !refused, sent: 'yes' },
+    };
+  }
+  // A WWW-Authenticate challenge instead of a body.
+  if (error instanceof oauth.WWWAuthenticateChallengeError) {
+    const refused = error.status === 401;
+    return {
+      ok: false,
+      refused,
+      error: {
+        status: error.status,
+        code: 'invalid_client',
+        message: 'the token endpoint asks for other credentials',
+        retryable: !refused,
+        sent: 'yes',
+      },
+    };
+  }
+  // The library's own words speak of a Token Endpoint that does not conform; the address and the status are what shows that it is another server.
+  const message =
+    answered === undefined || !(error instanceof oauth.OperationProcessingError)
+      ? messageOf(error)
+      : `${answered.url} answers ${answered.status}, and not as a token endpoint does${answered.status === 200 ? `: ${messageOf(error)}` : ''}`;
+  return later({ code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' });
+}
+
+function later(error: PlatformError): ExchangeResult {
+  return { ok: false, refused: false, error };
+}
+
+/** oauth4webapi's messages name the fault of an answer, never its content. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 500) : 'the token endpoint answered something else';
+}

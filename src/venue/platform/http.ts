@@ -1,0 +1,37 @@
+import type { Secret } from '../../runtime/secret.ts';
+
+export interface HttpRequest {
+  /** Short and stable: a metric label (`list_orders`, `token` …). */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | Secret>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** The largest answer that is read, for one that is known to be large. Left out: 8 MiB. */
+  readonly maxBytes?: number;
+}
+
+export type HttpOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** The whole body, valid UTF-8. */
+      readonly text: string;
+    }
+  /**
+   * No whole answer. `code`: `connect`, `deadline`, `aborted`, `broken` (torn, reset, not HTTP), `too_large`, `bad_utf8`. `sent`: whether request
+   * bytes may have reached the platform.
+   */
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly sent: 'no' | 'maybe' };
+
+/**
+ * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice. Never rejects. Deadlines: 2 s for the connection,
+ * 10 s for the whole; an answer is read up to 8 MiB, or to the request's own bound.
+ */
+export interface Http {
+  request(request: HttpRequest): Promise<HttpOutcome>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,150 @@
+import type { Secret } from '../../runtime/secret.ts';
+import type { PlatformError } from './platform-error.ts';
+import type { ReadDeps } from './read-platform.ts';
+import { type Fetched, readShape, unsuccessful } from './read-platform.ts';
+import {
+  apiKeyHeader,
+  type ChartQuote,
+  chartQuotes,
+  chartQuotesPath,
+  type FoundSymbol,
+  foundSymbols,
+  type OptionsQuote,
+  type OptionsQuotesQuery,
+  optionsQuotes,
+  optionsQuotesPath,
+  type PreviousDay,
+  previousDay,
+  previousDayPath,
+  type SymbolSearchQuery,
+  symbolSearchPath,
+} from './wire/market-data.ts';
+import {
+  type FdaEvent,
+  fdaCalendar,
+  fdaCalendarPath,
+  investmentTheme,
+  investmentThemePath,
+  type Owner,
+  type OwnershipQuery,
+  ownership,
+  ownershipPath,
+  type Theme,
+} from './wire/research.ts';
+
+/** Symbols and companies that match; a leading `.` searches options (specification, "GET /v1/marketdata/search"). Needs an API key beside the token. */
+export function searchSymbols(
+  deps: ReadDeps,
+  baseUrl: string,
+  apiKey: Secret,
+  query: SymbolSearchQuery,
+  signal: AbortSignal,
+): Promise<Fetched<FoundSymbol[]>> {
+  const headers = { [apiKeyHeader]: apiKey };
+  const read = { operation: 'search_symbols', url: `${baseUrl}${symbolSearchPath}`, query, shape: foundSymbols, headers };
+  return readShape(deps, read, signal);
+}
+
+/** Quotes of symbols just now (specification, "GET /v1/chart/quotes"). Prices are decimal text. Symbols that the platform doesn't know are left out. */
+export async function readChartQuotes(
+  deps: ReadDeps,
+  baseUrl: string,
+  symbols: readonly string[],
+  signal: AbortSignal,
+): Promise<Fetched<ChartQuote[]>> {
+  const operation = 'chart_quotes';
+  const query = { symbols: symbols.join(',') };
+  const answer = await readShape(deps, { operation, url: `${baseUrl}${chartQuotesPath}`, query, shape: chartQuotes }, signal);
+  if (!answer.ok) return answer;
+  const { s = 'ok', d } = answer.value;
+  return s === 'ok' ? { ok: true, value: d } : unsuccessful(operation, s);
+}
+
+/** The bar of the last session that is over (specification, "GET /v1/stocks/prev"); `adjusted` false: as traded, before later splits. 404: no such ticker. */
+export async function readPreviousDay(
+  deps: ReadDeps,
+  baseUrl: string,
+  query: { readonly ticker: string; readonly adjusted?: boolean },
+  signal: AbortSignal,
+): Promise<Fetched<PreviousDay>> {
+  const operation = 'previous_day';
+  const answer = await readShape(deps, { operation, url: `${baseUrl}${previousDayPath}`, query, shape: previousDay }, signal);
+  const { status = 'OK' } = answer.ok ? answer.value : {};
+  return status === 'OK' ? answer : unsuccessful(operation, status);
+}
+
+/** One page, or why there is no further one: after an error the iteration ends; the pages before it are true but not complete. */
+type QuotesPage =
+  | { readonly ok: true; readonly quotes: readonly OptionsQuote[] }
+  | { readonly ok: false; readonly error: PlatformError };
+
+/** 50,000 quotes come to 8 MB of text, which is as much as an answer may have here. */
+const usualPage = 10_000;
+
+/**
+ * All quotes of one option contract, page by page; the next page is asked for when the caller wants it (specification, "GET /v1/options/quotes"). Timestamps
+ * keep their nanoseconds, as digits. Only the cursor is taken from `nextUrl`: an answer must not choose where our token is sent.
+ */
+export async function* readOptionsQuotes(
+  deps: ReadDeps,
+  baseUrl: string,
+  query: Omit<OptionsQuotesQuery, 'next'>,
+  signal: AbortSignal,
+): AsyncGenerator<QuotesPage, void, undefined> {
+  const operation = 'options_quotes';
+  const read = { operation, url: `${baseUrl}${optionsQuotesPath}`, shape: optionsQuotes };
+  let next: string | undefined;
+  for (;;) {
+    const answer = await readShape(deps, { ...read, query: { limit: usualPage, ...query, next } }, signal);
+    if (!answer.ok) return yield answer;
+    const { status = 'OK', results, nextUrl } = answer.value;
+    if (status !== 'OK') return yield unsuccessful(operation, status);
+    yield { ok: true, quotes: results };
+    if (nextUrl === undefined) return;
+    const cursor = cursorOf(nextUrl);
+    if (cursor === undefined || cursor === next) return yield circle();
+    next = cursor;
+  }
+}
+
+function cursorOf(nextUrl: string): string | undefined {
+  // A relative address is as good: only its query matters.
+  const url = URL.parse(nextUrl, 'http://platform.invalid');
+  return url?.searchParams.get('next') ?? undefined;
+}
+
+function circle(): QuotesPage {
+  const message = 'nextUrl holds no cursor, or the one before it';
+  return { ok: false, error: { status: 200, code: 'LOOP', message, retryable: true, sent: 'yes' } };
+}
+
+/** Who holds a company's shares (specification, "GET /v1/ownership/data"). Empty for a symbol that the platform doesn't know. */
+export async function readOwnership(
+  deps: ReadDeps,
+  baseUrl: string,
+  query: OwnershipQuery,
+  signal: AbortSignal,
+): Promise<Fetched<Owner[]>> {
+  const url = `${baseUrl}${ownershipPath}`;
+  const answer = await readShape(deps, { operation: 'ownership', url, query, shape: ownership }, signal);
+  return answer.ok ? { ok: true, value: answer.value.data } : answer;
+}
+
+/** The symbols of a theme (specification, "GET /v1/stock/investment-theme"). 404: the platform has no data for it. */
+export async function readInvestmentTheme(
+  deps: ReadDeps,
+  baseUrl: string,
+  theme: Theme,
+  signal: AbortSignal,
+): Promise<Fetched<string[]>> {
+  const url = `${baseUrl}${investmentThemePath}`;
+  const answer = await readShape(deps, { operation: 'investment_theme', url, query: { theme }, shape: investmentTheme }, signal);
+  return answer.ok ? { ok: true, value: answer.value.data.map(({ symbol }) => symbol) } : answer;
+}
+
+/** Meetings of the FDA's advisory committees (specification, "GET /v1/stock/fda-advisory-committee-calendar"). 404: the platform has none. */
+export async function readFdaCalendar(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<Fetched<FdaEvent[]>> {
+  const read = { operation: 'fda_calendar', url: `${baseUrl}${fdaCalendarPath}`, shape: fdaCalendar };
+  const answer = await readShape(deps, read, signal);
+  return answer.ok ? { ok: true, value: answer.value.data } : answer;
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { CommandRequest } from '../../domain/command.ts';
+import { isOrderId } from '../../domain/order.ts';
+import { orderWord } from '../../domain/order-word.ts';
+import { directionOf } from '../../domain/view-content.ts';
+import type { WriteReading } from './judge-write.ts';
+import { neededText } from './wire/optional-field.ts';
+import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
+import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
+import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from './write-platform.ts';
+import { notSent, type WriteAnswer, type WriteResult } from './write-result.ts';
+
+export interface WriteAddresses {
+  /** Production REST base: equity and option orders. */
+  readonly platformUrl: string;
+  /** REST base of prediction orders; left out where there is none. */
+  readonly stagingUrl?: string;
+}
+
+/** One write of an order: what it sends, and how its answer is read. */
+interface Write extends Omit<WriteReading, 'read'> {
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  /** What is sent is checked against it, strictly, before a connection is made. */
+  readonly body?: z.ZodType<Readonly<Record<string, unknown>>>;
+  /** The field of the body that carries our reference, by which the order is found again. */
+  readonly reference?: string;
+  /** Content of a success, without its envelope. */
+  readonly answer: z.ZodType<Readonly<Record<string, unknown>>>;
+  /** Where its shape is from. `contract`: docs/platform-assumptions.md. */
+  readonly source: 'specification' | 'contract';
+  /** The field by which an answer is known to be about our order: it has to be there. */
+  readonly names: string;
+  /** The fields of an answer that repeat what was sent, each with its field there. All but `names` may be left out. */
+  readonly repeats: Readonly<Record<string, string>>;
+  /** The fields that show the result, kept as evidence: an answer of a megabyte is not better evidence. */
+  readonly evidence: readonly string[];
+  /** Whether the answer is an order with its id, which goes to ingest. Otherwise the first observation with our reference names the id. */
+  readonly showsOrder: boolean;
+}
+
+/** The answers of the three writes of prediction orders (specification, "Prediction order errors"; docs/platform-assumptions.md: place and cancel answer alike). */
+const prediction = {
+  refusals: new Set([400, 404, 409]),
+  promisesNotSent: true,
+  answer: rawPredictionAnswer.transform(({ data }) => data).pipe(z.looseObject({ orderId: neededText })),
+  source: 'specification',
+  names: 'orderId',
+  repeats: { orderId: 'orderId', accountId: 'accountId' },
+  evidence: [
+    'orderId',
+    'clientOrderRef',
+    'state',
+    'certainty',
+    'pendingAction',
+    'version',
+    'quantity',
+    'workingQuantity',
+    'price',
+    'workingPrice',
+    'cumQty',
+    'leavesQty',
+    'rejectReason',
+    'rejectText',
+    'updatedAt',
+  ],
+  showsOrder: true,
+} as const;
+
+const writes = {
+  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing was done: no other status is documented.
+  place_order: {
+    method: 'POST',
+    body: orderRequest.required({ clientId: true }),
+    reference: 'clientId',
+    refusals: new Set([400]),
+    promisesNotSent: false,
+    answer: orderResponse,
+    source: 'specification',
+    names: 'clOrdId',
+    repeats: { clOrdId: 'clientId', side: 'side' },
+    evidence: [
+      'success',
+      'clOrdId',
+      'status',
+      'symbol',
+      'side',
+      'qty',
+      'cumQty',
+      'leavesQty',
+      'avgPrice',
+      'text',
+      'ordRejReason',
+      'transactTime',
+    ],
+    showsOrder: false,
+  },
+  // `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). Accepted: the cancel was asked for; whether it happens is seen on the order.
+  cancel_order: {
+    method: 'DELETE',
+    refusals: new Set([400, 404, 409]),
+    promisesNotSent: false,
+    answer: z.looseObject({ ordId: neededText }),
+    source: 'contract',
+    names: 'ordId',
+    repeats: { ordId: 'orderId', accountId: 'accountId' },
+    evidence: ['ordId', 'clOrdId', 'ordStatus', 'qty', 'cumQty', 'leavesQty', 'updatedAt'],
+    showsOrder: true,
+  },
+  // `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. Accepted: `pending_new`, the venue has not answered.
+  place_prediction_order: {
+    ...prediction,
+    method: 'POST',
+    body: predictionOrderRequest.required({ clientOrderRef: true }),
+    reference: 'clientOrderRef',
+    names: 'clientOrderRef',
+    repeats: {
+      accountId: 'accountId',
+      clientOrderRef: 'clientOrderRef',
+      side: 'side',
+    },
+  },
+  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging. Accepted: seen pending, not yet applied.
+  replace_prediction_order: { ...prediction, method: 'PATCH', body: replaceRequest },
+  // `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on staging. Accepted: the cancel awaits the venue.
+  cancel_prediction_order: { ...prediction, method: 'DELETE' },
+} as const satisfies Record<WriteName, Write>;
+
+/**
+ * The one write of a command, to the address that takes it, with the attempt's id as our reference. A request that breaks the platform's own rules is never sent.
+ */
+export async function writeOrder(
+  deps: WriteDeps,
+  { platformUrl, stagingUrl }: WriteAddresses,
+  request: CommandRequest,
+  attemptId: string,
+  options: WriteOptions,
+): Promise<WriteResult> {
+  const { stream, accountId } = request;
+  const baseUrl = stream === 'account' ? platformUrl : stagingUrl;
+  if (baseUrl === undefined) return notSent('NOT_CONFIGURED', 'there is no address for prediction orders');
+  const name = writeName(request);
+  const write: Write = writes[name];
+  const terms = request.kind === 'cancel' ? {} : request.terms;
+  const body = write.body?.safeParse({ ...terms, accountId, ...(write.reference && { [write.reference]: attemptId }) });
+  if (body?.success === false) return notSent('INVALID_REQUEST', z.prettifyError(body.error));
+  let url = `${baseUrl}${stream === 'account' ? ordersPath : predictionOrdersPath}`;
+  if (request.kind !== 'place') {
+    if (accountId === '' || !isOrderId(stream, request.orderId))
+      return notSent('INVALID_REQUEST', 'accountId and orderId must be ids that an order and its account can have');
+    url += `/${encodeURIComponent(request.orderId)}`;
+  }
+  if (write.method === 'DELETE') url += `?${new URLSearchParams({ accountId })}`;
+  const sent = { ...request, ...body?.data };
+  const call = { method: write.method, url, ...(body && { body: JSON.stringify(body.data) }) };
+  return writePlatform(deps, name, call, { ...write, read: (value) => readAnswer(write, value, sent) }, options);
+}
+
+function writeName({ stream, kind }: CommandRequest): WriteName {
+  if (stream === 'account') return kind === 'cancel' ? 'cancel_order' : 'place_order';
+  return `${kind}_prediction_order`;
+}
+
+function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, unknown>>): WriteAnswer | string {
+  const parsed = write.answer.safeParse(value);
+  if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
+  const order = parsed.data;
+  if (Object.entries(write.repeats).some(([field, of]) => contradicts(field, order[field], sent[of], field === write.names)))
+    return 'the answer is about another order';
+  const answer = kept(order, write.evidence);
+  if (write.showsOrder) return { kind: 'accepted', answer, order };
+  if (order['success'] === true) return { kind: 'accepted', answer };
+  const { ordRejReason, text } = answer;
+  const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
+  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 } };
+}
+
+/** The platform may call the symbol and the word of the side otherwise than the request did: our reference and the direction are enough. */
+function contradicts(field: string, answered: unknown, sent: unknown, isNeeded: boolean): boolean {
+  if (answered === undefined || answered === null || answered === '') return isNeeded;
+  if (field !== 'side') return String(answered) !== String(sent);
+  return directionOf(orderWord(String(answered))) !== directionOf(orderWord(String(sent)));
+}
+
+function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {
+  const received: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = answer[field];
+    if (typeof value === 'string' && value !== '') received[field] = cut(value, 500);
+    if (typeof value === 'number') received[field] = String(value);
+    if (typeof value === 'boolean') received[field] = value;
+  }
+  return received;
+}
+
+function cut(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed();
+}

@@ -1,0 +1,62 @@
+import type { Reason } from '../../domain/command.ts';
+import type { HttpOutcome } from './http.ts';
+import { flatError, nestedError } from './wire/error-bodies.ts';
+
+/**
+ * Why the platform did not grant a request. Made from every body shape (specification, "General error bodies"); nothing in it depends on a message
+ * text.
+ */
+export interface PlatformError {
+  /** HTTP status; absent when no answer came. */
+  readonly status?: number;
+  /**
+   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer of another shape than expected),
+   * `LOGIN_REQUIRED` (no token can be had without a person), `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
+   */
+  readonly code?: string;
+  readonly type?: string;
+  /** For people, cut at 500 characters. */
+  readonly message: string;
+  /** Whether the same request may succeed later by itself. */
+  readonly retryable: boolean;
+  /** `Retry-After` of the answer. */
+  readonly retryAfterMs?: number;
+  /** Whether the platform may have received the request. */
+  readonly sent: 'no' | 'yes' | 'maybe';
+}
+
+/** The word of a flat body that is a code, as OAuth2's are (`invalid_grant`). Any other text is for people, "not fixed and must not be relied on". */
+const flatCode = /^[a-z_]{1,40}$/;
+
+/** An answer that came, with a status that is no success, as an error. `body` is the parsed body, or undefined where it was empty or not JSON. */
+export function errorFromAnswer(status: number, body: unknown): PlatformError {
+  const nested = nestedError.safeParse(body);
+  const flat = nested.success ? undefined : flatError.safeParse(body).data;
+  const word = flat?.error !== undefined && flatCode.test(flat.error) ? flat.error : undefined;
+  const code = nested.data?.error.code ?? flat?.codes?.[0]?.code ?? word;
+  const type = nested.data?.error.type;
+  const message = nested.data?.error.message ?? flat?.codes?.[0]?.description ?? flat?.error ?? `status ${status}`;
+  return {
+    status,
+    ...(code !== undefined && { code: code.slice(0, 100) }),
+    ...(type !== undefined && { type: type.slice(0, 100) }),
+    message: message.slice(0, 500).toWellFormed(),
+    retryable: status === 408 || status === 425 || status === 429 || status >= 500,
+    sent: 'yes',
+  };
+}
+
+/** Why the platform did not carry out a request, in the journal's terms. */
+export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' | 'status' | 'message'>): Reason {
+  return {
+    code: code ?? (status === undefined ? 'NO_ANSWER' : `HTTP_${status}`),
+    message: message.slice(0, 500).toWellFormed(),
+    ...(status !== undefined && { status }),
+  };
+}
+
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 where there is none. A date is not worth parsing. */
+export function retryAfterMsOf(outcome: HttpOutcome): number {
+  const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
+  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : 0;
+}

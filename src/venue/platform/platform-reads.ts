@@ -1,0 +1,160 @@
+import { isOrderId, type Stream } from '../../domain/order.ts';
+import type {
+  AccountsResult,
+  GetResult,
+  ListRequest,
+  ListResult,
+  OrderReads,
+  Page,
+  PlatformAccount,
+  ReadBudget,
+} from './order-reads.ts';
+import type { PlatformError } from './platform-error.ts';
+import { type ReadDeps, readPlatform } from './read-platform.ts';
+import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
+import { accountItems, accountsMaxBytes, accountsPath, permitsPlacing, readAccountItem, type UserAccount } from './wire/user.ts';
+
+interface PlatformAddresses {
+  /** Production REST base, without a trailing slash: accounts, equity and option orders, tokens. */
+  readonly platformUrl: string;
+  /** REST base of the prediction endpoints. */
+  readonly stagingUrl: string;
+}
+
+/** `OrderReads` over HTTP: prediction orders from staging, everything else from production (specification, "Versioning"). */
+export class PlatformReads implements OrderReads {
+  private readonly deps: ReadDeps;
+  private readonly options: PlatformAddresses;
+
+  constructor(deps: ReadDeps, options: PlatformAddresses) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  listOrders(
+    request: ListRequest,
+    onPage: (page: Page) => Promise<void>,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<ListResult> {
+    return listOrders({ ...this.deps, budget }, this.baseOf(request.stream), request, onPage, signal);
+  }
+
+  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<GetResult> {
+    return getOrder({ ...this.deps, budget }, this.baseOf(stream), stream, accountId, orderId, signal);
+  }
+
+  listAccounts(signal: AbortSignal): Promise<AccountsResult> {
+    return listAccounts(this.deps, this.options.platformUrl, signal);
+  }
+
+  private baseOf(stream: Stream): string {
+    return stream === 'prediction' ? this.options.stagingUrl : this.options.platformUrl;
+  }
+}
+
+const notAnId = { code: 'INVALID_REQUEST', message: 'no order can have this id', retryable: false, sent: 'no' } as const;
+
+/** One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
+export async function getOrder(
+  deps: ReadDeps,
+  baseUrl: string,
+  stream: Stream,
+  accountId: string,
+  orderId: string,
+  signal: AbortSignal,
+): Promise<GetResult> {
+  if (!isOrderId(stream, orderId)) return { kind: 'failed', error: notAnId };
+  const path = stream === 'prediction' ? predictionOrdersPath : ordersPath;
+  const url = `${baseUrl}${path}/${encodeURIComponent(orderId)}?${new URLSearchParams({ accountId })}`;
+  const answer = await readPlatform(deps, 'get_order', url, signal);
+  if (!answer.ok) return answer.error.status === 404 ? { kind: 'absent' } : { kind: 'failed', error: answer.error };
+  const row = stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
+  if (typeof row === 'object' && row !== null) return { kind: 'found', row, bytes: answer.bytes };
+  const message = 'the order has another shape than the contract says';
+  return { kind: 'failed', error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+}
+
+/** A list that goes on beyond this, 500 rows a page, is a cursor that does not move rather than an account. */
+const maxPages = 20_000;
+
+/**
+ * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes
+ * during the read moves to the end.
+ */
+async function listOrders(
+  deps: ReadDeps,
+  baseUrl: string,
+  request: ListRequest,
+  onPage: (page: Page) => Promise<void>,
+  signal: AbortSignal,
+): Promise<ListResult> {
+  let cursor: string | undefined;
+  let rows = 0;
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
+    if (!answer.ok) return { complete: false, error: answer.error };
+    const body = request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
+    const page = rawPage.safeParse(body);
+    if (!page.success) return incomplete('BAD_ANSWER', 'the list has another shape than the contract says', true);
+    await onPage({ rows: page.data.orders, bytes: answer.bytes });
+    rows += page.data.orders.length;
+    if (signal.aborted) return incomplete('NO_ANSWER', 'given up by the caller', true);
+    if (page.data.nextCursor === undefined) return { complete: true, rows };
+    if (page.data.nextCursor === cursor) return incomplete('LOOP', 'the list hands out the same cursor again', true);
+    cursor = page.data.nextCursor;
+  }
+  return incomplete('LOOP', `the list has more than ${maxPages} pages`, false);
+}
+
+function address(baseUrl: string, request: ListRequest, cursor: string | undefined): string {
+  const prediction = request.stream === 'prediction';
+  const query = new URLSearchParams({ accountId: request.accountId, limit: String(request.pageRows ?? pageLimit.max) });
+  query.set(prediction ? 'state' : 'status', request.state);
+  if (request.updatedAfter !== undefined) query.set('updatedAfter', request.updatedAfter);
+  if (request.reference !== undefined) query.set(prediction ? 'clientOrderRef' : 'clOrdId', request.reference);
+  if (cursor !== undefined) query.set('cursor', cursor);
+  return `${baseUrl}${prediction ? predictionOrdersPath : ordersPath}?${query}`;
+}
+
+function incomplete(code: string, message: string, retryable: boolean): ListResult {
+  const error: PlatformError = { code, message, retryable, sent: 'yes' };
+  return { complete: false, error };
+}
+
+/** Items of the list that are read in one go: 5 ms, where 100,000 at once would hold up every frame for a second. */
+const itemsAtOnce = 500;
+
+/**
+ * The accounts that the token may see, of every status (specification, "GET /v2/users/me/accounts"). One that two users share may be listed twice: it is open only
+ * if both say so, and simulated likewise.
+ */
+export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
+  const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, { maxBytes: accountsMaxBytes });
+  if (!answer.ok) return { complete: false, error: answer.error };
+  const body = accountItems.safeParse(answer.value);
+  if (!body.success) {
+    const message = 'the accounts have another shape than the specification says';
+    return { complete: false, error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
+  }
+  const accounts = new Map<string, PlatformAccount>();
+  let unreadable = 0;
+  for (const [at, item] of body.data.accounts.entries()) {
+    if (at % itemsAtOnce === itemsAtOnce - 1) await deps.clock.turn();
+    const read = readAccountItem(item);
+    if (read === undefined) {
+      unreadable += 1;
+      continue;
+    }
+    const account = platformAccount(read);
+    const other = accounts.get(account.accountId);
+    const stricter = other?.isOpen === false ? other : account;
+    accounts.set(account.accountId, { ...stricter, isSim: account.isSim && other?.isSim !== false });
+  }
+  return { complete: true, accounts: [...accounts.values()], ...(unreadable > 0 && { unreadable }) };
+}
+
+function platformAccount({ trading_account_id: accountId, status: word, is_sim: isSim }: UserAccount): PlatformAccount {
+  const status = word.trim();
+  return { accountId, isOpen: permitsPlacing(status), isSim, ...(status !== '' && { status }) };
+}

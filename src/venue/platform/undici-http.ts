@@ -1,0 +1,119 @@
+import { isUtf8 } from 'node:buffer';
+import { Agent, request as send } from 'undici';
+import type { Clock } from '../../runtime/clock.ts';
+import { connectorThrough } from '../../runtime/connector-through.ts';
+import { NotConnectedError } from '../../runtime/dial.ts';
+import { Proxies } from '../../runtime/proxies.ts';
+import { Secret } from '../../runtime/secret.ts';
+import { abortAfter, DeadlineError } from '../../runtime/waiting.ts';
+import type { Http, HttpOutcome, HttpRequest } from './http.ts';
+
+interface UndiciHttpOptions {
+  readonly connectMs?: number;
+  readonly totalMs?: number;
+  readonly maxBodyBytes?: number;
+  /** Sockets to one origin: further requests wait for one, inside their own deadlines. */
+  readonly connections?: number;
+}
+
+/**
+ * `Http` by undici. Pipelining is off (1): a request behind another on a socket that breaks would be neither sent nor unsent. `undici.request` follows
+ * no redirect and retries nothing by itself.
+ */
+export class UndiciHttp implements Http {
+  private readonly agent: Agent;
+  private readonly clock: Clock;
+  private readonly totalMs: number;
+  private readonly maxBodyBytes: number;
+
+  constructor(deps: { clock: Clock; proxies?: Proxies }, options: UndiciHttpOptions = {}) {
+    this.clock = deps.clock;
+    this.totalMs = options.totalMs ?? 10_000;
+    this.maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024;
+    this.agent = new Agent({
+      connections: options.connections ?? 16,
+      pipelining: 1,
+      connect: connectorThrough({ clock: deps.clock, proxies: deps.proxies ?? new Proxies() }, options.connectMs ?? 2_000),
+      headersTimeout: this.totalMs,
+      bodyTimeout: this.totalMs,
+      maxHeaderSize: 16_384,
+    });
+  }
+
+  async request(request: HttpRequest): Promise<HttpOutcome> {
+    const others = request.signal === undefined ? [] : [request.signal];
+    using cut = abortAfter(this.clock, this.totalMs, 'the whole answer', ...others);
+    try {
+      return await this.attempt(request, cut.signal);
+    } catch (error) {
+      const { aborted, reason } = cut.signal;
+      if (!aborted) return failure(error);
+      if (reason instanceof DeadlineError) return failed('deadline', `no whole answer within ${this.totalMs} ms`, 'maybe');
+      return failed('aborted', 'given up by the caller', 'maybe');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+
+  private async attempt(request: HttpRequest, signal: AbortSignal): Promise<HttpOutcome> {
+    const answer = await send(request.url, {
+      dispatcher: this.agent,
+      method: request.method,
+      headers: revealed(request.headers),
+      body: request.body ?? null,
+      signal,
+    });
+    const maxBytes = request.maxBytes ?? this.maxBodyBytes;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      // Leaving the loop destroys the body, and the socket with it.
+      if (bytes > maxBytes) return failed('too_large', `the answer has more than ${maxBytes} bytes`, 'maybe');
+      chunks.push(chunk);
+    }
+    const body = Buffer.concat(chunks);
+    if (!isUtf8(body)) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
+    return { kind: 'answered', status: answer.statusCode, headers: firstValues(answer.headers), text: body.toString('utf8') };
+  }
+}
+
+function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcome {
+  return { kind: 'failed', code, message, sent };
+}
+
+/** Errors that end a connection before a request byte could leave on it: name resolution, TCP and TLS set-up. */
+const neverSent =
+  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+function failure(error: unknown): HttpOutcome {
+  const code = codeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NotConnectedError) return failed('connect', message, 'no');
+  return neverSent.test(code) ? failed('connect', `${code}: ${message}`, 'no') : failed('broken', `${code}: ${message}`, 'maybe');
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'UNKNOWN';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // Happy eyeballs: one error for each address that was tried.
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  return 'UNKNOWN';
+}
+
+function revealed(headers: HttpRequest['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
+  );
+}
+
+function firstValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) flat[name] = first;
+  }
+  return flat;
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { longestOptionSymbol } from '../../../domain/symbol.ts';
+import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
+import { neededFlag, neededText, optionalText } from './optional-field.ts';
+import { predictionOrderTypes, predictionOutcomes, predictionSides, predictionTimesInForce } from './prediction-order.ts';
+
+/**
+ * Body of `POST /v1/orders`. Specification, "Equity or option order request": every field and length. Some examples there send
+ * `tradingAccountId` instead of `accountId`; we send `accountId`.
+ *
+ * Assumption: the fields of a leg, whose symbol is compact OCC and so has up to 21 characters, one more than the specification has for an order's own; `price` and `stopPrice` are sent where the type needs them and nowhere else.
+ */
+const orderRequestLeg = z.strictObject({
+  symbol: z.string().min(1).max(longestOptionSymbol),
+  side: z.enum(accountOrderSides),
+  ratioQty: z.string(),
+  positionEffect: z.enum(['OPEN', 'CLOSE']),
+});
+
+export const orderRequest = z.strictObject({
+  accountId: z.string().min(1).max(50),
+  symbol: z.string().min(1).max(20),
+  side: z.enum(accountOrderSides),
+  type: z.enum(accountOrderTypes),
+  qty: z.string(),
+  timeInForce: z.enum(accountOrderTimesInForce),
+  clientId: z.string().max(50).optional(),
+  price: z.string().optional(),
+  stopPrice: z.string().optional(),
+  currency: z.string().length(3).optional(),
+  exDestination: z.string().max(10).optional(),
+  legs: z.array(orderRequestLeg).max(4).optional(),
+});
+
+/**
+ * Answer of `POST /v1/orders`. Specification, "Equity or option order response": the fields. It names no order id.
+ *
+ * Assumption: status 200 also when the order is rejected (`success` false); `clOrdId` repeats the `clientId` that was sent, else is a UUID;
+ * every field is present but `text` and `ordRejReason`. A reader needs the first two: they say whether our order was accepted.
+ */
+export const orderResponse = z.looseObject({
+  success: neededFlag,
+  clOrdId: neededText,
+  status: optionalText,
+  symbol: optionalText,
+  side: optionalText,
+  qty: optionalText,
+  cumQty: optionalText,
+  leavesQty: optionalText,
+  avgPrice: optionalText,
+  text: optionalText,
+  ordRejReason: optionalText,
+  transactTime: optionalText,
+});
+
+/**
+ * Body of `POST /v1/predictions/orders`. The specification names the endpoint only: all of it is an **assumption**. Prices lie in (0, 1);
+ * `price`, `stopPx` and `expireTime` stand where the type or time in force needs them and nowhere else.
+ */
+export const predictionOrderRequest = z.strictObject({
+  accountId: z.string().min(1),
+  symbol: z.string().min(1),
+  outcome: z.enum(predictionOutcomes),
+  side: z.enum(predictionSides),
+  orderType: z.enum(predictionOrderTypes),
+  timeInForce: z.enum(predictionTimesInForce),
+  quantity: z.string(),
+  price: z.string().optional(),
+  stopPx: z.string().optional(),
+  expireTime: z.string().optional(),
+  clientOrderRef: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,64}$/)
+    .optional(),
+});
+
+/**
+ * Body of `PATCH /v1/predictions/orders/{orderId}`. Specification, "Replace prediction order request": no other field is accepted, a term left
+ * out keeps the working value. That decimals are canonical (no sign, no exponent) is our own strictness as a writer.
+ */
+export const replaceRequest = z.strictObject({
+  accountId: z.string().min(1),
+  quantity: z.string().optional(),
+  price: z.string().optional(),
+  stopPx: z.string().optional(),
+  timeInForce: z.enum(predictionTimesInForce).optional(),
+  expireTime: z.string().optional(),
+});

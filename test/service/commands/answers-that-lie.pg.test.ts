@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { type Plant, runUnderFaults } from '../../support/commands-under-faults.ts';
+import { MemoryJournal } from '../../support/memory-journal.ts';
+
+/** Each says that something is in the database of which nobody knows whether it is. `caught`: what the oracle says of it. */
+const lies: Readonly<Record<string, { readonly plant: Plant; readonly caught: RegExp }>> = {
+  'a place is answered with 202 though its commit failed': {
+    plant: (journal) => ({
+      ...journal,
+      open: (command, fence) =>
+        journal.open(command, fence).catch(async () => {
+          const pretended = new MemoryJournal();
+          await pretended.takeOver(fence, command.atMs, 0);
+          return pretended.open(command, fence);
+        }),
+    }),
+    caught: /was journaled|names one command/,
+  },
+  'a write leaves though the commit of its mark failed': {
+    plant: (journal) => ({
+      ...journal,
+      markSending: (attemptId, atMs, fence) => journal.markSending(attemptId, atMs, fence).catch(() => true),
+    }),
+    caught: /was taken|was sent|was not sent|under way|was written/,
+  },
+};
+
+/** The first of them shows it, as a rule. */
+const mostSeeds = 25;
+
+// The oracle of the test beside this one had never been seen to fail.
+it.each(Object.entries(lies))(
+  '%s: it is caught',
+  async (_name, { plant, caught }) => {
+    const messages: string[] = [];
+    for (let seed = 1; seed <= mostSeeds && !messages.some((message) => caught.test(message)); seed += 1)
+      await runUnderFaults(seed, 6, plant).catch((error: Error) => messages.push(error.message));
+    expect(messages.filter((message) => caught.test(message)).length, `it said: ${messages.join('\n')}`).toBe(1);
+  },
+  600_000,
+);

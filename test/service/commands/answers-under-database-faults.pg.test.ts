@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { runUnderFaults } from '../../support/commands-under-faults.ts';
+
+it.each([1, 2, 3, 4])(
+  'every answer is true after faults of the database in the middle of statements, seed %i',
+  async (seed) => {
+    const { database, said } = await runUnderFaults(seed, 5);
+    expect(database.struck).toBeGreaterThan(0);
+    expect(said.some(({ result }) => result.kind === 'journaled')).toBe(true);
+  },
+  180_000,
+);

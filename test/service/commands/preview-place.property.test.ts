@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CommandRequest } from '../../../src/domain/command.ts';
+import type { Bounds } from '../../../src/domain/limits.ts';
+import { CommandRig, placeEquity, placePrediction, unknown, word } from '../../support/command-rig.ts';
+
+type Place = Extract<CommandRequest, { kind: 'place' }>;
+
+/** Each bound alone is rare: mostly one or two of them hold. */
+const some = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+const amount = fc.integer({ min: 1, max: 4_000 }).map(String);
+
+const bounds = fc
+  .record({
+    maxQuantity: some(fc.integer({ min: 5, max: 15 }).map(String)),
+    maxNotional: some(amount),
+    collarPercent: some(fc.integer({ min: 1, max: 30 }).map(String)),
+    maxQuoteAgeMs: some(fc.integer({ min: 0, max: 100 })),
+    allowedSymbols: some(fc.subarray(['AAPL', 'MSFT', 'FED-CUT'])),
+    forbiddenSymbols: some(fc.subarray(['AAPL', 'MSFT'])),
+    instruments: some(fc.subarray(['equity', 'option', 'prediction'] as const)),
+    maxOpenOrders: some(fc.integer({ min: 0, max: 2 })),
+    maxSymbolExposure: some(amount),
+    maxAccountExposure: some(amount),
+    ordersPerMinute: some(fc.integer({ min: 0, max: 2 })),
+    duplicateWindowMs: some(fc.constant(60_000)),
+  })
+  .map((all) => Object.fromEntries(Object.entries(all).filter(([, bound]) => bound !== undefined)) as Bounds);
+
+const leg = { side: 'BUY', positionEffect: 'OPEN' } as const;
+const places = fc.constantFrom<Place>(
+  placeEquity,
+  placePrediction,
+  { ...placeEquity, terms: { ...placeEquity.terms, side: 'SELL' } },
+  { ...placeEquity, terms: { symbol: 'AAPL', side: 'BUY', type: 'MARKET', qty: '10', timeInForce: 'DAY' } },
+  {
+    ...placeEquity,
+    terms: {
+      ...placeEquity.terms,
+      legs: ['C', 'P'].map((right) => ({ ...leg, symbol: `AAPL261218${right}00200000`, ratioQty: '1' })),
+    },
+  },
+);
+
+const quotes = some(
+  fc.record({ price: some(amount), ask: some(amount), ageMs: fc.integer({ min: 0, max: 200 }) }).map(({ price, ask, ageMs }) => ({
+    ...{ ageMs, ...(price !== undefined && { price }), ...(ask !== undefined && { ask }) },
+  })),
+);
+
+const open = { isOpen: true, status: 'OPEN' };
+const rarely = <T>(value: T) => fc.constantFrom(undefined, undefined, undefined, undefined, value);
+
+const worlds = fc.record({
+  rows: fc.array(fc.tuple(bounds, fc.constantFrom({}, { accountId: 'acct-1' }, { principal: 'desk' })), { maxLength: 2 }),
+  place: places,
+  quote: quotes,
+  standing: fc.constantFrom(undefined, open, open, open, open, { isOpen: false, status: 'RESTRICTED' }),
+  access: fc.record({
+    known: fc.constantFrom(true, true, true, false),
+    live: fc.constantFrom(true, true, true, false),
+    isSim: fc.constantFrom(true, true, true, false),
+    notEnrolled: fc.constantFrom(false, false, true),
+  }),
+  halted: fc.constantFrom(false, false, false, true),
+  earlier: fc.constantFrom('none', 'accepted', 'unknown'),
+  burst: fc.constantFrom(1, 40, 40),
+  callerRef: rarely('ref-1'),
+  supersedes: rarely('5c0bb0aa-64a5-4d52-a1f1-0b5c29a4a001'),
+});
+type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A desk in this world, in which the same place may have been sent before. */
+async function deskIn({ rows, place, quote, standing, access, halted, earlier, burst, callerRef }: World): Promise<CommandRig> {
+  const rig = await CommandRig.leading({ callerRefOnce: true, rate: { perSecond: 0.001, burst }, accounts: ['acct-1'] });
+  if (earlier === 'unknown') rig.entry.scripts.push({ result: unknown });
+  const named = callerRef === undefined ? {} : { callerRef };
+  rig.probes.now = { ...rig.probes.now, live: true, isSim: true };
+  if (earlier !== 'none') await rig.send(place, named);
+  for (const [bound, scope] of rows) {
+    if (Object.keys(bound).length === 0) continue;
+    await rig.during(rig.desk.operator.changeLimits(scope, bound, word));
+  }
+  if (halted) await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
+  rig.quotes.now = quote;
+  rig.probes.standingNow = standing;
+  rig.probes.now = { ...rig.probes.now, ...access };
+  return rig;
+}
+
+/** The numbers of what a preview must not touch. */
+function traces(rig: CommandRig) {
+  const { commands, events, audits } = rig.journal;
+  return [commands.size, events.length, audits.length, rig.entry.sent.length, rig.desk.allowance('acct-1').remaining];
+}
+
+describe('a preview of a place', () => {
+  it('says first what the place is then declined for, nothing where it is journaled, and leaves no trace', async () => {
+    const seen = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(worlds, async (world) => {
+        const { place: request, callerRef, supersedes } = world;
+        const rig = await deskIn(world);
+        const asked = { ...(callerRef !== undefined && { callerRef }), ...(supersedes !== undefined && { supersedes }) };
+        const before = traces(rig);
+        const preview = await rig.during(rig.desk.preview({ ...asked, request, principal: 'desk', requestId: 'request-p' }));
+        expect(traces(rig)).toEqual(before);
+        const said = preview.kind === 'declined' ? [preview] : preview.refusals;
+        const placed = await rig.submit(request, asked);
+        const [first] = said;
+        // A quote that is older by the time of its second read may say another age.
+        const plain = (text: string | undefined) => text?.replace(/is \d+ ms old/, 'is old');
+        if (placed.kind === 'declined') {
+          expect([first?.code, plain(first?.message)]).toEqual([placed.code, plain(placed.message)]);
+          expect(first?.breach?.value).toEqual(placed.breach?.value);
+        } else expect(said).toEqual([]);
+        const key = placed.kind === 'declined' ? placed.code : placed.kind;
+        seen.set(key, (seen.get(key) ?? 0) + 1);
+      }),
+      { numRuns: 150 },
+    );
+    // The worlds are not all alike.
+    const ends = ['journaled', 'PLACING_HALTED', 'LIMIT_EXCEEDED', 'SOURCE_NOT_LIVE', 'ACCOUNT_NOT_OPEN', 'ACCOUNT_NOT_FOUND'];
+    expect([...seen.keys()]).toEqual(expect.arrayContaining(ends));
+  });
+
+  it('names all that would decline it, and not the first alone', async () => {
+    const rig = await CommandRig.leading();
+    await rig.during(rig.desk.operator.changeLimits({}, { maxQuantity: '5', maxNotional: '100' }, word));
+    await rig.during(rig.desk.operator.halt({ kind: 'service' }, word));
+    rig.probes.now = { ...rig.probes.now, live: false };
+    rig.quotes.now = { price: '191', bid: '190.9', ask: '191.1', last: '191', ageMs: 40 };
+    const preview = await rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
+    if (preview.kind !== 'previewed') throw new Error(preview.code);
+    expect(preview.refusals.map(({ code, breach }) => [code, breach?.limit])).toEqual([
+      ['PLACING_HALTED', undefined],
+      ['SOURCE_NOT_LIVE', undefined],
+      ['LIMIT_EXCEEDED', 'maxQuantity'],
+      ['LIMIT_EXCEEDED', 'maxNotional'],
+    ]);
+    expect(preview.measure).toMatchObject({ quantity: '10', notional: '1915' });
+    expect(preview.quotes).toEqual([{ kind: 'equity', symbol: 'AAPL', quote: rig.quotes.now }]);
+  });
+
+  it('is paced by a budget of its own, since each may read a quote at the platform', async () => {
+    const rig = await CommandRig.leading({ rate: { perSecond: 1, burst: 2 } });
+    const ask = () => rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
+    expect([(await ask()).kind, (await ask()).kind]).toEqual(['previewed', 'previewed']);
+    expect(await ask()).toMatchObject({ kind: 'declined', code: 'RATE_LIMITED' });
+    expect(rig.desk.allowance('acct-1').remaining).toBe(2);
+  });
+});

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { FleetDirectory } from '../../../src/service/fleet/fleet-directory.ts';
+import type { Fleet } from '../../../src/store/fleet/shard-store.ts';
+
+const member = { weight: 1, livedMs: 60_000, version: '1', draining: false, drained: false };
+const seat = { pinned: false, epoch: 1n, sinceMs: 9_000 };
+const fleet: Fleet = {
+  members: [
+    { ...member, lane: 0, holder: 'me', address: 'http://me' },
+    { ...member, lane: 1, holder: 'other', address: 'http://other' },
+    { ...member, lane: 3, holder: 'silent', address: undefined },
+  ],
+  seats: [
+    { ...seat, shard: 0, lane: 0 },
+    { ...seat, shard: 1, lane: 1 },
+    { ...seat, shard: 2, lane: 2 },
+    { ...seat, shard: 3, lane: undefined },
+    { ...seat, shard: 4, lane: 3 },
+  ],
+  orphans: [{ lane: 2, idleMs: 12_000 }],
+};
+const directory = (now: Fleet | undefined = fleet) =>
+  new FleetDirectory({ fleet: () => now, shardOf: (accountId) => Number(accountId), holder: 'me' });
+
+it('names the process that holds an account, unless it is this one, none, or has no address', () => {
+  const holders = ['0', '1', '2', '3', '4'].map((accountId) => directory().holderOf(accountId)?.instance);
+  expect(holders).toEqual([undefined, 'other', undefined, undefined, undefined]);
+  expect(directory().all()).toEqual([{ instance: 'other', address: 'http://other' }]);
+});
+
+it('counts the shards that no live process holds, since the first of them', () => {
+  expect(directory().standing(100_000)).toMatchObject({ others: 2, unheld: { rows: 2, oldestMs: 88_000 } });
+});
+
+it('tells why this process has given its shards away', () => {
+  const standing = (over: Partial<Fleet['members'][number]>) => {
+    const members = fleet.members.map((member) => (member.holder === 'me' ? { ...member, ...over } : member));
+    return directory({ ...fleet, members }).standing(100_000);
+  };
+  expect(standing({})).toMatchObject({ drained: false, unfit: undefined });
+  expect(standing({ drained: true })).toMatchObject({ drained: true, unfit: undefined });
+  expect(standing({ unwell: { trouble: 'loop_late', unfit: true } })).toMatchObject({ drained: false, unfit: 'loop_late' });
+  expect(standing({ unwell: { trouble: 'loop_late', unfit: false } }).unfit).toBeUndefined();
+});
+
+it('knows of no other before the first look', () => {
+  const none = new FleetDirectory({ fleet: () => undefined, shardOf: () => 0, holder: 'me' });
+  expect([none.holderOf('0'), none.all()]).toEqual([undefined, []]);
+  expect(none.standing(100_000)).toMatchObject({ others: 0, unheld: { rows: 0 } });
+});

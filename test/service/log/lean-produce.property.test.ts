@@ -1,0 +1,90 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { leanProduce, type ProduceArguments, type ProduceProtocol } from '../../../src/service/log/kafkajs/lean-produce.ts';
+
+const load = createRequire(import.meta.url);
+type MakeRequest = (args: ProduceArguments) => { encode(): Promise<{ buffer: Buffer }> };
+const makeTheirs = load('kafkajs/src/protocol/requests/produce/v3/request') as MakeRequest;
+const theirs = (args: ProduceArguments) => makeTheirs(args).encode();
+const produce = load('kafkajs/src/protocol/requests/produce') as ProduceProtocol;
+leanProduce();
+leanProduce();
+const ours = (args: ProduceArguments, version = 7) => produce.protocol({ version })(args).request.encode();
+
+const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.string({ unit: 'binary', maxLength: 40 }));
+// Varints change their length at 64, 8,192 and 1,048,576 bytes.
+const size = fc.oneof(fc.integer({ min: 60, max: 70 }), fc.integer({ min: 8180, max: 8200 }), fc.constant(1_048_580));
+const value = fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: size.map((length) => 'x'.repeat(length)) });
+const headers = fc.oneof(
+  { weight: 1, arbitrary: fc.dictionary(text, text, { maxKeys: 3 }) },
+  { weight: 9, arbitrary: fc.constant(undefined) },
+);
+const topicData = (timestamp: string) =>
+  fc.array(
+    fc.record({
+      topic: fc.string({ minLength: 1, maxLength: 60 }),
+      partitions: fc.array(
+        fc.record({
+          partition: fc.integer({ min: 0, max: 5000 }).map(String),
+          firstSequence: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+          messages: fc.array(
+            fc.record(
+              { key: text, value, timestamp: fc.constant(timestamp), headers },
+              { requiredKeys: ['key', 'value', 'timestamp'] },
+            ),
+            { minLength: 1, maxLength: 150 },
+          ),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+    }),
+    { minLength: 1, maxLength: 3 },
+  );
+const args = fc.integer({ min: 1, max: 4_000_000_000_000 }).chain((timestamp) =>
+  fc.record(
+    {
+      acks: fc.constantFrom(-1, 1),
+      timeout: fc.integer({ min: 0, max: 60_000 }),
+      transactionalId: fc.constantFrom('tidemark-0', 'ä'),
+      producerId: fc.constantFrom<unknown>(-1, '4711', '9007199254740993', 12),
+      producerEpoch: fc.integer({ min: -1, max: 32_767 }),
+      topicData: topicData(String(timestamp)),
+    },
+    { requiredKeys: ['acks', 'timeout', 'topicData'] },
+  ),
+);
+
+test('the bytes of a produce request are those that kafkajs itself would write', async () => {
+  await fc.assert(
+    fc.asyncProperty(args, async (drawn) => {
+      expect((await ours(drawn)).buffer.equals((await theirs(drawn)).buffer)).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+const message = { key: 'k', value: 'v', timestamp: '1795250000000' };
+const withMessages = (messages: ProduceArguments['topicData'][number]['partitions'][number]['messages']): ProduceArguments => ({
+  acks: -1,
+  timeout: 4500,
+  topicData: [{ topic: 't', partitions: [{ partition: '0', firstSequence: 0, messages }] }],
+});
+
+test.for([
+  ['two timestamps', withMessages([message, { ...message, timestamp: '1795250000001' }])],
+  ['a header in bytes', withMessages([{ ...message, headers: { trace: Buffer.from('abc') } }])],
+  ['a header twice', withMessages([{ ...message, headers: { trace: ['abc', 'def'] } }])],
+  ['a value in bytes', withMessages([{ ...message, value: Buffer.from('v') }])],
+  ['no value', withMessages([{ ...message, value: null }])],
+  ['no key', withMessages([{ ...message, key: null }])],
+] as const)('what our publishers never send is left to kafkajs: %s', async ([, odd]) => {
+  expect((await ours(odd)).buffer.equals((await theirs(odd)).buffer)).toBe(true);
+});
+
+test('older versions of the request are left to kafkajs: their records have another shape', async () => {
+  const { request, response } = produce.protocol({ version: 2 })(withMessages([message]));
+  const encoded = await request.encode();
+  expect(encoded.buffer.equals((await theirs(withMessages([message]))).buffer)).toBe(false);
+  expect(response).toHaveProperty('decode');
+});

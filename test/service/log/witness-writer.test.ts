@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { Lease } from '../../../src/runtime/lease.ts';
+import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
+import { decodeWitness, encodeWitness, mergeWitness, WitnessWriter } from '../../../src/service/log/witness-writer.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+function rig() {
+  const clock = new VirtualClock();
+  const lease = new Lease(clock, 10_000);
+  lease.enter(3);
+  lease.witness.sawLane({ generation: 2, epoch: 7n, batch: 10n });
+  const state = { mayWrite: true, error: undefined as PublishError | undefined };
+  const batches: (bigint | undefined)[] = [];
+  const publisher = {
+    publish: async ([row]: readonly PublishRow[]) => {
+      await clock.sleep(10);
+      if (state.error !== undefined) throw state.error;
+      batches.push(decodeWitness(row?.payload ?? '')?.batch);
+    },
+    close: async () => undefined,
+  };
+  const writer = new WitnessWriter({ lease, publisher, mayWrite: () => state.mayWrite, clock, log: silentLog });
+  writer.begin();
+  return { clock, lease, state, batches, writer };
+}
+
+describe('the witness of a lane on Kafka', () => {
+  it('is written before what it covers may be sent, and not again for what it covers already', async () => {
+    const { clock, batches, writer } = rig();
+    let covered = 0;
+    for (const batch of [11n, 9n, 11n]) void writer.cover(batch).then(() => (covered += 1));
+    await clock.advance(9);
+    expect([covered, batches]).toEqual([0, []]);
+    await clock.advance(30);
+    expect([covered, batches]).toEqual([3, [11n]]);
+    await writer.cover(10n);
+    expect(batches).toEqual([11n]);
+  });
+
+  it('that is on its way covers nothing newer: that waits for the next one', async () => {
+    const { clock, batches, lease, writer } = rig();
+    writer.hurry();
+    lease.witness.sawSending('tm-1');
+    let covered = false;
+    void writer.cover().then(() => {
+      covered = true;
+    });
+    await clock.advance(15);
+    expect([covered, batches.length]).toEqual([false, 1]);
+    await clock.advance(15);
+    expect([covered, batches.length]).toEqual([true, 2]);
+  });
+
+  it('is not written, and nothing published, before Kafka has said what it has', async () => {
+    const { clock, state, batches, writer } = rig();
+    state.mayWrite = false;
+    writer.hurry();
+    await expect(writer.cover(11n)).rejects.toMatchObject({ code: 'unavailable' });
+    await clock.advance(100);
+    expect(batches).toEqual([]);
+  });
+
+  it('keeps records back while it fails, but not where its topic is missing', async () => {
+    const { clock, state, writer } = rig();
+    state.error = new PublishError('timeout', 'no answer');
+    const failed = expect(writer.cover(11n)).rejects.toMatchObject({ code: 'timeout' });
+    await clock.advance(20);
+    await failed;
+    state.error = new PublishError('unknown_topic', 'no such topic');
+    const passed = writer.cover(11n);
+    await clock.advance(20);
+    await passed;
+  });
+
+  it('is read as it was written, of any two the higher numbers, and of a new generation only that one', () => {
+    const seen = { generation: 2, epoch: 9_007_199_254_740_993n, batch: 5n, command: { commandId: 'c', version: 3 } };
+    const witness = decodeWitness(encodeWitness(3, seen));
+    expect(witness).toEqual({ lane: 3, ...seen });
+    expect([decodeWitness('{"schema":"other"}'), decodeWitness('')]).toEqual([undefined, undefined]);
+    const later = { lane: 3, generation: 2, epoch: 1n, batch: 9n, sentAttemptId: 'tm-1' };
+    expect(witness && mergeWitness(witness, later)).toEqual({ lane: 3, ...seen, batch: 9n, sentAttemptId: 'tm-1' });
+    const next = { lane: 3, generation: 3, epoch: 1n, batch: 1n };
+    expect(witness && mergeWitness(witness, next)).toEqual(next);
+    expect(witness && mergeWitness(next, witness)).toEqual(next);
+  });
+});

@@ -1,0 +1,251 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { OtherInstances } from '../../../../src/service/fleet/other-instances.ts';
+import { type ScriptedServer, scriptedServer } from '../../../support/http-server.ts';
+import { eventually } from '../../../support/poll.ts';
+import { ask, type RestRigOptions, sha256, startRest } from '../../../support/rest-rig.ts';
+import { accountBody } from '../../../support/route-samples.ts';
+import { commandId, sampleCommand } from '../../../support/scripted-commands.ts';
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' } as const;
+
+/** One caller, with this token. */
+function deskWith(token: string) {
+  return { tokens: [{ name: 'desk', sha256: sha256(token), scopes: ['orders:write'], accounts: 'all' as const }] };
+}
+
+type Rig = Awaited<ReturnType<typeof startRest>>;
+
+async function start(options: RestRigOptions): Promise<Rig> {
+  const rig = await startRest(options);
+  stops.push(() => rig.server.drain(new AbortController().signal));
+  return rig;
+}
+
+function holds(address: string, instance = 'two'): OtherInstances {
+  return {
+    holderOf: (accountId) => (accountId === 'ACC-1' ? { instance, address } : undefined),
+    all: () => [{ instance, address }],
+  };
+}
+
+/** An instance that holds no shard, beside the one at this address, which holds that of ACC-1. */
+async function startBeside(address: string, options: RestRigOptions = {}): Promise<Rig> {
+  const rig = await start({ instance: 'one', others: holds(address), ...options });
+  const { commands } = rig;
+  commands.submitAnswer = () => notLeader;
+  commands.cancelAllAnswer = () => notLeader;
+  for (const name of ['settleAnswer', 'haltAnswer', 'approveAnswer', 'reconcileAnswer'] as const) commands[name] = notLeader;
+  return rig;
+}
+
+async function startTwo(options: RestRigOptions = {}) {
+  const holder = await start({ instance: 'two', ...options });
+  return { holder, other: await startBeside(holder.address, options) };
+}
+
+function place(rig: Pick<Rig, 'address'>, headers: Record<string, string> = {}, body: object = accountBody) {
+  return ask(`${rig.address}/v1/orders`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'key-1', ...headers },
+  });
+}
+
+async function scripted(...script: Parameters<typeof scriptedServer>): Promise<ScriptedServer> {
+  const server = await scriptedServer(...script);
+  stops.push(() => server.close());
+  return server;
+}
+
+describe('a command for an account of another instance', () => {
+  it('is answered by that instance, with its status, body and headers', async () => {
+    const { holder, other } = await startTwo();
+    const direct = await place(holder);
+    const through = await place(other, { prefer: 'wait=3' });
+    expect([through.status, through.body]).toEqual([direct.status, direct.body]);
+    for (const name of ['content-type', 'location', 'ratelimit', 'ratelimit-policy', 'tidemark-instance'])
+      expect([name, through.headers.get(name)]).toEqual([name, direct.headers.get(name)]);
+    expect(through.headers.get('preference-applied')).toBe('wait=3');
+    expect(through.headers.get('tidemark-instance')).toBe('two');
+  });
+
+  it('arrives there as it was sent', async () => {
+    const { holder, other } = await startTwo();
+    await place(holder, { 'x-request-id': 'req-1', prefer: 'wait=3' }, { ...accountBody, clientId: 'mine' });
+    await place(other, { 'x-request-id': 'req-1', prefer: 'wait=3' }, { ...accountBody, clientId: 'mine' });
+    const [direct, through] = holder.commands.submissions;
+    expect(through).toEqual(direct);
+    expect(through).toMatchObject({ idempotencyKey: 'key-1', requestId: 'req-1', waitMs: 3_000, callerRef: 'mine' });
+  });
+
+  it('is forwarded with the headers that commands read, and with none of a browser', async () => {
+    const holder = await scripted(({ headers }, response) => {
+      response
+        .writeHead(202, { 'x-request-id': String(headers['x-request-id']), 'retry-after': '7', 'set-cookie': 'a=b' })
+        .end('{}');
+    });
+    const other = await startBeside(holder.url, {
+      auth: deskWith('token-1'),
+    });
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const headers = {
+      authorization: 'Bearer token-1',
+      'idempotency-key': 'key-1',
+      'if-match': '"12"',
+      traceparent,
+      cookie: 'c=d',
+    };
+    const path = '/v1/orders/ord-1?accountId=ACC-1';
+    const answer = await ask(`${other.address}${path}`, { method: 'DELETE', headers: { ...headers, 'x-request-id': 'req-1' } });
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('set-cookie')]).toEqual([202, '7', null]);
+    const [{ host: _host, connection: _connection, ...received } = {}] = holder.received.map((request) => request.headers);
+    const { cookie: _cookie, ...own } = headers;
+    expect(received).toEqual({ ...own, 'x-request-id': 'req-1', 'tidemark-forwarded': 'one' });
+    expect(holder.received.map(({ method, path, body }) => [method, path, body])).toEqual([['DELETE', path, '']]);
+  });
+
+  it('needs a token that the other instance accepts too', async () => {
+    const holder = await start({ instance: 'two', auth: deskWith('token-2') });
+    const other = await startBeside(holder.address, { auth: deskWith('token-1') });
+    const { status, body, headers } = await place(other, { authorization: 'Bearer token-1' });
+    expect([status, body['code'], headers.get('tidemark-instance')]).toEqual([401, 'INVALID_TOKEN', 'two']);
+    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    expect(holder.commands.submissions).toEqual([]);
+  });
+
+  it('is never forwarded twice', async () => {
+    const holder = await start({ instance: 'two' });
+    const between = await startBeside(holder.address, { instance: 'between' });
+    const other = await startBeside(between.address);
+    const { status, body, headers } = await place(other);
+    expect([status, body['code'], headers.get('tidemark-instance')]).toEqual([503, 'NOT_LEADER', 'between']);
+    expect(holder.commands.submissions).toEqual([]);
+  });
+
+  it('is not forwarded where this instance can answer', async () => {
+    const { holder, other } = await startTwo();
+    other.commands.submitAnswer = () => ({ kind: 'journaled', command: sampleCommand(), replayed: true });
+    const known = await place(other);
+    expect([known.status, known.headers.get('tidemark-instance')]).toEqual([200, 'one']);
+    other.commands.submitAnswer = () => ({ kind: 'declined', code: 'COMMANDS_OFF', message: 'commands are turned off' });
+    expect((await place(other)).body['code']).toBe('COMMANDS_OFF');
+    expect(holder.commands.submissions).toEqual([]);
+  });
+
+  it('is declined where no instance holds the account', async () => {
+    const { other } = await startTwo();
+    const { status, body, headers } = await place(other, {}, { ...accountBody, accountId: 'ACC-2' });
+    expect([status, body['code'], headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', '1']);
+    expect(headers.get('tidemark-instance')).toBe('one');
+  });
+});
+
+describe('an act of an operator on an account of another instance', () => {
+  const reason = 'a reason that is recorded';
+  it.each([
+    ['/v1/accounts/ACC-1/halt', { reason }],
+    ['/v1/accounts/ACC-1/resume', { reason }],
+    ['/v1/accounts/ACC-1/cancel-all', { reason }],
+    [`/v1/commands/${commandId}/settlement`, { reason, outcome: 'applied' }],
+    ['/v1/approvals/0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22/approve', { reason }],
+    ['/v1/reconcile?accountId=ACC-1', undefined],
+    ['/v1/halt', { reason }],
+  ])('%s is done there', async (path, body) => {
+    const { holder, other } = await startTwo();
+    for (const rig of [holder, other]) rig.reads.commands = [{ command: sampleCommand({ state: 'unknown' }), evidence: [] }];
+    const sent = (rig: Rig) =>
+      ask(`${rig.address}${path}`, {
+        method: 'POST',
+        headers: { 'idempotency-key': 'key-1', 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    const direct = await sent(holder);
+    const through = await sent(other);
+    expect([direct.status, through.status, through.text]).toEqual([200, 200, direct.text]);
+    expect(through.headers.get('tidemark-instance')).toBe('two');
+    expect(holder.commands.words.length + holder.commands.reconciled.length).toBe(2);
+  });
+
+  it('halts it here, where its holder may be frozen: the answer waits for that one', async () => {
+    const halt = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
+    const { holder, other } = await startTwo();
+    const alone = await startBeside('http://127.0.0.1:1');
+    for (const rig of [other, alone]) {
+      rig.commands.haltAnswer = { kind: 'done', halts: [] };
+      expect((await ask(`${rig.address}/v1/accounts/ACC-1/halt`, halt)).status).toBe(200);
+    }
+    expect([holder, other, alone].map(({ commands }) => commands.words.length)).toEqual([0, 1, 1]);
+  });
+
+  it('on every account goes on to the next instance while one holds nothing, or is not reached', async () => {
+    const resume = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
+    const { holder, other: none } = await startTwo();
+    const all = [
+      { instance: 'gone', address: 'http://127.0.0.1:1' },
+      { instance: 'none', address: none.address },
+      { instance: 'two', address: holder.address },
+    ];
+    const asked = await startBeside(holder.address, { others: { holderOf: () => undefined, all: () => all } });
+    const answer = await ask(`${asked.address}/v1/resume`, resume);
+    expect([answer.status, answer.headers.get('tidemark-instance')]).toEqual([200, 'two']);
+    const alone = await startBeside(holder.address, { others: { holderOf: () => undefined, all: () => all.slice(0, 2) } });
+    const declined = await ask(`${alone.address}/v1/resume`, resume);
+    expect([declined.status, declined.body['code'], declined.headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', '1']);
+    expect(holder.commands.words.map(({ what }) => what)).toEqual(['resume']);
+  });
+
+  it('uses up no approval here', async () => {
+    const { other } = await startTwo();
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
+    await ask(`${other.address}/v1/approvals/0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22/approve`, init);
+    expect(other.commands.words).toEqual([]);
+  });
+});
+
+describe('a forward without an answer', () => {
+  async function outcomes({ metrics }: Rig) {
+    const { values } = await metrics.rest.forwards.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+  }
+
+  it('may have been carried out: the caller is given a code of its own', async () => {
+    const holder = await scripted((_request, response) => void response.socket?.destroy());
+    const other = await startBeside(holder.url);
+    const { status, body, headers } = await place(other);
+    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([503, 'FORWARD_UNANSWERED', true, '1']);
+    expect([holder.received.length, await outcomes(other)]).toEqual([1, { unanswered: 1 }]);
+  });
+
+  it('is one whose answer does not name the request, as that of a proxy', async () => {
+    const holder = await scripted((_request, response) => void response.writeHead(404).end('no such site'));
+    expect((await place(await startBeside(holder.url))).body['code']).toBe('FORWARD_UNANSWERED');
+  });
+
+  it('is declined as before where the instance was not reached', async () => {
+    const gone = await scriptedServer(() => undefined);
+    await gone.close();
+    const other = await startBeside(gone.url);
+    const { status, body, headers } = await place(other);
+    expect([status, body['code'], headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', '1']);
+    expect(await outcomes(other)).toEqual({ not_sent: 1 });
+  });
+
+  it('holds its place among those in flight until its caller has left', async () => {
+    const holder = await scripted(() => undefined);
+    const other = await startBeside(holder.url, { forwards: { most: 1 } });
+    const leave = new AbortController();
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'key-1' };
+    const init = { method: 'POST', headers, body: JSON.stringify(accountBody), signal: leave.signal };
+    const first = fetch(`${other.address}/v1/orders`, init).catch(() => 'left');
+    await eventually(async () => expect(holder.received).toHaveLength(1));
+    expect((await place(other)).body['code']).toBe('NOT_LEADER');
+    leave.abort();
+    expect(await first).toBe('left');
+    await eventually(async () => expect(await outcomes(other)).toMatchObject({ unanswered: 1 }));
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { followedAccounts } from '../../../src/service/run/account-states.ts';
+import type { CredentialSource } from '../../../src/service/run/credential-sources.ts';
+
+const account = { sourceEpoch: 0, unrecovered: 0, inDoubt: 0, absent: [], silentLosses: { events: 2, firstMs: 1 } };
+const found = { orders: 5, changes: 1, silentLosses: 1 };
+
+function source(credential: string, accountId: string): CredentialSource {
+  const live = {
+    ...account,
+    accountId,
+    state: 'live',
+    sinceMs: 1,
+    lastResyncMs: 2,
+    lastAuditMs: 3,
+    lastAuditFound: found,
+  } as const;
+  return { credential, stream: 'account', connected: true, paused: false, accounts: [live] };
+}
+
+const sources = {
+  status: () => [source('client', 'a'), source('login:alice', 'b')],
+  credentials: () => [
+    { credential: 'client', state: 'held', expiresAtMs: 9 } as const,
+    { credential: 'login:alice', state: 'login_required' } as const,
+  ],
+};
+
+it('has each account with the token of the login that follows it', () => {
+  const lastAudit = { atMs: 3, ...found };
+  const live = { stream: 'account', state: 'live', sinceMs: 1, silentLosses: 2, lastResyncMs: 2, lastAudit };
+  expect(followedAccounts(true, sources)).toEqual([
+    { ...live, accountId: 'a', tokenExpiresMs: 9 },
+    { ...live, accountId: 'b' },
+  ]);
+});
+
+it('knows nothing on a process that stands by', () => {
+  expect(followedAccounts(false, sources)).toBeUndefined();
+});

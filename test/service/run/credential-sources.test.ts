@@ -1,0 +1,175 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
+import type { StoredCredential } from '../../../src/runtime/token-store.ts';
+import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
+import { CredentialSources } from '../../../src/service/run/credential-sources.ts';
+import { AccountClaims } from '../../../src/service/sources/accounts-follower.ts';
+import { Connectors } from '../../../src/service/sources/connectors.ts';
+import { Window } from '../../../src/service/sources/window.ts';
+import type { Http } from '../../../src/venue/platform/http.ts';
+import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
+import { accountRow } from '../../support/platform-rows.ts';
+import { ScriptedPlatform } from '../../support/scripted-platform.ts';
+import { ScriptedRegistry } from '../../support/scripted-registry.ts';
+import { ScriptedSink } from '../../support/scripted-sink.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const login = 'login:alice';
+const issuing: Http = {
+  request: async () => ({
+    kind: 'answered',
+    status: 200,
+    headers: {},
+    text: '{"access_token":"t","token_type":"Bearer","expires_in":3600}',
+  }),
+  close: async () => undefined,
+};
+
+/** The credentials of a service, each with real connectors to a platform of its own, on a virtual clock. */
+async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
+  const clock = new VirtualClock();
+  const random = seededRandom(3);
+  const metrics = createMetrics();
+  const sink = new ScriptedSink();
+  const stored: StoredCredential[] = [{ credential: login, generation: 1 }];
+  const platforms = new Map<string, ScriptedPlatform>();
+  const tokens = new Map<string, RefreshingTokenSource>();
+  const shared = {
+    clock,
+    random,
+    log: silentLog,
+    registry: new ScriptedRegistry(),
+    sink,
+    auditGate: new Window(1),
+    budget: new ByteBudget({ maxBytes: 64_000_000 }),
+  };
+  const options = { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', claims: new AccountClaims() };
+  const sources = new CredentialSources(
+    {
+      clock,
+      log: silentLog,
+      metrics: metrics.platform,
+      list: { stored: async () => stored, forget: async () => false },
+      partsFor: (name) => {
+        const platform = new ScriptedPlatform(clock);
+        platform.accounts = (seen[name] ?? []).map((accountId) => ({ accountId, isOpen: true, isSim: accountId !== 'real' }));
+        platforms.set(name, platform);
+        const credential = { clientId: 'id', clientSecret: new Secret('hush') };
+        const source = new RefreshingTokenSource(
+          { http: issuing, clock, random, store: new MemoryTokenStore({ clock }), log: silentLog, metrics: metrics.platform },
+          { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
+        );
+        tokens.set(name, source);
+        const { openSocket } = platform;
+        const deps = { ...shared, metrics: metrics.source, reads: platform, openSocket, tokens: platform };
+        return { tokens: source, connectors: new Connectors(deps, options) };
+      },
+    },
+    { withClient: true, lookEveryMs: 2_000 },
+  );
+  await sources.start();
+  await sources.begin();
+  await clock.advance(5_000);
+  onTestFinished(async () => {
+    const drained = sources.drain();
+    await clock.advance(5_000);
+    await drained;
+  });
+  return { clock, sources, stored, platforms, tokens, sink };
+}
+
+describe('the credentials of a service', () => {
+  it('give for each account the tokens of the one that follows it', async () => {
+    const { sources, tokens } = await credentials({ client: ['mine'], [login]: ['hers'] });
+    expect(sources.tokensFor('mine')).toBe(tokens.get('client'));
+    expect(sources.tokensFor('hers')).toBe(tokens.get(login));
+    expect(sources.tokensFor('nobodys')).toBeUndefined();
+    expect(sources.account('account', 'hers')).toBeDefined();
+    expect(sources.account('prediction', 'nobodys')).toBeUndefined();
+  });
+
+  it('give the tokens of the credential that claimed the account, where several see it', async () => {
+    const { sources, tokens, platforms } = await credentials({ client: ['both'], [login]: ['both'] });
+    const following = [...platforms].filter(([, platform]) => platform.live.some(({ subscribed }) => subscribed.size > 0));
+    expect(following).toHaveLength(1);
+    expect(sources.tokensFor('both')).toBe(tokens.get(following[0]?.[0] ?? ''));
+  });
+
+  it('are audited one account at a time, of all logins together', async () => {
+    const { clock, platforms } = await credentials({ client: ['mine'], [login]: ['hers'] });
+    let [atOnce, most, audits] = [0, 0, 0];
+    for (const platform of platforms.values())
+      platform.beforeList = async () => {
+        atOnce += 1;
+        audits += 1;
+        most = Math.max(most, atOnce);
+        await clock.sleep(5_000);
+        atOnce -= 1;
+      };
+    // Each has two streams: they keep one turn busy for 20 s of each minute.
+    await clock.advance(10 * 60_000);
+    expect(audits).toBeGreaterThanOrEqual(20);
+    expect(most).toBe(1);
+  });
+
+  it('go over to the other one when the first is removed', async () => {
+    const { sources, tokens, stored, platforms, clock } = await credentials({ client: [], [login]: ['hers'] });
+    stored.length = 0;
+    const client = platforms.get('client');
+    if (client !== undefined) client.accounts = [{ accountId: 'hers', isOpen: true, isSim: true }];
+    await clock.advance(4_000);
+    expect(sources.tokensFor('hers')).toBeUndefined();
+    await clock.advance(120_000);
+    expect(sources.tokensFor('hers')).toBe(tokens.get('client'));
+  });
+
+  it('give none while the lane is not held', async () => {
+    const { sources, clock } = await credentials({ client: ['mine'] });
+    const ended = sources.end();
+    await clock.advance(3_000);
+    await ended;
+    expect(sources.tokensFor('mine')).toBeUndefined();
+  });
+});
+
+describe('the accounts, as the command side reaches them', () => {
+  it('tell how an account stands, and know none that is not followed', async () => {
+    const { sources } = await credentials({ client: ['mine', 'real'] });
+    expect(sources.account('account', 'mine')).toMatchObject({ live: true, isSim: true, certain: true });
+    expect(sources.account('prediction', 'real')).toMatchObject({ live: true, isSim: false, certain: true });
+    expect(sources.account('account', 'other')).toBeUndefined();
+    expect(sources.hasListed).toBe(true);
+  });
+
+  it('are looked at through ingest', async () => {
+    const { sources, clock, platforms, sink } = await credentials({ client: ['mine'] });
+    const row = { ...accountRow, accountId: 'mine', clOrdId: 'tm-1' };
+    platforms.get('client')?.rows.set('account:mine', [row]);
+    const { signal } = new AbortController();
+    const account = sources.account('account', 'mine');
+    const all = Promise.all([
+      account?.lookFor('tm-1', signal),
+      account?.lookAt('ord-1', signal),
+      account?.lookAtAll(undefined, signal),
+      account?.lookAt('ord-none', signal),
+    ]);
+    await clock.advance(1_000);
+    const complete = (shown: string[]) => ({ complete: true, startedAtMs: expect.any(Number), certain: true, shown });
+    expect(await all).toEqual([complete(['ord-1']), complete(['ord-1']), complete(['ord-1']), complete([])]);
+    expect(sink.observations.map(({ cause }) => cause)).toEqual(['probe', 'probe', 'probe']);
+  });
+
+  it('carry the platform’s own error when a look fails', async () => {
+    const { sources, clock, platforms } = await credentials({ client: ['mine'] });
+    const platform = platforms.get('client');
+    const error = { status: 503, code: 'DOWN', message: 'restoring', retryable: true, sent: 'yes' } as const;
+    if (platform !== undefined) platform.listError = () => error;
+    const look = sources.account('account', 'mine')?.lookFor('tm-1', new AbortController().signal);
+    await clock.advance(1_000);
+    expect(await look).toEqual({ complete: false, error });
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CommandRequest } from '../../../src/domain/command.ts';
+import { orderKey } from '../../../src/domain/order.ts';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
+import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
+import { Connectors } from '../../../src/service/sources/connectors.ts';
+import { Window } from '../../../src/service/sources/window.ts';
+import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
+import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
+import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
+import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/order-entry.ts';
+import { platformDeps } from '../../support/platform-deps.ts';
+import { eventually } from '../../support/poll.ts';
+import { ReducingSink } from '../../support/reducing-sink.ts';
+import { silentLog } from '../../support/silent-log.ts';
+
+/** Order entry and probes as `serve` joins them, over connectors that follow the sandbox on real sockets. */
+async function tradingDesk() {
+  const desk = await orderDesk();
+  const { platform, staging, stream, stagingStream, clientId, clientSecret } = desk.at;
+  const deps = platformDeps(platform, { clientId, clientSecret });
+  const { tokens } = deps;
+  const sink = new ReducingSink(systemClock);
+  const metrics = createMetrics();
+  const connectors = new Connectors(
+    {
+      clock: systemClock,
+      random: seededRandom(5),
+      reads: new PlatformReads(deps, { platformUrl: platform, stagingUrl: staging }),
+      registry: sink,
+      sink,
+      metrics: metrics.source,
+      log: silentLog,
+      openSocket: wsSocketFactory(systemClock),
+      tokens,
+      auditGate: new Window(1),
+      budget: new ByteBudget({ maxBytes: 64_000_000 }),
+    },
+    { streamUrl: stream, predictionStreamUrl: stagingStream },
+  );
+  await connectors.begin();
+  onTestFinished(() => connectors.end());
+  const accounts: EntryAccounts = {
+    hasListed: true,
+    tokensFor: () => tokens,
+    account: (...account) => connectors.account(...account),
+  };
+  const lines = new SocketWriteLines({ clock: systemClock });
+  const entry = new PlatformOrderEntry(
+    { accounts, lines, clock: systemClock, metrics: metrics.platform },
+    { platformUrl: platform, stagingUrl: staging },
+  );
+  await eventually(() => {
+    for (const each of ['account', 'prediction'] as const) expect(connectors.account(each, enrolled)?.live).toBe(true);
+  });
+  const { signal } = new AbortController();
+  const send = (request: CommandRequest, attemptId: string) =>
+    entry.send(request, attemptId, { mayWrite: async () => true, mayStillWrite: () => true, signal });
+  return { desk, send, accounts, sink, signal };
+}
+
+const { accountId: _account, ...equity } = limitOrder;
+const { accountId: _member, ...forecast } = predictionOrder;
+const places = [
+  { kind: 'place', stream: 'account', accountId: enrolled, terms: equity },
+  { kind: 'place', stream: 'prediction', accountId: enrolled, terms: { ...forecast, price: '0.4' } },
+] as const satisfies CommandRequest[];
+
+describe('order entry and probes against the sandbox', () => {
+  it('place, replace and cancel, and every order that an answer shows is known by then', async () => {
+    const { desk, send, accounts, sink, signal } = await tradingDesk();
+    const [equityPlace, forecastPlace] = places;
+    expect(await send(equityPlace, 'tm-a')).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-a', success: true } });
+    const placed = await send(forecastPlace, 'tm-p');
+    expect(placed).toMatchObject({ kind: 'accepted', answer: { clientOrderRef: 'tm-p', state: 'pending_new' } });
+    const orderId = placed.kind === 'accepted' ? String(placed.answer['orderId']) : '';
+    expect(sink.heads.get(orderKey('prediction', orderId))?.order.clientOrderRef).toBe('tm-p');
+
+    await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
+    const change = { kind: 'replace', stream: 'prediction', accountId: enrolled, orderId, terms: { quantity: '20' } } as const;
+    expect(await send(change, 'tm-r')).toMatchObject({ kind: 'accepted', answer: { orderId, pendingAction: 'replace' } });
+    await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
+    const look = await accounts.account('account', enrolled)?.lookFor('tm-a', signal);
+    const [ordId = ''] = look?.complete ? look.shown : [];
+    for (const cancel of [
+      { kind: 'cancel', stream: 'account', accountId: enrolled, orderId: ordId },
+      { kind: 'cancel', stream: 'prediction', accountId: enrolled, orderId },
+    ] as const)
+      expect(await send(cancel, 'tm-c')).toMatchObject({
+        kind: 'accepted',
+        answer: { [cancel.stream === 'account' ? 'ordId' : 'orderId']: cancel.orderId },
+      });
+    const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted');
+    expect(accepted).toHaveLength(5);
+  });
+
+  it.each(places)('tell of a 504 on $stream orders nothing, and a probe then whether it had landed', async (request) => {
+    const { desk, send, accounts, sink, signal } = await tradingDesk();
+    const account = accounts.account(request.stream, enrolled);
+    for (const [applied, attemptId] of [
+      ['yes', 'tm-landed'],
+      ['no', 'tm-lost'],
+    ] as const) {
+      await desk.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
+      expect(await send(request, attemptId)).toMatchObject({ kind: 'unknown' });
+      const landed = applied === 'yes';
+      const look = await account?.lookFor(attemptId, signal);
+      expect(look).toMatchObject({ complete: true, certain: true, shown: landed ? [expect.any(String)] : [] });
+      const whole = await account?.lookAtAll(undefined, signal);
+      expect(whole).toMatchObject({ complete: true });
+      const known = [...sink.heads.values()].filter(
+        ({ order }) => (order.stream === 'account' ? order.clOrdId : order.clientOrderRef) === attemptId,
+      );
+      expect(known).toHaveLength(landed ? 1 : 0);
+    }
+  });
+});

@@ -1,0 +1,270 @@
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { QuarantineJobRound } from '../../../src/service/run/quarantine-job-round.ts';
+import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
+import type { AccountAccess, AccountLook } from '../../../src/service/sources/account-access.ts';
+import { maintainQuarantine } from '../../../src/store/maintenance.ts';
+import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
+import type { QuarantineRow } from '../../../src/store/orders/order-store.ts';
+import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
+import { mostOpenJobs, type QuarantineAction, type QuarantineFilter } from '../../../src/store/quarantine/quarantine-desk.ts';
+import { askRepair, readAnswer } from '../../../src/store/repair-requests.ts';
+import { eventually } from '../../support/poll.ts';
+import { batch, quarantined, storeRig } from '../../support/store-rig.ts';
+import { testLog } from '../../support/test-log.ts';
+
+const everything: AccountScope = { kind: 'all' };
+const word = { by: 'desk', reason: 'the build reads it now', requestId: 'r-1' };
+const live = new AbortController().signal;
+const lookShows = (...shown: string[]): AccountLook => ({ complete: true, startedAtMs: 0, certain: true, shown });
+const lost: AccountLook = { complete: false, error: { code: 'NO_ANSWER', message: 'given up', retryable: true, sent: 'maybe' } };
+
+/** A database with rows in quarantine, the desk of REST over it, and processes that may hold its lane. */
+async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
+  const rig = await storeRig();
+  const put = (number: number, some: readonly Partial<QuarantineRow>[]) =>
+    rig.store.applyBatch(batch(rig.epoch, number, [], { quarantine: some.map((row) => quarantined(row)) }));
+  expect((await put(1, rows)).kind).toBe('committed');
+  const desk = new PostgresQuarantine({ ...rig.deps, readPool: rig.pool });
+  const open = async (action: QuarantineAction, filter: QuarantineFilter = {}, scope = everything) => {
+    const jobId = systemRandom.uuid();
+    expect(await desk.openJob(scope, { jobId, action, filter, ...word })).toBe(true);
+    return jobId;
+  };
+  const left = async () => (await desk.list(everything, {}, undefined, 100)).items.map(({ id }) => Number(id));
+  const progress = async (jobId: string) => {
+    const job = await desk.findJob(everything, jobId);
+    return (
+      job && { total: job.total, done: job.done, failed: job.failed, withdrawn: job.withdrawn, over: job.endedAt !== undefined }
+    );
+  };
+  /** One process: the looks that it made, and the account A as it follows it while it holds the lane. */
+  const holder = (look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>, pace = {}) => {
+    const state = { holds: true, looks: [] as string[] };
+    const account = {
+      lookAt: (orderId: string, signal: AbortSignal) => {
+        state.looks.push(orderId);
+        return look(orderId, signal);
+      },
+    } as AccountAccess;
+    const accounts = { account: (_stream: string, id: string) => (state.holds && id === 'A' ? account : undefined) };
+    const metrics = createMetrics().ingest;
+    const deps = { pool: rig.pool, accounts, clock: systemClock, log: testLog };
+    const round = new QuarantineJobRound({ ...deps, metrics, lease: { mayAct: () => state.holds } }, pace);
+    const worker = new RepairWorker({ ...deps, jobs: round }, { lookEveryMs: 5, deadlineMs: 60_000 });
+    return Object.assign(state, { round, worker, metrics });
+  };
+  const trail = () =>
+    rig.rows<{ action: string }>('select action, principal, account_id, request_id, reason, detail from audit_log order by id');
+  return Object.assign(rig, { desk, put, open, left, progress, holder, trail });
+}
+
+const ofA = (orderId: string, over: Partial<QuarantineRow> = {}) => ({ accountId: 'A', orderId, ...over });
+
+it('a job of named rows has those of them that are in its scope and have not been dealt with', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-2'), ofA('o-3'), { accountId: 'B', orderId: 'o-4' }]);
+  const [one = 0, two = 0, three = 0, ofB = 0] = await rig.left();
+  const rowIds = [one, two, ofB, 999_999].map(String);
+  expect(await rig.desk.measureJob(everything, 'discard', { rowIds })).toEqual({ total: 3, nameless: 0 });
+  const onlyA = { kind: 'accounts', accountIds: ['A'] } as const;
+  const jobId = await rig.open('discard', { rowIds }, onlyA);
+  const process = rig.holder(async () => lookShows());
+  await process.round.run(live);
+  expect([await rig.left(), await rig.progress(jobId)]).toEqual([
+    [three, ofB],
+    expect.objectContaining({ total: 2, done: 2, over: true }),
+  ]);
+  expect((await rig.desk.findJob(everything, jobId))?.filter).toEqual({ rowIds });
+});
+
+it('a retry reads each order once, deals with its rows, and fails for those that name no order', async () => {
+  await using rig = await rigWith([
+    ofA('o-1'),
+    ofA('o-1'),
+    ofA('gone'),
+    { accountId: 'A' },
+    {},
+    ofA('o-2', { reason: 'poison' }),
+  ]);
+  expect(await rig.desk.measureJob(everything, 'retry', { reason: 'not_json' })).toEqual({ total: 5, nameless: 2 });
+  const jobId = await rig.open('retry', { reason: 'not_json' });
+  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 0, failed: 2, withdrawn: 0, over: false });
+  const one = rig.holder(async (orderId) => lookShows(...(orderId === 'gone' ? [] : [orderId])));
+  await one.round.run(live);
+  expect(one.looks).toEqual(['o-1', 'gone']);
+  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 2, failed: 3, withdrawn: 0, over: true });
+  expect((await rig.desk.findJob(everything, jobId))?.failures).toEqual([
+    { detail: 'it names no order: check it and discard it, or read its account whole', rows: 2 },
+    { detail: 'the platform does not show the order any more', rows: 1 },
+  ]);
+  expect(await rig.left()).toEqual([3, 4, 5, 6]);
+  expect((await one.metrics.quarantineJobRows.get()).values).toMatchObject([
+    { labels: { kind: 'retry', outcome: 'done' }, value: 2 },
+    { labels: { kind: 'retry', outcome: 'failed' }, value: 1 },
+  ]);
+  expect(await rig.trail()).toMatchObject([
+    {
+      ...{ action: 'quarantine_job', principal: 'desk', request_id: 'r-1', reason: word.reason },
+      detail: { jobId, action: 'retry', filter: { reason: 'not_json' }, rows: 5 },
+    },
+    { action: 'quarantine_job_end', principal: 'desk', detail: { jobId, done: 2, failed: 3, withdrawn: 0 } },
+  ]);
+});
+
+it('a retry fails when what was read is quarantined again, not because of an older row of the order', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-1')]);
+  const jobId = await rig.open('retry');
+  const one = rig.holder(async (orderId) => {
+    expect((await rig.put(2, [ofA(orderId)])).kind).toBe('committed');
+    return lookShows(orderId);
+  });
+  await one.round.run(live);
+  expect(await rig.progress(jobId)).toMatchObject({ done: 0, failed: 2, over: true });
+  expect(await rig.left()).toEqual([1, 2, 3]);
+
+  // The same for one row that a person asks for.
+  const retried = rig.holder(async (orderId) => lookShows(orderId));
+  await rig.desk.retry(everything, '1', word);
+  await rig.desk.retry(everything, '1', word);
+  await retried.worker.start();
+  await eventually(async () => expect((await rig.desk.find(everything, '1'))?.retry?.outcome).toBe('done'));
+  await retried.worker.drain();
+  expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([{ requests: 1 }]);
+  expect(await rig.left()).toEqual([2, 3]);
+});
+
+it('the next holder goes on with a job where the one before stopped, and no row fails by the takeover', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-2'), ofA('o-3')]);
+  const jobId = await rig.open('retry');
+  const first = rig.holder(async (orderId) => {
+    if (orderId === 'o-1') return lookShows(orderId);
+    first.holds = false;
+    return lost;
+  });
+  await first.round.run(live);
+  expect(await rig.progress(jobId)).toEqual({ total: 3, done: 1, failed: 0, withdrawn: 0, over: false });
+  await first.round.run(live);
+  const second = rig.holder(async (orderId) => lookShows(orderId));
+  await second.round.run(live);
+  expect([first.looks, second.looks]).toEqual([
+    ['o-1', 'o-2'],
+    ['o-2', 'o-3'],
+  ]);
+  expect(await rig.progress(jobId)).toMatchObject({ done: 3, over: true });
+});
+
+it('a process that stops in the middle of a read leaves its order to the next', async () => {
+  await using rig = await rigWith([ofA('o-1')]);
+  const jobId = await rig.open('retry');
+  const stopped = new AbortController();
+  const one = rig.holder(async (_orderId, signal) => {
+    stopped.abort();
+    expect(signal.aborted).toBe(true);
+    return lost;
+  });
+  await one.round.run(stopped.signal);
+  expect(await rig.progress(jobId)).toMatchObject({ failed: 0, over: false });
+});
+
+it('a round has a bounded part of a job, and a request of its own comes before all of them', async () => {
+  await using rig = await rigWith(Array.from({ length: 6 }, (_, i) => ofA(`o-${i + 1}`)));
+  const jobId = await rig.open('retry');
+  const one = rig.holder(async (orderId) => lookShows(orderId), { ordersARound: 2, discardsARound: 3 });
+  await one.round.run(live);
+  expect(one.looks).toEqual(['o-1', 'o-2']);
+  const own = await askRepair(rig.pool, { kind: 'retry', stream: 'account', accountId: 'A', quarantineId: 6n });
+  await one.worker.start();
+  await eventually(async () => expect(await rig.progress(jobId)).toMatchObject({ over: true }));
+  await one.worker.drain();
+  expect(one.looks.slice(2)).toEqual(['o-6', 'o-3', 'o-4', 'o-5']);
+  expect(await readAnswer(rig.pool, own)).toMatchObject({ outcome: 'done' });
+  expect(await rig.progress(jobId)).toMatchObject({ done: 5, failed: 1 });
+});
+
+it('a discard deals with the rows of any lane, a bounded part in each round', async () => {
+  await using rig = await rigWith(Array.from({ length: 5 }, () => ({})));
+  await rig.pool.query('update quarantine set lane = 1 where id = 4');
+  const jobId = await rig.open('discard');
+  const one = rig.holder(async () => lost, { discardsARound: 2 });
+  await one.round.run(live);
+  expect(await rig.left()).toEqual([3, 4, 5]);
+  await one.round.run(live);
+  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 4, failed: 0, withdrawn: 0, over: false });
+  one.holds = false;
+  await rig.pool.query('delete from quarantine where id = 5');
+  await one.round.run(live);
+  expect(await rig.progress(jobId), 'without a lane nothing is done').toMatchObject({ over: false });
+  one.holds = true;
+  await one.round.run(live);
+  expect(await rig.progress(jobId)).toEqual({ total: 5, done: 4, failed: 1, withdrawn: 0, over: true });
+});
+
+it('a cancelled job leaves its open rows in quarantine, also the one that is being read', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-2')]);
+  const jobId = await rig.open('retry');
+  const one = rig.holder(async (orderId) => {
+    await rig.desk.cancelJob(everything, jobId, { ...word, by: 'another' });
+    return lookShows(orderId);
+  });
+  await one.round.run(live);
+  expect(await rig.progress(jobId)).toEqual({ total: 2, done: 0, failed: 0, withdrawn: 2, over: true });
+  expect(await rig.left()).toEqual([1, 2]);
+  await rig.desk.cancelJob(everything, jobId, word);
+  expect((await rig.desk.findJob(everything, jobId))?.cancelledBy).toBe('another');
+  expect((await rig.trail()).map(({ action }) => action)).toEqual(['quarantine_job', 'quarantine_job_cancel']);
+});
+
+it('a token of some accounts has their rows and jobs only; a row without an account needs one of every account', async () => {
+  const some: AccountScope = { kind: 'accounts', accountIds: ['A'] };
+  await using rig = await rigWith([ofA('o-1'), { accountId: 'B', orderId: 'o-2' }, {}]);
+  const idsOf = async (scope: AccountScope) => (await rig.desk.list(scope, {}, undefined, 9)).items.map(({ id }) => id);
+  expect([await idsOf(everything), await idsOf(some)]).toEqual([['1', '2', '3'], ['1']]);
+  for (const id of ['2', '3']) {
+    expect(await rig.desk.find(some, id)).toBeUndefined();
+    expect(await rig.desk.discard(some, id, word)).toBe(false);
+    await rig.desk.retry(some, id, word);
+  }
+  expect(await rig.rows('select from repair_requests')).toEqual([]);
+  const all = await rig.open('discard');
+  expect(await rig.desk.findJob(some, all)).toBeUndefined();
+  await rig.desk.cancelJob(some, all, word);
+  expect(await rig.progress(all)).toMatchObject({ total: 3, withdrawn: 0, over: false });
+  await rig.desk.cancelJob(everything, all, word);
+  const own = await rig.open('discard', {}, some);
+  await rig.open('discard', { accountId: 'B' });
+  expect((await rig.desk.listJobs(some, 9)).map(({ jobId, total }) => ({ jobId, total }))).toEqual([{ jobId: own, total: 1 }]);
+  expect((await rig.desk.listJobs(everything, 2)).map(({ total }) => total)).toEqual([1, 1]);
+});
+
+it('a job that is asked for again has no row twice, and there is a bound of jobs', async () => {
+  await using rig = await rigWith([ofA('o-1'), ofA('o-2')]);
+  const first = await rig.open('retry');
+  const again = await rig.open('retry');
+  expect([await rig.progress(first), await rig.progress(again)]).toMatchObject([{ total: 2 }, { total: 0 }]);
+  expect(await rig.desk.measureJob(everything, 'retry', {})).toEqual({ total: 0, nameless: 0 });
+  for (let jobs = 2; jobs < mostOpenJobs; jobs += 1) await rig.open('discard');
+  const more = { jobId: systemRandom.uuid(), action: 'discard', filter: {}, ...word } as const;
+  expect(await rig.desk.openJob(everything, more)).toBe(false);
+  expect(await rig.desk.findJob(everything, more.jobId)).toBeUndefined();
+});
+
+it('a job is withdrawn after a day without a follower, and kept as long as the log', async () => {
+  await using rig = await rigWith([{ accountId: 'not-followed', orderId: 'o-1' }]);
+  const jobId = await rig.open('retry');
+  const one = rig.holder(async () => lost);
+  await one.round.run(live);
+  await rig.pool.query("update repair_requests set requested_at = now() - interval '2 days'");
+  const keep = { maxUndealt: 9, retentionMs: 3_600_000 };
+  await maintainQuarantine(rig.pool, keep);
+  await one.round.run(live);
+  expect(await rig.progress(jobId)).toEqual({ total: 1, done: 0, failed: 0, withdrawn: 1, over: true });
+  await rig.pool.query("update repair_requests set answered_at = now() - interval '2 days'");
+  await maintainQuarantine(rig.pool, keep);
+  expect(await rig.progress(jobId)).toMatchObject({ withdrawn: 1 });
+  await rig.pool.query("update quarantine_jobs set ended_at = now() - interval '2 days'");
+  await maintainQuarantine(rig.pool, keep);
+  expect(await rig.progress(jobId)).toBeUndefined();
+  expect(await rig.rows('select from repair_requests')).toEqual([]);
+});

@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import type { Observation, Unreadable } from '../../../src/domain/observation.ts';
+import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
+import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
+import { parseJson } from '../../../src/venue/platform/parse-json.ts';
+import { accountRow, eventText, predictionRow, type Row } from '../../support/platform-rows.ts';
+
+function origin(stream: 'account' | 'prediction', over: Partial<RowOrigin> = {}): RowOrigin {
+  return {
+    stream,
+    cause: 'stream',
+    accountId: 'acct-1',
+    sourceEpoch: 3,
+    observedAtMs: 1_000,
+    receivedMs: 5,
+    bytes: 500,
+    ...over,
+  };
+}
+
+function fromStream(stream: 'account' | 'prediction', row: Row, version?: string | bigint) {
+  const text = eventText(stream, 'acct-1', row, version);
+  const frame = decodeFrame(text);
+  if (frame.kind !== 'event') throw new Error(`not an event: ${JSON.stringify(frame)}`);
+  return decodeOrder(frame.row, origin(frame.stream), () => text);
+}
+
+function readable(item: ReturnType<typeof decodeOrder>): Observation {
+  if (item.kind !== 'order') throw new Error(JSON.stringify(item));
+  return item;
+}
+
+function refused(item: ReturnType<typeof decodeOrder>): Unreadable {
+  if (item.kind !== 'unreadable') throw new Error('it was readable');
+  return item;
+}
+
+describe('a prediction order', () => {
+  it('becomes a view with canonical decimals and an exact version', () => {
+    const item = readable(
+      fromStream('prediction', { ...predictionRow, stopPx: '0.10', clientOrderRef: 'ref-1' }, 9007199254740993n),
+    );
+    expect(item.sourceVersion).toBe(9007199254740993n);
+    expect(item.sourceEpoch).toBe(3);
+    expect(item.view).toEqual({
+      stream: 'prediction',
+      orderId: predictionRow['orderId'],
+      accountId: 'acct-1',
+      instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'YES' },
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+      status: 'new',
+      statusRaw: 'new',
+      certainty: 'certain',
+      pendingAction: 'none',
+      quantity: '10',
+      price: '0.4',
+      stopPrice: '0.1',
+      working: { quantity: '10', price: '0.4' },
+      cumQty: '0',
+      leavesQty: '10',
+      clientOrderRef: 'ref-1',
+      createdAt: predictionRow['createdAt'],
+      updatedAt: predictionRow['updatedAt'],
+    });
+  });
+
+  it.each([
+    ['9223372036854775808', 'bad_version'],
+    ['1.0', 'bad_version'],
+    ['1e3', 'bad_version'],
+    ['-1', 'bad_version'],
+    ['null', 'missing_version'],
+    ['""', 'missing_version'],
+    ['{}', 'bad_version'],
+    [undefined, 'missing_version'],
+  ])('with version %s on the stream goes to quarantine, named', (version, reason) => {
+    const item = refused(fromStream('prediction', predictionRow, version));
+    expect(item).toMatchObject({ reason, stream: 'prediction', accountId: 'acct-1', orderId: predictionRow['orderId'] });
+    expect(item.raw).toBe(eventText('prediction', 'acct-1', predictionRow, version));
+  });
+
+  it('may come without a version in a reply', () => {
+    const item = readable(decodeOrder(predictionRow, origin('prediction', { cause: 'snapshot' }), () => ''));
+    expect(item.sourceVersion).toBeUndefined();
+    expect('sourceVersion' in item).toBe(false);
+  });
+
+  it('carries words that nobody knows as they came', () => {
+    const row = { ...predictionRow, state: 'half_filled', certainty: 'unknown_because', pendingAction: 'pause', novel: { a: 1 } };
+    const { view } = readable(fromStream('prediction', row, 1n));
+    expect(view).toMatchObject({
+      status: 'unknown',
+      statusRaw: 'half_filled',
+      certainty: 'unknown_because',
+      pendingAction: 'pause',
+      extra: { novel: { a: 1 } },
+    });
+  });
+
+  it('does not take a status of the other stream for its own', () => {
+    expect(readable(fromStream('prediction', { ...predictionRow, state: 'replaced' }, 1n)).view.status).toBe('unknown');
+  });
+
+  it.each([
+    [{ quantity: '1e3' }, 'bad_decimal'],
+    [{ quantity: '-5' }, 'bad_decimal'],
+    [{ cumQty: '١' }, 'bad_decimal'],
+    [{ price: '0x10' }, 'bad_decimal'],
+    [{ updatedAt: '2026-02-30T00:00:00Z' }, 'bad_instant'],
+    [{ orderId: '' }, 'missing_field'],
+    [{ orderId: 'a b' }, 'bad_id'],
+    [{ orderId: 'a\u0000b' }, 'bad_id'],
+    [{ orderId: 'x'.repeat(129) }, 'bad_id'],
+    [{ symbol: {} }, 'bad_text'],
+    [{ state: {} }, 'bad_text'],
+    [{ deep: deeplyNested(40) }, 'too_deep'],
+  ])('with %j goes to quarantine as %s', (over, reason) => {
+    expect(refused(fromStream('prediction', { ...predictionRow, ...over }, 1n)).reason).toBe(reason);
+  });
+
+  it('takes a number for its text, digit for digit', () => {
+    const row = { ...predictionRow, quantity: 10, workingQuantity: 10, price: 0.4 };
+    const text = JSON.stringify(row).replace('"price":0.4', '"price":0.12345678901234567891');
+    const { view } = readable(decodeOrder(parseJson(text), origin('prediction', { cause: 'snapshot' }), () => ''));
+    expect(view).toMatchObject({ quantity: '10', price: '0.12345678901234567891' });
+  });
+
+  it('carries what it cannot read of a field that nothing depends on', () => {
+    const { view } = readable(fromStream('prediction', { ...predictionRow, avgPx: 'n/a', closedAt: 5, rejectText: {} }, 1n));
+    expect(view.extra).toEqual({ avgPx: 'n/a', closedAt: 5, rejectText: {} });
+    expect(view).not.toHaveProperty('avgPrice');
+  });
+
+  it.each([
+    [{ cumQty: null }, { cumQty: '0', leavesQty: '10' }],
+    [
+      { state: 'partially_filled', cumQty: null, leavesQty: '7' },
+      { cumQty: '3', leavesQty: '7' },
+    ],
+    [
+      { state: 'partially_filled', cumQty: '3', leavesQty: null },
+      { cumQty: '3', leavesQty: '7' },
+    ],
+    [
+      { state: 'canceled', cumQty: '3', leavesQty: undefined },
+      { cumQty: '3', leavesQty: '0' },
+    ],
+    [
+      { workingQuantity: '', leavesQty: '' },
+      { leavesQty: '10', working: { quantity: '10' } },
+    ],
+    [
+      { timeInForce: null, orderType: '' },
+      { timeInForce: 'unknown', orderType: 'unknown' },
+    ],
+  ])('with %j follows from the rest of the row', (change, expected) => {
+    expect(readable(fromStream('prediction', { ...predictionRow, ...change }, 1n)).view).toMatchObject(expected);
+  });
+
+  it('ended without a filled quantity goes to quarantine: what was filled is not known', () => {
+    expect(refused(fromStream('prediction', { ...predictionRow, state: 'canceled', cumQty: null }, 1n)).reason).toBe(
+      'missing_field',
+    );
+  });
+
+  it('reads null and empty optional fields as absent', () => {
+    const { view } = readable(fromStream('prediction', { ...predictionRow, price: null, clOrdId: '', closedAt: null }, 1n));
+    expect('price' in view || 'clOrdId' in view || 'closedAt' in view).toBe(false);
+  });
+
+  it('drops an average price of zero before the first fill', () => {
+    expect('avgPrice' in readable(fromStream('prediction', { ...predictionRow, avgPx: '0' }, 1n)).view).toBe(false);
+  });
+
+  it('cuts a reject text of a megabyte, and repairs NUL', () => {
+    const row = { ...predictionRow, rejectText: `no\u0000${'x'.repeat(1_000_000)}` };
+    const { view } = readable(fromStream('prediction', row, 1n));
+    expect(view.rejectText).toHaveLength(4096);
+    expect(view.rejectText?.startsWith('no\ufffdxx')).toBe(true);
+  });
+
+  it('replaces unknown fields by their names when they would outgrow a record', () => {
+    const { view } = readable(fromStream('prediction', { ...predictionRow, blob: 'x'.repeat(100_000) }, 1n));
+    expect(view.extra).toEqual({ cut: ['blob'] });
+  });
+
+  it('keeps a field named `__proto__` a field', () => {
+    const text = eventText('prediction', 'acct-1', predictionRow, 1n).replace('"symbol"', '"__proto__":{"side":"sell"},"symbol"');
+    const frame = decodeFrame(text);
+    const item = readable(decodeOrder(frame.kind === 'event' && frame.row, origin('prediction'), () => text));
+    expect(item.view.side).toBe('buy');
+    expect(Object.getPrototypeOf(item.view.extra)).toBe(Object.prototype);
+    expect(Object.keys(item.view.extra ?? {})).toEqual(['__proto__']);
+  });
+});
+
+describe('an account order', () => {
+  it('becomes a view whose working terms repeat the terms', () => {
+    const { accountId: _, createdAt: __, ...event } = accountRow;
+    const item = readable(fromStream('account', event));
+    expect(item.view).toEqual({
+      stream: 'account',
+      orderId: 'ord-1',
+      accountId: 'acct-1',
+      instrument: { kind: 'equity', symbol: 'AAPL' },
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'day',
+      status: 'new',
+      statusRaw: 'NEW',
+      certainty: 'certain',
+      pendingAction: 'none',
+      quantity: '100',
+      price: '191.5',
+      working: { quantity: '100', price: '191.5', orderType: 'limit' },
+      cumQty: '0',
+      leavesQty: '100',
+      clOrdId: 'client-1',
+      updatedAt: accountRow['updatedAt'],
+    });
+  });
+
+  it.each([
+    ['PENDING_NEW', '0', 'pending_new', 'none'],
+    ['PARTIALLY_FILLED', '5', 'partially_filled', 'none'],
+    ['FILLED', '100', 'filled', 'none'],
+    ['PENDING_CANCEL', '0', 'new', 'cancel'],
+    ['PENDING_CANCEL', '5', 'partially_filled', 'cancel'],
+    ['PENDING_REPLACE', '0', 'new', 'replace'],
+    ['REPLACED', '0', 'replaced', 'none'],
+    ['SUSPENDED', '0', 'suspended', 'none'],
+    ['DONE_FOR_DAY', '0', 'done_for_day', 'none'],
+    ['constructor', '0', 'unknown', 'none'],
+    ['CALCULATED', '0', 'unknown', 'none'],
+  ])('with status %s and %s filled is %s, pending %s', (ordStatus, cumQty, status, pendingAction) => {
+    const { view } = readable(fromStream('account', { ...accountRow, ordStatus, cumQty }));
+    expect(view).toMatchObject({ status, pendingAction, statusRaw: ordStatus });
+  });
+
+  it.each([
+    ['BUY', 'buy'],
+    ['SELL_SHORT', 'sell_short'],
+    ['BUY_TO_COVER', 'buy_to_cover'],
+    ['SELL_SHORT_EXEMPT', 'sell_short_exempt'],
+  ])('of side %s has the side %s, in the case of prediction orders', (side, written) => {
+    expect(readable(fromStream('account', { ...accountRow, side })).view.side).toBe(written);
+  });
+
+  it('with legs is an option order', () => {
+    const legs = [
+      { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1.0', positionEffect: 'OPEN' },
+      { symbol: 'AAPL261218C00210000', side: 'SELL', ratioQty: '1' },
+    ];
+    const { view } = readable(fromStream('account', { ...accountRow, securityType: 'MLEG', category: 'option', legs }));
+    expect(view.instrument).toEqual({
+      kind: 'option',
+      symbol: 'AAPL',
+      legs: [
+        { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' },
+        { symbol: 'AAPL261218C00210000', side: 'sell', ratioQty: '1' },
+      ],
+    });
+  });
+
+  it.each([
+    [{ legs: 'AAPL' }],
+    [{ legs: [null] }],
+    [{ legs: Array(17).fill({}) }],
+    [{ legs: [{ symbol: 'A', side: 'BUY', ratioQty: 'x' }] }],
+  ])('with legs that cannot be read goes to quarantine: %j', (over) => {
+    expect(refused(fromStream('account', { ...accountRow, ...over })).orderId).toBe('ord-1');
+  });
+
+  it('keeps the reason of a rejection, and a status message as an unknown field', () => {
+    const rejected = { ...accountRow, ordStatus: 'REJECTED', text: 'no margin', ordRejReason: 'MARGIN' };
+    expect(readable(fromStream('account', rejected)).view).toMatchObject({ rejectText: 'no margin', rejectReason: 'MARGIN' });
+    const { view } = readable(fromStream('account', { ...accountRow, text: 'routed', venue: 'X' }));
+    expect(view.rejectText).toBeUndefined();
+    expect(view.extra).toEqual({ venue: 'X', text: 'routed' });
+  });
+});
+
+describe('any row', () => {
+  it('of another account is foreign', () => {
+    expect(fromStream('prediction', { ...predictionRow, accountId: 'acct-2' }, 1n)).toEqual({
+      kind: 'foreign',
+      accountId: 'acct-2',
+    });
+    expect(fromStream('account', { ...accountRow, accountId: 'acct-2' })).toEqual({ kind: 'foreign', accountId: 'acct-2' });
+  });
+
+  it.each([[null], [5], ['x'], [[]], [undefined]])('that is %j is kept in quarantine without a name', (row) => {
+    const item = refused(decodeOrder(row, origin('account'), () => 'raw'));
+    expect(item).toMatchObject({ reason: 'not_an_object', raw: 'raw' });
+    expect('orderId' in item).toBe(false);
+  });
+});
+
+function deeplyNested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let i = 0; i < levels; i += 1) value = { a: value };
+  return value;
+}

@@ -1,0 +1,4 @@
+import { journalContract } from '../../support/journal-contract.ts';
+import { journalRig } from '../../support/journal-rig.ts';
+
+journalContract(journalRig);

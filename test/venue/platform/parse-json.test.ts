@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { parseJson, parsePlainJson, storableText } from '../../../src/venue/platform/parse-json.ts';
+
+describe('parseJson', () => {
+  it.each([
+    ['{"version":9007199254740993}', { version: '9007199254740993' }],
+    ['{"version":9007199254740992}', { version: '9007199254740992' }],
+    ['{"version" : 5 }', { version: '5' }],
+    ['{\n"version"\t:\r\n5}', { version: '5' }],
+    ['{"version":-1}', { version: '-1' }],
+    ['{"version":1.0}', { version: '1.0' }],
+    ['{"version":1e3}', { version: '1e3' }],
+    ['{"version":1E+3,"a":1}', { version: '1E+3', a: 1 }],
+    ['{"version":null}', { version: null }],
+    ['{"version":""}', { version: '' }],
+    ['{"version":"7"}', { version: '7' }],
+    ['{"a":{"version":3},"version":9223372036854775807}', { a: { version: '3' }, version: '9223372036854775807' }],
+    ['[{"version":1},{"version":2}]', [{ version: '1' }, { version: '2' }]],
+  ])('keeps the digits of every version as they stood: %s', (text, value) => {
+    expect(parseJson(text)).toEqual(value);
+  });
+
+  it('finds a version whose key is written with escapes', () => {
+    expect(parseJson('{"\\u0076ersion":9007199254740993}')).toEqual({ version: '9007199254740993' });
+    expect(parseJson('{"v\\u0065rsion":1.0,"text":"\\u00e9"}')).toEqual({ version: '1.0', text: 'é' });
+  });
+
+  it('lets the last of two equal keys win, on both ways', () => {
+    expect(parseJson('{"version":1,"version":9007199254740993}')).toEqual({ version: '9007199254740993' });
+    expect(parseJson('{"version":9007199254740993,"\\u0076ersion":2}')).toEqual({ version: '2' });
+  });
+
+  it.each([
+    '{"text":"\\"version\\":5","n":1}',
+    '{"text":"he said \\"version\\": 5, \\"version\\":6"}',
+    '{"text":"version","other":"version"}',
+    '{"text":"a\\\\","version2":1}',
+    '{"a\\"version":5}',
+    '{"text":"x\\\\\\"version\\":12"}',
+  ])('leaves strings alone that only look like a version: %s', (text) => {
+    expect(parseJson(text)).toEqual(JSON.parse(text));
+  });
+
+  it('makes strings of integers and numbers that a double would change', () => {
+    expect(parseJson('{"seq":12345678901234567,"small":12,"price":0.5,"huge":1e400,"list":[-9007199254740993]}')).toEqual({
+      seq: '12345678901234567',
+      small: 12,
+      price: 0.5,
+      huge: '1e400',
+      list: ['-9007199254740993'],
+    });
+  });
+
+  it.each([
+    ['9007199254740993', '9007199254740993'],
+    ['-9007199254740993', '-9007199254740993'],
+    [' \n9007199254740993\n', '9007199254740993'],
+    ['1e400', '1e400'],
+    ['9007199254740991', 9007199254740991],
+    ['0.5', 0.5],
+  ])('makes no exception of a number that stands alone: %s', (text, value) => {
+    expect(parseJson(text)).toBe(value);
+    expect(parsePlainJson(text)).toBe(value);
+  });
+
+  it('repairs what Postgres cannot store: NUL and lone surrogates', () => {
+    expect(parseJson('{"a":"x\\u0000y","b":"\\ud800","c":"\\ud83d\\ude00"}')).toEqual({ a: 'x\ufffdy', b: '\ufffd', c: '😀' });
+    expect(storableText('plain')).toBe('plain');
+  });
+
+  it.each(['', '{', '{"version":}', '{"version":01x}', '\ufeff{}', "{'a':1}", '{"version":5,}'])('throws for %j', (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+
+  it('does not let a `__proto__` key become a prototype', () => {
+    const value = parseJson('{"__proto__":{"admin":true},"version":1}') as Record<string, unknown>;
+    expect(value['admin']).toBeUndefined();
+    expect(Object.hasOwn(value, '__proto__')).toBe(true);
+  });
+});
+
+describe('parsePlainJson', () => {
+  it('leaves versions numbers and texts as they are, and keeps the digits that a double would change', () => {
+    const text = '{"theme":{"version":2},"text":"x\\u0000\\ud800","\\u0076ersion":3,"seq":[12345678901234567,1e400]}';
+    expect(parsePlainJson(text)).toEqual({
+      theme: { version: 2 },
+      text: 'x\0\ud800',
+      version: 3,
+      seq: ['12345678901234567', '1e400'],
+    });
+  });
+
+  it('throws for what is not JSON', () => {
+    expect(() => parsePlainJson('{')).toThrow(SyntaxError);
+  });
+});

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
+import type { RefreshMode } from '../../../src/sandbox/auth/refresh-tokens.ts';
+import { createPool } from '../../../src/store/session/pool.ts';
+import { PostgresTokenStore } from '../../../src/store/token-store.ts';
+import { RefreshingTokenSource, storeLogin } from '../../../src/venue/platform/token-source.ts';
+import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
+import { freshDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/poll.ts';
+import { control, controlLines, runningSandbox } from '../../support/sandbox.ts';
+import { accountsOf, codeFor, exchange } from '../../support/sign-in.ts';
+import { silentLog } from '../../support/silent-log.ts';
+
+const credentialName = 'login:alice';
+
+/** A linked login in one database, and what each process that uses it has of its own: pool, HTTP and token source. */
+async function rig(mode: RefreshMode = 'rotate') {
+  const { description: sandbox } = await runningSandbox({ tokens: { refresh: { mode } } });
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const key = new Secret(randomBytes(32).toString('base64'));
+  const process = (holder: string) => {
+    const pool = createPool({ log: silentLog }, { url: database.url, applicationName: holder, maxConnections: 2 });
+    const http = new UndiciHttp({ clock: systemClock });
+    const store = new PostgresTokenStore({ pool, clock: systemClock, random: seededRandom(1), key });
+    const source = new RefreshingTokenSource(
+      { http, clock: systemClock, store, random: seededRandom(1), log: silentLog, metrics: createMetrics().platform },
+      {
+        name: credentialName,
+        holder,
+        baseUrl: sandbox.platform,
+        credential: { clientId: sandbox.clientId, clientSecret: new Secret(sandbox.clientSecret) },
+        grant: 'refresh',
+      },
+    );
+    onTestFinished(async () => {
+      await source.drain();
+      await http.close();
+      await pool.end();
+    });
+    return { source, store };
+  };
+  const tokens = (await exchange(sandbox, await codeFor(sandbox))).json;
+  const first = process('first');
+  await storeLogin({ clock: systemClock, store: first.store }, credentialName, 'link', {
+    accessToken: new Secret(tokens.access_token),
+    expiresAtMs: systemClock.nowMs() + 3_600_000,
+    refreshToken: new Secret(tokens.refresh_token),
+  });
+  return { sandbox, first, second: process('second') };
+}
+
+/** The statuses that refreshes were answered with; null for an answer that was cut off. */
+async function answers(sandbox: Parameters<typeof controlLines>[0]): Promise<unknown[]> {
+  const lines = await controlLines(sandbox, '/ledger?kind=request,answer');
+  const asked = new Set(lines.filter(({ body }) => body?.includes('grant_type=refresh_token')).map(({ seq }) => seq));
+  return lines.filter(({ kind, request }) => kind === 'answer' && asked.has(request)).map(({ status }) => status);
+}
+
+async function held(result: ReturnType<RefreshingTokenSource['get']>) {
+  const outcome = await result;
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.error));
+  return outcome.token;
+}
+
+describe('two token sources on one database, as two processes have them,', () => {
+  it('make one refresh for each renewal that both need, over and over, and never use a token twice', async () => {
+    const { sandbox, first, second } = await rig();
+    let tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
+    expect(tokens[0].secret.reveal()).toBe(tokens[1].secret.reveal());
+    for (let round = 1; round <= 5; round += 1) {
+      const [one, two] = tokens;
+      const askMany = (source: RefreshingTokenSource, generation: number) =>
+        Array.from({ length: 5 }, () => held(source.renew(generation)));
+      const results = await Promise.all([...askMany(first.source, one.generation), ...askMany(second.source, two.generation)]);
+      expect(new Set(results.map(({ secret }) => secret.reveal())).size).toBe(1);
+      tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
+      expect(await answers(sandbox)).toEqual(Array(round).fill(200));
+    }
+    expect((await accountsOf(sandbox, tokens[0].secret.reveal())).status).toBe(200);
+  });
+
+  it('get over a lost answer with the old refresh token, where the platform allows it', async () => {
+    const { sandbox, first } = await rig('grace');
+    const { generation } = await held(first.source.get());
+    await control(sandbox, '/faults', { rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }] });
+    expect(await first.source.renew(generation)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
+    const again = await eventually(() => held(first.source.get()), { deadlineMs: 10_000 });
+    expect((await accountsOf(sandbox, again.secret.reveal())).status).toBe(200);
+    expect(await answers(sandbox)).toHaveLength(2);
+  });
+
+  it('end in LOGIN_REQUIRED after a lost answer where the platform takes the old one for a theft, and begin again with a new sign-in', async () => {
+    const { sandbox, first, second } = await rig();
+    const { generation } = await held(first.source.get());
+    await control(sandbox, '/faults', { rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }] });
+    await first.source.renew(generation);
+    await eventually(
+      async () => expect(await first.source.get()).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } }),
+      { deadlineMs: 10_000 },
+    );
+    expect(first.source.status()).toMatchObject({ state: 'login_required' });
+    const tokens = (await exchange(sandbox, await codeFor(sandbox))).json;
+    await storeLogin({ clock: systemClock, store: second.store }, credentialName, 'link', {
+      accessToken: new Secret(tokens.access_token),
+      expiresAtMs: systemClock.nowMs() + 3_600_000,
+      refreshToken: new Secret(tokens.refresh_token),
+    });
+    first.source.retryNow();
+    expect((await held(first.source.get())).secret.reveal()).toBe(tokens.access_token);
+    expect(first.source.status()).toMatchObject({ state: 'held' });
+  });
+});
