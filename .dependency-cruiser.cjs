@@ -1,20 +1,23 @@
 // The arrows between the rooms of src/: what each may import besides itself. docs/architecture.md gives the reasons.
-const ground = ['domain', 'runtime', 'observability', 'schema', 'config'];
+const ground = ['domain', 'runtime', 'observability', 'contract', 'config'];
 const mayImport = {
   domain: [],
   runtime: [],
   observability: ['runtime'],
-  schema: ['domain'],
+  contract: ['domain'],
   config: ['domain', 'runtime'],
-  store: ['domain', 'schema', 'runtime', 'observability'],
-  platform: ['domain', 'runtime', 'observability'],
-  sandbox: ['domain', 'runtime', 'observability', 'platform/wire'],
-  devstack: ['runtime', 'observability'],
-  publish: [...ground, 'store'],
-  ingest: [...ground, 'store'],
-  connectors: [...ground, 'ingest', 'platform', 'store'],
-  commands: [...ground, 'connectors', 'platform', 'store'],
-  http: [...ground, 'commands', 'store'],
+  store: ['domain', 'contract', 'runtime', 'observability'],
+  venue: ['domain', 'runtime', 'observability'],
+  sandbox: ['domain', 'runtime', 'observability', 'venue/platform/wire'],
+  'service/log': [...ground, 'store'],
+  'service/orders': [...ground, 'store'],
+  'service/sources': [...ground, 'service/orders', 'venue', 'store'],
+  'service/commands': [...ground, 'service/sources', 'venue', 'store'],
+  'service/fleet': [...ground, 'service/(commands|sources|orders|log)', 'store'],
+  'service/rest': [...ground, 'service/(commands|fleet)', 'store'],
+  'service/run': [...ground, 'service', 'venue', 'store'],
+  'cli/io': [...ground, 'service/log'],
+  demo: [...ground, 'cli/io', 'service/(log|sources)', 'sandbox', 'store', 'venue'],
 };
 
 const rooms = Object.entries(mayImport).map(([room, others]) => ({
@@ -32,13 +35,19 @@ module.exports = {
       name: 'only-the-command-line-imports-itself',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(cli/|main\\.ts$)' },
-      to: { path: '^src/(cli/|main\\.ts$)' },
+      to: { path: '^src/(cli/|main\\.ts$)', pathNot: '^src/cli/io/' },
     },
     {
-      name: 'only-the-command-line-imports-the-service',
+      name: 'only-the-command-line-imports-the-assembly',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(cli|service)/' },
-      to: { path: '^src/service/' },
+      from: { path: '^src/', pathNot: '^src/(cli|service/run)/' },
+      to: { path: '^src/service/run/' },
+    },
+    {
+      name: 'only-demo-and-command-line-import-the-terminal',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli/|demo/|main\\.ts$)' },
+      to: { path: '^src/cli/io/' },
     },
     {
       name: 'domain-is-pure',
@@ -47,17 +56,17 @@ module.exports = {
       to: { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: 'decimal\\.js' },
     },
     {
-      // The browser gets these files as they are: of other rooms they may take types only, and packages only if http/console serves them.
+      // The browser gets these files as they are: of other rooms they may take types only, and packages only if service/rest/console serves them.
       name: 'the-console-imports-types-only',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/', pathNot: '^src/(console|schema)/' },
+      to: { path: '^src/', pathNot: '^src/(console|contract)/' },
     },
     {
       name: 'the-console-takes-only-types-from-shapes',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/schema/', dependencyTypesNot: ['type-only'] },
+      to: { path: '^src/contract/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-console-has-its-own-packages',

@@ -68,7 +68,7 @@ describe('the sources', () => {
   it('open no session with Postgres but by createPool and PrimarySession, except in devstack/', () => {
     const opens = /\bnew (pg\.)?(Client|Pool)\(/;
     const offenders = sources
-      .filter(({ file }) => !file.startsWith('src/devstack/') && file !== 'src/store/session/pool.ts')
+      .filter(({ file }) => !file.startsWith('src/demo/devstack/') && file !== 'src/store/session/pool.ts')
       .filter(({ text }) => opens.test(text))
       .map(({ file }) => file);
     expect(offenders).toEqual([]);
@@ -79,7 +79,7 @@ describe('the sources', () => {
     const offenders = sources
       .filter(({ file, text }) => file !== 'src/runtime/url-host.ts' && joins.test(text))
       // A database of devstack is on 127.0.0.1, or where Docker publishes it; a container has no other names.
-      .filter(({ file }) => !file.startsWith('src/devstack/'));
+      .filter(({ file }) => !file.startsWith('src/demo/devstack/'));
     expect(offenders.map(({ file }) => file)).toEqual([]);
   });
 

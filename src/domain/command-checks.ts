@@ -129,7 +129,7 @@ interface HashedRequest {
 }
 
 /**
- * One text for each request, independent of the order of its fields; its terms are canonical (canonical-terms.ts), absent is absent. It is hashed in `commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
+ * One text for each request, independent of the order of its fields; its terms are canonical (canonical-terms.ts), absent is absent. It is hashed in `service/commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
  */
 export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
   return stableJson({ request, callerRef, supersedes });

@@ -42,7 +42,7 @@ describe('the examples of the documents', () => {
     },
   );
 
-  it('are there for every body and every answer: add one in src/http/documents/examples/', () => {
+  it('are there for every body and every answer: add one in src/service/rest/documents/examples/', () => {
     const without = bodies().filter(([, { examples = {} }]) => Object.keys(examples).length === 0);
     expect(without.map(([name]) => name)).toEqual([]);
   });
