@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { temporaryFolder } from './test/support/temporary-folder.ts';
+import { temporaryFolder } from './test/support/servers/temporary-folder.ts';
 
 // Before anything starts: servers, workers and the processes of the tests all get it from here.
 process.env['TMPDIR'] = temporaryFolder();
@@ -15,18 +15,18 @@ const suffixes = {
   property: { include: ['test/**/*.property.test.ts'], isolate: false },
   simulation: { include: ['test/**/*.simulation.test.ts'] },
   // A file of these took 1.8 s of processor time in a process of its own, and takes 1.2 s without.
-  pg: { include: ['test/**/*.pg.test.ts'], globalSetup: ['test/support/global-setup-postgres.ts'], isolate: false },
+  pg: { include: ['test/**/*.pg.test.ts'], globalSetup: ['test/support/servers/global-setup-postgres.ts'], isolate: false },
   kafka: {
     include: ['test/**/*.kafka.test.ts'],
     // As those of e2e: some start servers, and one has Maven fetch them first.
     testTimeout: 240_000,
-    globalSetup: ['test/support/global-setup-kafka.ts'],
+    globalSetup: ['test/support/servers/global-setup-kafka.ts'],
   },
   e2e: {
     include: ['test/**/*.e2e.test.ts'],
     // Processes that start processes: on a machine that is busy otherwise, one start alone has taken a minute.
     testTimeout: 240_000,
-    globalSetup: ['test/support/global-setup-postgres.ts', 'test/support/global-setup-kafka.ts'],
+    globalSetup: ['test/support/servers/global-setup-postgres.ts', 'test/support/servers/global-setup-kafka.ts'],
   },
 };
 

@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import { formatTable } from '../src/cli/io/format-text.ts';
-import { startRest } from '../test/support/rest-rig.ts';
+import { startRest } from '../test/support/rest/rest-rig.ts';
 import { Cleanup } from './cleanup.ts';
 import { type ConsoleFigures, measureConsole } from './measure-console.ts';
 import { OrderSource } from './order-source.ts';

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedKafka } from '../src/demo/devstack/start-embedded-kafka.ts';
 import { systemClock } from '../src/runtime/clock.ts';
-import { TcpProxy } from '../test/support/tcp-proxy.ts';
+import { TcpProxy } from '../test/support/servers/tcp-proxy.ts';
 import type { Cleanup } from './cleanup.ts';
 import { type LatencyFigures, measureLatency } from './measure-latency.ts';
 import { loadAt, settle } from './measure-service.ts';

@@ -1,6 +1,6 @@
 import type { AccountScope, OrderFilter, Page, StoredOrder, StreamedUpdate } from '../src/store/orders/order-reads.ts';
-import { MemoryReads } from '../test/support/memory-reads.ts';
-import { sampleUpdate } from '../test/support/sample-update.ts';
+import { MemoryReads } from '../test/support/orders/memory-reads.ts';
+import { sampleUpdate } from '../test/support/orders/sample-update.ts';
 import type { OrderUpdate } from '../types/records.d.ts';
 
 /** The log of updates keeps at least so many of the newest, so that a page which is cut can go on. */

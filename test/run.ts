@@ -8,9 +8,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { runComposeBeside } from './compose/beside.ts';
-import { namedTests, notPassed } from './support/named-tests.ts';
-import { isFiltered, summarise } from './support/summarise-run.ts';
-import { runVitest } from './support/vitest-run.ts';
+import { namedTests, notPassed } from './support/runs/named-tests.ts';
+import { isFiltered, summarise } from './support/runs/summarise-run.ts';
+import { runVitest } from './support/runs/vitest-run.ts';
 
 const args = process.argv.slice(2);
 const [config, filters] = args[0] === '--config' ? [args[1], args.slice(2)] : [undefined, args];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { optionTable } from '../src/config/option-table.ts';
-import { ensureProgram } from './support/debian-package.ts';
+import { ensureProgram } from './support/servers/debian-package.ts';
 
 const text = readFileSync('systemd/tidemark.service', 'utf8');
 const valuesOf = (name: string) => [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { json } from '../support/http-server.ts';
-import { restServer, runAgainst } from '../support/rest-answers.ts';
+import { restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const approval = {
   approvalId: '0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22',

@@ -1,11 +1,11 @@
 import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { freshTopics, logPublisher, readAll, writeForeign } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
-import { batch, head, storeRig, update } from '../support/store-rig.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { freshTopics, logPublisher, readAll, writeForeign } from '../support/servers/kafka-fixture.ts';
 
 const orders = ['a', 'b', 'c'];
 const payload = (orderId: string, revision: number) => sampleUpdate({ orderId, revision });

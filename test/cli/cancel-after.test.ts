@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../support/http-server.ts';
-import { problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
+import { problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 describe('cancel-after', () => {
   it('arms the accounts that it names, and says until when', async () => {

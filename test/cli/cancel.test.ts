@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { json } from '../support/http-server.ts';
-import { commandBody, problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { commandBody, problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
+import { json } from '../support/servers/http-server.ts';
 
 describe('cancel', () => {
   it('names the account in the query, on the endpoint of its stream', async () => {

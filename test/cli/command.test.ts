@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { json, type Received } from '../support/http-server.ts';
-import { commandBody, problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { commandBody, problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json, type Received } from '../support/servers/http-server.ts';
 
 const unknown = {
   outcome: 'unknown',

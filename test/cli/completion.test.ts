@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 async function scriptFor(shell: string) {
   const io = cliIo();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { configDocs } from '../../src/config/config-docs.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 async function run(argv: string[], env: Record<string, string> = {}) {
   const io = cliIo(env);

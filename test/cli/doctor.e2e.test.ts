@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/poll.ts';
-import { ask } from '../support/sandbox.ts';
-import { topicPrefix } from '../support/topics.ts';
+import { ask } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { freshDatabase, type TestDatabase } from '../support/servers/database.ts';
+import { topicPrefix } from '../support/servers/topics.ts';
 
 let database: TestDatabase;
 let env: Record<string, string>;

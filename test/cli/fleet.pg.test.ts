@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { fleetAnswer } from '../../src/contract/fleet-answer.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { storeRig } from '../support/store-rig.ts';
-import { takeShards } from '../support/take-shards.ts';
+import { storeRig } from '../support/orders/store-rig.ts';
+import { takeShards } from '../support/orders/take-shards.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 let rig: Awaited<ReturnType<typeof storeRig>>;
 let shards: PostgresShardStore;

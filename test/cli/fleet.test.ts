@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetDocument } from '../../src/contract/fleet-answer.ts';
-import { json } from '../support/http-server.ts';
-import { restServer, runAgainst } from '../support/rest-answers.ts';
+import { restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const lane: FleetDocument['lanes'][number] = {
   lane: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { showStatus } from '../../src/cli/format-status.ts';
 import { statusDocument } from '../../src/service/run/status-document.ts';
-import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../support/status-parts.ts';
+import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../support/rest/status-parts.ts';
 
 const ready = { status: 'ready', checks: [] };
 

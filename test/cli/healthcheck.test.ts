@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 let server: Server | undefined;
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../support/http-server.ts';
-import { restServer, runAgainst } from '../support/rest-answers.ts';
+import { restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const items = [
   { bounds: { maxQuantity: '10000' }, changedBy: 'olga', reason: 'for all', changedAt: '2026-11-21T15:00:00.000Z' },

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { openPage } from '../support/browser.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { freshDatabase } from '../support/database.ts';
-import { linkedSandbox } from '../support/linked-sandbox.ts';
-import { eventually } from '../support/poll.ts';
+import { linkedSandbox } from '../support/platform/linked-sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { openPage } from '../support/servers/browser.ts';
+import { freshDatabase } from '../support/servers/database.ts';
 
 /** `tidemark link`, up to the address that it prints. */
 async function waitingLink() {

@@ -6,13 +6,13 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { freshDatabase } from '../support/database.ts';
-import { linkedSandbox } from '../support/linked-sandbox.ts';
-import { eventually } from '../support/poll.ts';
-import { ask } from '../support/sandbox.ts';
-import { accountsOf, alice, bob, signInByForms } from '../support/sign-in.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { linkedSandbox } from '../support/platform/linked-sandbox.ts';
+import { ask } from '../support/platform/sandbox.ts';
+import { accountsOf, alice, bob, signInByForms } from '../support/platform/sign-in.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { silentLog } from '../support/runs/silent-log.ts';
+import { freshDatabase } from '../support/servers/database.ts';
 
 async function rig() {
   const { sandbox, port } = await linkedSandbox();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { emptyDatabase, type TestDatabase } from '../support/database.ts';
-import { onServer } from '../support/on-server.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { emptyDatabase, type TestDatabase } from '../support/servers/database.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 let database: TestDatabase;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderUpdate } from '../../types/records.d.ts';
-import { json } from '../support/http-server.ts';
-import { restServer, runAgainst } from '../support/rest-answers.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const first = JSON.parse(sampleUpdate({ status: 'new', cumQty: '0', leavesQty: '100' })) as OrderUpdate;
 const second = JSON.parse(sampleUpdate({ revision: 2 })) as OrderUpdate;

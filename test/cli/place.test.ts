@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../support/http-server.ts';
-import { commandBody, problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
+import { commandBody, problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const place = [
   'place',

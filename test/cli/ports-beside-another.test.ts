@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { portsBesideAnother } from '../../src/cli/ports-beside-another.ts';
 import type { EffectiveValue } from '../../src/config/config.ts';
 import type { Log } from '../../src/observability/log.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { silentLog } from '../support/runs/silent-log.ts';
 
 type Source = EffectiveValue['source'];
 

@@ -4,7 +4,7 @@ import { type CommandEntry, commandEntries } from '../../src/cli/commands.ts';
 import type { CliIo } from '../../src/cli/io/io.ts';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
 import { ProgramError } from '../../src/runtime/program-error.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 /** A command that does what the test wants. */
 function entry(name: string, action: (io: CliIo) => void | Promise<void>): CommandEntry {

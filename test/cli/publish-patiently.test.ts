@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { publishPatiently } from '../../src/cli/replay/run-replay.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { PublishError } from '../../src/service/log/publisher.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 const rows = [{ topic: 'updates', key: 'account:o-1', payload: '{}' }] as const;
 const away = () => new PublishError('connection', 'Closed connection');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { json } from '../support/http-server.ts';
-import { problemBody, restServer, runAgainst } from '../support/rest-answers.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 const jobId = '7a1f0c52-0d5e-4c1b-9a53-1f2b3c4d5e6f';
 const reason = ['--reason', 'the new build reads it'];

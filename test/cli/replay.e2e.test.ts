@@ -2,10 +2,10 @@ import { expect, inject, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { batch, head, storeRig, update } from '../support/store-rig.ts';
+import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../support/servers/kafka-fixture.ts';
 
 const orders = ['a', 'b', 'c'];
 

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { eventually } from '../support/poll.ts';
-import { ask, askToken, control, controlLines } from '../support/sandbox.ts';
+import { ask, askToken, control, controlLines } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
 
 /** The command in this process, up to its first output. */
 async function started(...flags: string[]) {

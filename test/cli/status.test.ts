@@ -9,11 +9,11 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { AdminServer } from '../../src/service/rest/admin-server.ts';
 import { statusDocument } from '../../src/service/run/status-document.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { json, scriptedServer } from '../support/http-server.ts';
-import { eventually } from '../support/poll.ts';
-import { problemBody, restServer } from '../support/rest-answers.ts';
-import { sampleStatusParts } from '../support/status-parts.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { problemBody, restServer } from '../support/rest/rest-answers.ts';
+import { sampleStatusParts } from '../support/rest/status-parts.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { json, scriptedServer } from '../support/servers/http-server.ts';
 
 let database: boolean;
 let server: AdminServer;

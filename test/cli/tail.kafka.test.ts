@@ -4,11 +4,11 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { kafkaDefaults } from '../../src/service/log/kafka-options.ts';
 import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
 import { topicNames } from '../../src/service/log/topics.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { kafkaDeps } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
-import { topicPrefix } from '../support/topics.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { kafkaDeps } from '../support/servers/kafka-fixture.ts';
+import { topicPrefix } from '../support/servers/topics.ts';
 
 const prefix = topicPrefix();
 const env = { KAFKA_BROKERS: inject('kafkaBrokers').join(','), TIDEMARK_TOPIC_PREFIX: prefix };

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type RunSummary, summarise } from '../support/summarise-run.ts';
-import { runVitest } from '../support/vitest-run.ts';
+import { type RunSummary, summarise } from '../support/runs/summarise-run.ts';
+import { runVitest } from '../support/runs/vitest-run.ts';
 import { cannotRunFile } from './cannot-run.ts';
 
 interface ComposeRun {

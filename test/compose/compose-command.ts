@@ -1,4 +1,4 @@
-import { ensureProgram } from '../support/debian-package.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 import { run, say, succeeds } from './run.ts';
 
 export type ComposeCommand = readonly [string, ...string[]];

@@ -4,10 +4,10 @@ import { startKafka } from '../../src/demo/devstack/start-kafka.ts';
 import { startPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
-import { onServer } from '../support/on-server.ts';
-import { testLog } from '../support/test-log.ts';
-import { TidemarkProcess } from '../support/tidemark-process.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { TidemarkProcess } from '../support/runs/tidemark-process.ts';
+import { kafkaDeps, kafkaOptions } from '../support/servers/kafka-fixture.ts';
+import { onServer } from '../support/servers/on-server.ts';
 import { run, say } from './run.ts';
 import { watcherImage } from './watcher-image.ts';
 

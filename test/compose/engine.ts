@@ -1,4 +1,4 @@
-import { ensureProgram } from '../support/debian-package.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 import { startOwnEngine } from './own-engine.ts';
 import { run, say, succeeds } from './run.ts';
 

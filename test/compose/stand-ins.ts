@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cachedFolder } from '../../src/demo/devstack/cached-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { cacheDir } from '../support/cache-dir.ts';
-import { ensureProgram } from '../support/debian-package.ts';
+import { cacheDir } from '../support/servers/cache-dir.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 import type { Engine } from './engine.ts';
 import { run, say } from './run.ts';
 

@@ -14,7 +14,7 @@ import { rowOfUpdate } from '../../src/console/state/orders/order-row.ts';
 import { rowsInView } from '../../src/console/state/orders/rows-in-view.ts';
 import { ladderOf } from '../../src/console/state/orders/version-ladder.ts';
 import { compareDecimals, thousandthsOf } from '../../src/console/state/text/decimal-text.ts';
-import { updateOf } from '../support/console-rig.ts';
+import { updateOf } from '../support/rest/console-rig.ts';
 
 const rowOf = (over: Parameters<typeof updateOf>[0] = {}) => rowOfUpdate(updateOf(over), 1, 0);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { deedsOf, settlements } from '../../src/console/state/commands/command-deeds.ts';
-import { historyOf } from '../support/command-history.ts';
+import { historyOf } from './command-history.ts';
 
 const all = { may: () => true, commandsOn: true };
 

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { CommandFollower } from '../../src/console/state/commands/command-follower.ts';
 import type { CommandHistory } from '../../src/contract/rest-answers.ts';
-import { historyOf, outcomeOf } from '../support/command-history.ts';
-import { ConsoleRig, updateOf } from '../support/console-rig.ts';
+import { ConsoleRig, updateOf } from '../support/rest/console-rig.ts';
+import { historyOf, outcomeOf } from './command-history.ts';
 
 const { commandId } = historyOf();
 const path = `/v1/commands/${commandId}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CommandList } from '../../src/console/state/commands/command-list.ts';
 import { type CommandFilters, filtersOf } from '../../src/console/state/commands/command-row.ts';
-import { historyOf, outcomeOf } from '../support/command-history.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
+import { historyOf, outcomeOf } from './command-history.ts';
 
 const at = (second: number) => `2026-11-21T15:00:${String(second).padStart(2, '0')}.000Z`;
 const settled = (commandId: string, second: number) => historyOf({ commandId, state: 'applied', createdAt: at(second) });

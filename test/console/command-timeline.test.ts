@@ -3,7 +3,7 @@ import { termsText } from '../../src/console/parts/command-words.ts';
 import { factDetail, factText } from '../../src/console/parts/fact-words.ts';
 import { type Step, timelineOf } from '../../src/console/state/commands/command-timeline.ts';
 import { ageText } from '../../src/console/state/text/age-text.ts';
-import { factOf, historyOf } from '../support/command-history.ts';
+import { factOf, historyOf } from './command-history.ts';
 
 const attemptId = 'tm-1';
 const words = (step: Step) => (step.kind === 'fact' ? step.fact.code : step.kind);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConsoleRig, eventOf, listedOf, updateOf } from '../support/console-rig.ts';
+import { ConsoleRig, eventOf, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
   const rig = new ConsoleRig();

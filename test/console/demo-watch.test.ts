@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DemoWatch } from '../../src/console/state/demo-watch.ts';
 import type { DemoDocument, IncidentDocument } from '../../src/contract/demo-desk.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const incident: IncidentDocument = {
   id: 1,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConsoleRig, eventOf } from '../support/console-rig.ts';
-import { eventually } from '../support/poll.ts';
+import { ConsoleRig, eventOf } from '../support/rest/console-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
 
 const issuer = 'https://id.example';
 const settings = {

@@ -3,7 +3,7 @@ import { OrderDeed, orderDeeds } from '../../src/console/state/commands/order-de
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
 import { fieldOfPath, requestOf } from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
-import { ConsoleRig, listedOf, updateOf } from '../support/console-rig.ts';
+import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 const commandId = '6d5c0f0e-3b1f-4c43-9d7b-2f1f3e0f6a11';
 

@@ -4,7 +4,7 @@ import { OrderList } from '../../src/console/state/orders/order-list.ts';
 import { OrderStore } from '../../src/console/state/orders/order-store.ts';
 import { RowSlots } from '../../src/console/state/orders/row-slots.ts';
 import { exchangeRows } from '../../src/console/state/orders/sorted-rows.ts';
-import { listedOf, updateOf } from '../support/console-rig.ts';
+import { listedOf, updateOf } from '../support/rest/console-rig.ts';
 
 function start(mostClosed = 100) {
   const frames: (() => void)[] = [];

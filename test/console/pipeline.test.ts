@@ -3,8 +3,8 @@ import { columnsOf, highestOf, pipelineHistory } from '../../src/console/state/p
 import { stepsOf, topicsOf, waitedMs } from '../../src/console/state/pipeline-steps.ts';
 import type { HistorySample } from '../../src/contract/pipeline-answers.ts';
 import type { StatusDocument } from '../../src/contract/status-answer.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
-import { MemoryService } from '../support/memory-service.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
+import { MemoryService } from '../support/rest/memory-service.ts';
 
 const startMs = Date.parse('2026-11-22T17:00:00Z');
 const atOf = (seconds: number) => new Date(startMs + seconds * 1000).toISOString();

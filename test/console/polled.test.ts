@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Polled } from '../../src/console/state/polled.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 function followed(everyMs: (value: { waits: boolean } | undefined) => number) {
   const rig = new ConsoleRig();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { filterOf, filterText, mostChosen, progressOf, QuarantineList } from '../../src/console/state/quarantine-list.ts';
 import { visibleText } from '../../src/console/state/text/visible-text.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const live = new AbortController().signal;
 const pathOf = (cursor?: string) => `/v1/quarantine?reason=poison&limit=100${cursor === undefined ? '' : `&cursor=${cursor}`}`;

@@ -4,7 +4,7 @@ import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
 import { stopsByScope } from '../../src/console/state/commands/stops-by-scope.ts';
 import { addDecimals } from '../../src/console/state/text/decimal-text.ts';
 import type { HaltDocument } from '../../src/contract/rest-answers.ts';
-import { ConsoleRig, eventOf } from '../support/console-rig.ts';
+import { ConsoleRig, eventOf } from '../support/rest/console-rig.ts';
 
 async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
   const rig = new ConsoleRig();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Search } from '../../src/console/state/orders/search.ts';
-import { historyOf } from '../support/command-history.ts';
-import { ConsoleRig, listedOf, updateOf } from '../support/console-rig.ts';
+import { ConsoleRig, listedOf, updateOf } from '../support/rest/console-rig.ts';
+import { historyOf } from './command-history.ts';
 
 function start(scopes: readonly string[] = ['orders:read', 'ops:read']) {
   const rig = new ConsoleRig();

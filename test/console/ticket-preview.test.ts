@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyFields } from '../../src/console/state/commands/ticket-body.ts';
 import { TicketPreview } from '../../src/console/state/ticket-preview.ts';
-import { ConsoleRig } from '../support/console-rig.ts';
+import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const said = {
   ...{ stream: 'account', accountId: 'ACC-1', terms: {}, value: '5.5', quotes: [], limits: [], refusals: [] },

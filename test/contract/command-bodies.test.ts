@@ -19,7 +19,7 @@ import {
   predictionSides,
   predictionTimesInForce,
 } from '../../src/venue/platform/wire/prediction-order.ts';
-import { toJsonSchema } from '../support/to-json-schema.ts';
+import { toJsonSchema } from './to-json-schema.ts';
 
 const account = {
   accountId: 'acct-1',

@@ -10,10 +10,18 @@ import { attemptStates, type Command, commandStates } from '../../src/domain/com
 import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts';
 import { encodeContinuity, encodeOrder, encodeUpdate } from '../../src/domain/encode-update.ts';
 import type { ContinuityMark, Observation } from '../../src/domain/observation.ts';
-import { accountObservations, predictionObservations } from '../support/arbitrary-orders.ts';
-import { fold } from '../support/observe.ts';
-import { attemptOf, cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
-import { toJsonSchema } from '../support/to-json-schema.ts';
+import {
+  attemptOf,
+  cancelOf,
+  commandOf,
+  placeEquity,
+  placePrediction,
+  predictionOrder,
+  replaceOf,
+} from '../support/commands/settling.ts';
+import { accountObservations, predictionObservations } from '../support/orders/arbitrary-orders.ts';
+import { fold } from '../support/orders/observe.ts';
+import { toJsonSchema } from './to-json-schema.ts';
 
 type Validate = (value: unknown) => boolean;
 

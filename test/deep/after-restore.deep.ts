@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { comparePositions, type UpdatePosition, updatePosition } from '../../src/service/log/newest-records.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { readAll } from '../support/kafka-fixture.ts';
-import { onServer, withDatabase } from '../support/on-server.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { readAll } from '../support/servers/kafka-fixture.ts';
+import { onServer, withDatabase } from '../support/servers/on-server.ts';
 
 /** A consumer by the rule of docs/consuming.md: of each order the highest (generation, revision), whatever comes in which order. */
 async function consume(world: World, topic: string): Promise<Map<string, UpdatePosition & { readonly value: string }>> {

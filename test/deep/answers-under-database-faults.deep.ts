@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runUnderFaults } from '../support/commands-under-faults.ts';
+import { runUnderFaults } from '../support/commands/commands-under-faults.ts';
 
 const seeds = Array.from({ length: 60 }, (_, i) => 100 + i);
 

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { assistantUnderFaults } from '../support/faulty-assistant.ts';
+import { assistantUnderFaults } from './parts/faulty-assistant.ts';
 
 /** `TIDEMARK_TEST_ASSISTANT_CALLS=10000` for the long run (docs/decisions/041-an-assistant-previews-and-commits.md). */
 const calls = Number(process.env['TIDEMARK_TEST_ASSISTANT_CALLS'] ?? 1_000);

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { launchConsole } from '../support/console-browser.ts';
-import { emptyDatabase } from '../support/database.ts';
-import { expectAccessible } from '../support/expect-accessible.ts';
-import { neutralEnv } from '../support/neutral-env.ts';
-import { eventually } from '../support/poll.ts';
-import { tidemarkEntry } from '../support/tidemark-process.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { expectAccessible } from '../support/rest/expect-accessible.ts';
+import { neutralEnv } from '../support/runs/neutral-env.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { tidemarkEntry } from '../support/runs/tidemark-process.ts';
+import { emptyDatabase } from '../support/servers/database.ts';
 
 /** The demo on the Postgres and Kafka of the run; returns the address that it prints first, and a way to end it as Ctrl-C does. */
 async function startDemo(): Promise<{

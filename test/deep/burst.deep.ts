@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
 
 const frames = 50_000;
 const mostBytes = 400_000_000;

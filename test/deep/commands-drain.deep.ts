@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { proxyTo, through } from '../support/network.ts';
-import { eventually } from '../support/poll.ts';
-import { call, callAt } from '../support/rest-call.ts';
-import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { call, callAt } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { proxyTo, through } from '../support/servers/network.ts';
 
 const order = { accountId: 'SIM-1001', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 

@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { forFile } from '../support/at-end.ts';
-import { launchConsole } from '../support/console-browser.ts';
-import { confirm, type Desk, decisionsOf, fillTicket, openDesk, placeButton, shownCommand } from '../support/console-desk.ts';
-import { expectAccessible } from '../support/expect-accessible.ts';
-import { listedOption } from '../support/listed-option.ts';
-import { eventually } from '../support/poll.ts';
-import { call } from '../support/rest-call.ts';
-import { sha256, startRest } from '../support/rest-rig.ts';
-import { control, controlLines } from '../support/sandbox.ts';
-import type { RunningService } from '../support/service-under-test.ts';
+import { forFile } from '../support/commands/at-end.ts';
+import { listedOption } from '../support/platform/listed-option.ts';
+import { control, controlLines } from '../support/platform/sandbox.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { expectAccessible } from '../support/rest/expect-accessible.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { sha256, startRest } from '../support/rest/rest-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import type { RunningService } from '../support/runs/service-under-test.ts';
+import { confirm, type Desk, decisionsOf, fillTicket, openDesk, placeButton, shownCommand } from './parts/console-desk.ts';
 
 const accountId = 'SIM-1001';
 

@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { PrincipalToken } from '../../src/store/principals.ts';
-import { atEnd, forFile } from '../support/at-end.ts';
-import { launchConsole } from '../support/console-browser.ts';
-import { eventually } from '../support/poll.ts';
-import { sha256, startRest } from '../support/rest-rig.ts';
+import { atEnd, forFile } from '../support/commands/at-end.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { sha256, startRest } from '../support/rest/rest-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
 
 /** Two desks, each with an account and a browser of its own. */
 const desks = ['ONE', 'TWO'] as const;

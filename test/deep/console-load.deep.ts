@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { settlesEqual, startLoad } from '../../bench/measure-console.ts';
 import { OrderSource } from '../../bench/order-source.ts';
-import { openPage } from '../support/browser.ts';
-import { eventually } from '../support/poll.ts';
-import { startRest } from '../support/rest-rig.ts';
+import { startRest } from '../support/rest/rest-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { openPage } from '../support/servers/browser.ts';
 
 // `node bench/console.ts` measures the same with more orders and for longer; here only the outcome counts.
 

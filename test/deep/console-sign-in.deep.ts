@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { atEnd, forFile } from '../support/at-end.ts';
-import { launchConsole } from '../support/console-browser.ts';
-import { consoleIssuer } from '../support/console-issuer.ts';
-import { expectAccessible } from '../support/expect-accessible.ts';
-import { eventually } from '../support/poll.ts';
-import { startRest } from '../support/rest-rig.ts';
+import { atEnd, forFile } from '../support/commands/at-end.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { expectAccessible } from '../support/rest/expect-accessible.ts';
+import { startRest } from '../support/rest/rest-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { consoleIssuer } from './parts/console-issuer.ts';
 
 /** The clock of the service, which a test may put forward: then tokens are over sooner than the issuer said. */
 const ahead = { ms: 0 };

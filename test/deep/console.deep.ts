@@ -2,16 +2,16 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { forFile } from '../support/at-end.ts';
-import { launchConsole } from '../support/console-browser.ts';
-import { expectAccessible } from '../support/expect-accessible.ts';
-import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
-import { sampleRow } from '../support/memory-quarantine.ts';
-import { eventually } from '../support/poll.ts';
-import { type RestRigOptions, sha256, startRest } from '../support/rest-rig.ts';
-import { runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
-import { followedAccount, sampledMs } from '../support/status-parts.ts';
+import { forFile } from '../support/commands/at-end.ts';
+import { sampleRow } from '../support/orders/memory-quarantine.ts';
+import { runningSandbox } from '../support/platform/sandbox.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { expectAccessible } from '../support/rest/expect-accessible.ts';
+import { type RestRigOptions, sha256, startRest } from '../support/rest/rest-rig.ts';
+import { followedAccount, sampledMs } from '../support/rest/status-parts.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import { kafkaDeps, kafkaOptions } from '../support/servers/kafka-fixture.ts';
 
 /** One service with a market, and one browser, for all of them. */
 const parts = forFile(async () => {

@@ -12,12 +12,12 @@ import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
 import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/service/log/transactional-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { languages, pythonPath } from '../support/consumer-languages.ts';
-import { damagedUpdates } from '../support/damaged-updates.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { atOf } from '../support/proven-batches.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
+import { damagedUpdates } from '../support/orders/damaged-updates.ts';
+import { atOf } from '../support/orders/proven-batches.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, writeForeign } from '../support/servers/kafka-fixture.ts';
+import { languages, pythonPath } from './parts/consumer-languages.ts';
 
 let folder: string;
 let child: ChildProcess | undefined;

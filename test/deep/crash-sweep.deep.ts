@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crashPoints } from '../simulation/crash-points.ts';
+import { crashPoints } from '../simulation/plan/crash-points.ts';
 import { runSeed } from '../simulation/run-seed.ts';
 
 const seeds = 25;

@@ -3,9 +3,9 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { emptyDatabase } from '../support/database.ts';
-import { eventually } from '../support/poll.ts';
-import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/running-demo.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { expectNothingLeft, lastLine, ownFolder, startDemo } from '../support/runs/running-demo.ts';
+import { emptyDatabase } from '../support/servers/database.ts';
 
 /** Postgres and Kafka of the run, so that only what the test is about is the demo's own. */
 async function givenDatabase(): Promise<Record<string, string>> {

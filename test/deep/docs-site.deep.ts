@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { launchConsole } from '../support/console-browser.ts';
-import { scriptedServer } from '../support/http-server.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { scriptedServer } from '../support/servers/http-server.ts';
 
 const site = join(import.meta.dirname, '../../tools/site/dist');
 const types: Readonly<Record<string, string>> = {

@@ -4,14 +4,14 @@ import { differences, parseTruth } from '../../src/demo/proof/prove-run.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { platformSettings, type SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
-import { CommandLoad } from '../support/command-load.ts';
-import { expectCommandsTrue, quickCommandSettings } from '../support/commands-under-kill-nine.ts';
-import { expectStateTopicWhole } from '../support/expect-state-topic.ts';
-import { eventually } from '../support/poll.ts';
-import { RestCaller } from '../support/rest-caller.ts';
-import { ask, control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
-import { printedRandom } from '../support/test-seed.ts';
+import { CommandLoad } from '../support/commands/command-load.ts';
+import { expectCommandsTrue, quickCommandSettings } from '../support/commands/commands-under-kill-nine.ts';
+import { ask, control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { RestCaller } from '../support/rest/rest-caller.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { printedRandom } from '../support/runs/test-seed.ts';
+import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 
 /** `npm run test:deep` takes a bit more than a minute; `TIDEMARK_WIRE_MINUTES=10` is the long run by hand. */
 const minutes = Number(process.env['TIDEMARK_WIRE_MINUTES'] ?? 1.2);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { expectStateTopicWhole } from '../support/expect-state-topic.ts';
-import { KafkaRequests, transactionRequests } from '../support/kafka-requests.ts';
-import { kafkaBehindProxy } from '../support/network.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { serveTogether, untilShardsAt } from '../support/serve-together.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
-import type { TcpProxy } from '../support/tcp-proxy.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { kafkaBehindProxy } from '../support/servers/network.ts';
+import type { TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
+import { KafkaRequests, transactionRequests } from './parts/kafka-requests.ts';
+import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 /**
  * Short, because a request to a broker is given up after 5 s: a process that was frozen for longer gives its transaction up by itself, and there is nothing to fence.

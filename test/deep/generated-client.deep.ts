@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ensurePackages } from '../../tools/packages.ts';
-import { ask, startRest } from '../support/rest-rig.ts';
+import { ask, startRest } from '../support/rest/rest-rig.ts';
 
 /** A program as its author would write it over the generated types: a wrong path, parameter or field does not compile. */
 const program = `

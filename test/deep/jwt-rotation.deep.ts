@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { jwtIssuer } from '../support/jwt-issuer.ts';
-import { eventually } from '../support/poll.ts';
-import { call } from '../support/rest-call.ts';
-import { runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { runningSandbox } from '../support/platform/sandbox.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import { jwtIssuer } from '../support/servers/jwt-issuer.ts';
 
 it('a JWT is good for as long as its key is the issuer’s, and the issuer is asked seldom', async () => {
   const { description } = await runningSandbox();

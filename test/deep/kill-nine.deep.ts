@@ -3,12 +3,12 @@ import { Verifier } from '../../docs/consumers/verify.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import type { FaultOrder } from '../../src/sandbox/faults/fault-shapes.ts';
-import { readAll } from '../support/kafka-fixture.ts';
-import { kafkaBehindProxy, proxyTo, through } from '../support/network.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
-import { printedRandom } from '../support/test-seed.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
+import { printedRandom } from '../support/runs/test-seed.ts';
+import { readAll } from '../support/servers/kafka-fixture.ts';
+import { kafkaBehindProxy, proxyTo, through } from '../support/servers/network.ts';
 
 /** What the platform and its network do meanwhile, by turns. */
 const faults: readonly FaultOrder[] = [

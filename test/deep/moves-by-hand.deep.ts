@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { eventually } from '../support/poll.ts';
-import { call } from '../support/rest-call.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { serveTogether, untilShardsAt } from '../support/serve-together.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
 const body = { reason: 'a new kernel' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failuresOf, range } from '../simulation/failures-of.ts';
+import { failuresOf, range } from '../simulation/oracles/failures-of.ts';
 
 /** Runs of a quarter of an hour, in which what never arrived is presumed absent and some of it arrives after all. */
 describe('with patience, the service', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { catchBug } from '../simulation/catch-bug.ts';
-import { plantedBugs } from '../simulation/planted-bugs.ts';
+import { catchBug } from '../simulation/planted/catch-bug.ts';
+import { plantedBugs } from '../simulation/planted/planted-bugs.ts';
 
 /** Far more than any of them needs: the slowest is caught by the 65th. */
 const most = 200;

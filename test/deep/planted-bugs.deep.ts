@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { catchBug } from '../simulation/catch-bug.ts';
-import { plantedBugs } from '../simulation/planted-bugs.ts';
+import { catchBug } from '../simulation/planted/catch-bug.ts';
+import { plantedBugs } from '../simulation/planted/planted-bugs.ts';
 
 /** Other seeds than those in planted-bugs-picked-seeds.deep.ts: a bug is to be caught by the kind of run, not by one lucky number. */
 const from = 50_001;

@@ -6,13 +6,13 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import type { KafkaClientDeps } from '../../src/service/log/kafkajs/kafka-client.ts';
 import { LogPublisher, logPublisherDefaults } from '../../src/service/log/log-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { AnswerSwallower } from '../support/answer-swallower.ts';
-import { cacheDir } from '../support/cache-dir.ts';
-import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { RunningRelay } from '../support/running-relay.ts';
-import { testLog } from '../support/test-log.ts';
-import { topicPrefix } from '../support/topics.ts';
+import { RunningRelay } from '../support/orders/running-relay.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { AnswerSwallower } from '../support/servers/answer-swallower.ts';
+import { cacheDir } from '../support/servers/cache-dir.ts';
+import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/servers/kafka-fixture.ts';
+import { topicPrefix } from '../support/servers/topics.ts';
 
 let kafka: RunningKafka;
 

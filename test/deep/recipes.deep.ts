@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Kafka, logLevel } from 'kafkajs';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { flinkSql, javaProgram, kafkaConnect, pythonPackage } from '../support/consumer-languages.ts';
-import { freshDatabase } from '../support/database.ts';
-import { freshTopics, logPublisher, writeForeign } from '../support/kafka-fixture.ts';
-import { onServer } from '../support/on-server.ts';
-import { eventually } from '../support/poll.ts';
-import { provenBatches } from '../support/proven-batches.ts';
-import { recipe } from '../support/recipe.ts';
+import { provenBatches } from '../support/orders/proven-batches.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { recipe } from '../support/runs/recipe.ts';
+import { freshDatabase } from '../support/servers/database.ts';
+import { freshTopics, logPublisher, writeForeign } from '../support/servers/kafka-fixture.ts';
+import { onServer } from '../support/servers/on-server.ts';
+import { flinkSql, javaProgram, kafkaConnect, pythonPackage } from './parts/consumer-languages.ts';
 
 /** The statements of a page, one after the other, in the folder of `orders.jsonl`; then the newest states, as JSON. */
 const programs = {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { serveTogether, untilShardsAt } from '../support/serve-together.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const ofUpdates = { topic: 'updates', outcome: 'acknowledged' };
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { newerBuild } from '../support/newer-build.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { serveTogether, untilShardsAt } from '../support/serve-together.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
-import type { TidemarkProcess } from '../support/tidemark-process.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import type { TidemarkProcess } from '../support/runs/tidemark-process.ts';
+import { newerBuild } from './parts/newer-build.ts';
+import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 const adding = { sql: 'alter table public.orders add column told_later text;', older: true };
 const breaking = { sql: 'alter table public.orders rename column state to whole_state;', older: false };

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { grant, type Right, revoke } from '../support/kafka-rights.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { type SecuredKafka, startSecuredKafka } from '../support/secured-kafka.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
-import type { TidemarkProcess } from '../support/tidemark-process.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
+import type { TidemarkProcess } from '../support/runs/tidemark-process.ts';
+import { type SecuredKafka, startSecuredKafka } from '../support/servers/secured-kafka.ts';
+import { grant, type Right, revoke } from './parts/kafka-rights.ts';
 
 const users = { admin: 'admin-password', service: 'service-password', operator: 'operator-password' } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failuresOf, range } from '../simulation/failures-of.ts';
+import { failuresOf, range } from '../simulation/oracles/failures-of.ts';
 
 // Two files, so that both workers have one of them.
 const from = 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CommandWishes } from '../simulation/command-plan.ts';
-import { failuresOf, range } from '../simulation/failures-of.ts';
+import { failuresOf, range } from '../simulation/oracles/failures-of.ts';
+import type { CommandWishes } from '../simulation/plan/command-plan.ts';
 
 // What only some kinds of runs hold, without any planted bug. Few of those that are long: a run of shards that move takes as long as ten others.
 const kinds: readonly (readonly [string, CommandWishes, number])[] = [

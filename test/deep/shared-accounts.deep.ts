@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { visibleAccounts } from '../../src/demo/proof/prove-run.ts';
 import { shardOf } from '../../src/domain/shards.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { EventReader } from '../support/event-reader.ts';
-import { eventually } from '../support/poll.ts';
-import { call } from '../support/rest-call.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { serveTogether } from '../support/serve-together.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { EventReader } from '../support/rest/event-reader.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { serveTogether } from './parts/serve-together.ts';
 
 const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 const word = { reason: 'drill' };

@@ -7,13 +7,13 @@ import type { RunningKafka } from '../../src/demo/devstack/running-kafka.ts';
 import { type EmbeddedKafkaOptions, startEmbeddedKafka } from '../../src/demo/devstack/start-embedded-kafka.ts';
 import { startKafka } from '../../src/demo/devstack/start-kafka.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { cacheDir } from '../support/cache-dir.ts';
-import { forgetHeld, holdDevstack } from '../support/held-devstack.ts';
-import { eventually } from '../support/poll.ts';
-import { commandLinesWith, lives } from '../support/processes.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
-import { testLog } from '../support/test-log.ts';
-import { topicPrefix } from '../support/topics.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { cacheDir } from '../support/servers/cache-dir.ts';
+import { forgetHeld, holdDevstack } from '../support/servers/held-devstack.ts';
+import { commandLinesWith, lives } from '../support/servers/processes.ts';
+import { TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { topicPrefix } from '../support/servers/topics.ts';
 
 const deps = { clock: systemClock, log: testLog };
 

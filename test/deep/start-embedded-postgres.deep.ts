@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import type { PostgresClusterOptions } from '../../src/demo/devstack/prepare-postgres-cluster.ts';
 import { startEmbeddedPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { forgetHeld, holdDevstack } from '../support/held-devstack.ts';
-import { onServer } from '../support/on-server.ts';
-import { eventually } from '../support/poll.ts';
-import { commandLinesWith, lives } from '../support/processes.ts';
-import { testLog } from '../support/test-log.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { forgetHeld, holdDevstack } from '../support/servers/held-devstack.ts';
+import { onServer } from '../support/servers/on-server.ts';
+import { commandLinesWith, lives } from '../support/servers/processes.ts';
 
 const deps = { clock: systemClock, log: testLog };
 

@@ -1,11 +1,11 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
-import { accountRow, eventText, predictionRow, type Row } from '../support/platform-rows.ts';
-import { eventually } from '../support/poll.ts';
-import { rawFrame } from '../support/raw-frame.ts';
-import { nowText, type PlatformStyle, ScriptedPlatformServer } from '../support/scripted-platform-server.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { accountRow, eventText, predictionRow, type Row } from '../support/platform/platform-rows.ts';
+import { nowText, type PlatformStyle, ScriptedPlatformServer } from '../support/platform/scripted-platform-server.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { rawFrame } from './parts/raw-frame.ts';
 
 interface Scene {
   readonly platform: ScriptedPlatformServer;

@@ -6,11 +6,11 @@ import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
 import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { kafkaDeps, kafkaOptions, readAll } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { kafkaDeps, kafkaOptions, readAll } from '../support/servers/kafka-fixture.ts';
 
 const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const satisfies (keyof TopicNames)[];
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { expectStateTopicWhole } from '../support/expect-state-topic.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
+import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 
 const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1500' };
 

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFolder } from '../support/servers/temporary-folder.ts';
 
 process.env['TMPDIR'] = temporaryFolder();
 
@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     name: 'deep',
     include: ['test/deep/**/*.deep.ts'],
-    globalSetup: ['test/support/global-setup-postgres.ts', 'test/support/global-setup-kafka.ts'],
+    globalSetup: ['test/support/servers/global-setup-postgres.ts', 'test/support/servers/global-setup-kafka.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // Bounds against hanging, not measures: nothing here fails because the machine is slow today.

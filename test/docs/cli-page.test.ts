@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { buildProgram, runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 const head = `# The command line
 

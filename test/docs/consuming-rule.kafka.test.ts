@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, inject, it } from 'vitest';
-import { freshTopics, logPublisher } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { freshTopics, logPublisher } from '../support/servers/kafka-fixture.ts';
 
 describe('the rule in docs/consuming.md', () => {
   it('takes each revision once, and says which ones it lost', async () => {

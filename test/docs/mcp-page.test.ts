@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { offeredTools } from '../../src/cli/mcp/serve-mcp.ts';
 import { scopes } from '../../src/service/rest/auth/principal.ts';
-import { McpRig } from '../support/mcp-rig.ts';
-import { ScriptedDesk } from '../support/scripted-desk.ts';
+import { ScriptedDesk } from '../support/commands/scripted-desk.ts';
+import { McpRig } from '../support/rest/mcp-rig.ts';
 
 const page = readFileSync('docs/mcp.md', 'utf8');
 

@@ -1,5 +1,5 @@
 import { runProgram } from '../../src/cli/program.ts';
-import { cliIo } from '../support/cli-io.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
 
 interface PageShellOptions {
   /** What the shell of the reader has set. */

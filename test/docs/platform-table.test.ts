@@ -5,8 +5,8 @@ import { predictionErrors } from '../../src/venue/platform/wire/error-bodies.ts'
 import { scopes } from '../../src/venue/platform/wire/oauth.ts';
 import { certainties, pendingActions, predictionStates } from '../../src/venue/platform/wire/prediction-order.ts';
 import config from '../../vitest.config.ts';
-import { endpoints } from '../support/endpoint-table.ts';
-import { isTitle, namedTests, notPassed, tableRows, testsOf, titlesOf } from '../support/named-tests.ts';
+import { endpoints } from '../support/platform/endpoint-table.ts';
+import { isTitle, namedTests, notPassed, tableRows, testsOf, titlesOf } from '../support/runs/named-tests.ts';
 
 const text = readFileSync('docs/platform.md', 'utf8');
 const rows = tableRows(text);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createPool } from '../../src/store/session/pool.ts';
-import { freshDatabase } from '../support/database.ts';
-import { provenBatches } from '../support/proven-batches.ts';
-import { recipe } from '../support/recipe.ts';
-import { testLog } from '../support/test-log.ts';
+import { provenBatches } from '../support/orders/proven-batches.ts';
+import { recipe } from '../support/runs/recipe.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { freshDatabase } from '../support/servers/database.ts';
 
 const [ordersTable = '', ordersSink = '', updatesTables = '', updatesSink = '', proofsSink = '', judge = ''] = recipe('Postgres');
 

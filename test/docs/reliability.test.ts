@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { isTitle, tableRows, testsOf, titlesOf } from '../support/named-tests.ts';
+import { isTitle, tableRows, testsOf, titlesOf } from '../support/runs/named-tests.ts';
 
 it('docs/reliability.md shows each fault by tests that are there', () => {
   const rows = tableRows(readFileSync('docs/reliability.md', 'utf8')).filter(({ area }) => area !== 'fault');

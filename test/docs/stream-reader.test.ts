@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sha256, startRest } from '../support/rest-rig.ts';
+import { sha256, startRest } from '../support/rest/rest-rig.ts';
 
 type Block = Readonly<Record<string, string>>;
 interface Page {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Verifier } from '../../docs/consumers/verify.ts';
 import type { LogRow } from '../../src/domain/committed-batch.ts';
-import { damagedUpdates } from '../support/damaged-updates.ts';
-import { atOf, provenBatches } from '../support/proven-batches.ts';
+import { damagedUpdates } from '../support/orders/damaged-updates.ts';
+import { atOf, provenBatches } from '../support/orders/proven-batches.ts';
 
 function verify(updates: readonly LogRow[], marks: readonly LogRow[]) {
   const verifier = new Verifier();

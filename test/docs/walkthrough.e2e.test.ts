@@ -5,11 +5,11 @@ import { commandEntries } from '../../src/cli/commands.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import { kafkaDeps, kafkaOptions } from '../support/servers/kafka-fixture.ts';
 import { PageShell } from './page-shell.ts';
 
 const page = resolve('docs/walkthrough.md');

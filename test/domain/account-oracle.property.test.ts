@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OrderStatus, OrderView } from '../../src/domain/order.ts';
-import { accountObservations } from '../support/arbitrary-orders.ts';
-import { fold } from '../support/observe.ts';
+import { accountObservations } from '../support/orders/arbitrary-orders.ts';
+import { fold } from '../support/orders/observe.ts';
 
 /** The rules of the join read out over the whole set at once, with floats, dates and a list of ranks: nothing shared with the code under test. */
 const ranks: readonly (readonly OrderStatus[])[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
 import { changedFields, contradictedFields } from '../../src/domain/order-fields.ts';
-import { equityView, instantAt } from '../support/arbitrary-orders.ts';
+import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
 
 const order: Order = { ...equityView, origin: 'external' };
 

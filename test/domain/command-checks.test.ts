@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { checkPlace, checkReplace } from '../../src/domain/command-checks.ts';
 import type { Order } from '../../src/domain/order.ts';
-import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
+import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/commands/settling.ts';
 
 type Of<K> = Extract<CommandRequest, { kind: K }>;
 const place = placePrediction as Of<'place'>;

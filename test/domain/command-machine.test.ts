@@ -9,7 +9,7 @@ import {
   stateOf,
   type Transition,
 } from '../../src/domain/command-machine.ts';
-import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/settling.ts';
+import { cancelOf, commandOf, placePrediction, predictionOrder } from '../support/commands/settling.ts';
 
 const standings: readonly Standing[] = [...commandStates, 'presumed_absent', 'bound'];
 const settled = commandStates.filter(isFinal);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { composeOrder, ownFields } from '../../src/domain/compose-order.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
-import { equityView, instantAt } from '../support/arbitrary-orders.ts';
+import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
 
 const full: Required<OrderView> = {
   ...(equityView as Required<OrderView>),

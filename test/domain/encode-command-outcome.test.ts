@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import { commandStates } from '../../src/domain/command.ts';
 import { encodeCommandOutcome, outcomeOf } from '../../src/domain/encode-command-outcome.ts';
-import { attemptOf, cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
+import {
+  attemptOf,
+  cancelOf,
+  commandOf,
+  placeEquity,
+  placePrediction,
+  predictionOrder,
+  replaceOf,
+} from '../support/commands/settling.ts';
 
 const record = (command: Parameters<typeof encodeCommandOutcome>[0]) =>
   JSON.parse(encodeCommandOutcome(command)) as Record<string, unknown>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { encodeOrder, encodeUpdate, type UpdateParts } from '../../src/domain/encode-update.ts';
 import type { Head } from '../../src/domain/head.ts';
-import { equityView, predictionView } from '../support/arbitrary-orders.ts';
-import { throughStorage } from '../support/observe.ts';
+import { equityView, predictionView } from '../support/orders/arbitrary-orders.ts';
+import { throughStorage } from '../support/orders/observe.ts';
 
 const head: Head = { order: { ...predictionView, origin: 'external' }, revision: 7, sourceVersion: 9007199254740993n, join: {} };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commandExposure } from '../../src/domain/limits.ts';
-import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/settling.ts';
+import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/commands/settling.ts';
 
 describe('exposure', () => {
   it('of a place that is not over is its whole quantity, until its order is there to be counted', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
 import { deriveFill } from '../../src/domain/order-fields.ts';
-import { equityView } from '../support/arbitrary-orders.ts';
+import { equityView } from '../support/orders/arbitrary-orders.ts';
 
 const order = (cumQty: string, avgPrice?: string): Order => ({
   ...equityView,

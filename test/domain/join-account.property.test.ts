@@ -5,8 +5,8 @@ import { memoryOf, recallJoin } from '../../src/domain/account-memory.ts';
 import { presentAccount } from '../../src/domain/join-account.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
 import { accountContent } from '../../src/domain/view-content.ts';
-import { accountObservations, accountViews, shuffledWithRepeats } from '../support/arbitrary-orders.ts';
-import { fold } from '../support/observe.ts';
+import { accountObservations, accountViews, shuffledWithRepeats } from '../support/orders/arbitrary-orders.ts';
+import { fold } from '../support/orders/observe.ts';
 
 /** The order by value: instants as milliseconds, and without what is carried outside of the promise. */
 function byValue(order: Order): unknown {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Head } from '../../src/domain/head.ts';
 import type { OrderView } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
-import { equityView, instantAt } from '../support/arbitrary-orders.ts';
-import { applied, fold, observe, throughStorage } from '../support/observe.ts';
+import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
+import { applied, fold, observe, throughStorage } from '../support/orders/observe.ts';
 
 const at = (second: number, over: Partial<OrderView>): OrderView => ({ ...equityView, updatedAt: instantAt(second), ...over });
 const partial = (second: number, cumQty: string, over: Partial<OrderView> = {}) =>

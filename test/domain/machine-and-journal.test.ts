@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { attemptMoves, commandMoves } from '../support/journal-rules.ts';
+import { attemptMoves, commandMoves } from '../support/commands/journal-rules.ts';
 
 type Reach = Readonly<Record<string, readonly string[]>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountPlaceTerms, PredictionPlaceTerms } from '../../src/domain/command.ts';
 import { measurePlace, measureReplace, quotedBy } from '../../src/domain/measure-command.ts';
-import { predictionView } from '../support/arbitrary-orders.ts';
+import { predictionView } from '../support/orders/arbitrary-orders.ts';
 
 const quote = { price: '200', ageMs: 5 };
 const leg = { symbol: 'aapl261218C00200000', side: 'BUY', ratioQty: '2', positionEffect: 'OPEN' };

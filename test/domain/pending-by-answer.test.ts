@@ -10,7 +10,7 @@ import {
   predictionOrder,
   replaceOf,
   updateAt,
-} from '../support/settling.ts';
+} from '../support/commands/settling.ts';
 
 const replace = commandOf(replaceOf({ price: '0.5' }), { state: 'accepted' });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FleetLook, FleetWorld } from '../support/fleet-world.ts';
+import { type FleetLook, FleetWorld } from './fleet-world.ts';
 
 const lanes = [0, 1, 2, 3, 4];
 

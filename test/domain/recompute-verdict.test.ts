@@ -12,7 +12,7 @@ import {
   replaceOf,
   sentAtMs,
   updateAt,
-} from '../support/settling.ts';
+} from '../support/commands/settling.ts';
 
 const unknown = commandOf(placePrediction);
 const person = (outcome: string): Evidence => ({

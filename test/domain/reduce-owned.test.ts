@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Head } from '../../src/domain/head.ts';
 import type { Order, OrderView } from '../../src/domain/order.ts';
 import { reduce, reduceOwned } from '../../src/domain/reduce.ts';
-import { equityView, instantAt, predictionView } from '../support/arbitrary-orders.ts';
-import { observe } from '../support/observe.ts';
+import { equityView, instantAt, predictionView } from '../support/orders/arbitrary-orders.ts';
+import { observe } from '../support/orders/observe.ts';
 
 const own = { origin: 'tidemark', commandId: 'c-1', callerRef: 'my-1' } as const;
 const seen = (view: OrderView, version?: bigint) => observe(view, version === undefined ? {} : { sourceVersion: version });

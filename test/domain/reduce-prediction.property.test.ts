@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/domain/observation.ts';
-import { predictionObservations, shuffledWithRepeats } from '../support/arbitrary-orders.ts';
-import { fold } from '../support/observe.ts';
+import { predictionObservations, shuffledWithRepeats } from '../support/orders/arbitrary-orders.ts';
+import { fold } from '../support/orders/observe.ts';
 
 /** The oracle: the highest (epoch, version) delivered, or the newest reply when no version ever came. Written with sort, not with the reducer's rules. */
 function highest(set: readonly Observation[]): Observation {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/domain/observation.ts';
 import type { OrderView } from '../../src/domain/order.ts';
 import { reduce } from '../../src/domain/reduce.ts';
-import { instantAt, predictionView } from '../support/arbitrary-orders.ts';
-import { applied, fold, observe, throughStorage } from '../support/observe.ts';
+import { instantAt, predictionView } from '../support/orders/arbitrary-orders.ts';
+import { applied, fold, observe, throughStorage } from '../support/orders/observe.ts';
 
 const version = (sourceVersion: bigint, over: Partial<OrderView> = {}, more: Partial<Observation> = {}) =>
   observe({ ...predictionView, updatedAt: instantAt(Number(sourceVersion % 1000n)), ...over }, { sourceVersion, ...more });

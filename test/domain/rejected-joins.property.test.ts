@@ -4,8 +4,8 @@ import { compareDecimals } from '../../src/domain/decimal.ts';
 import { compareInstants } from '../../src/domain/instant.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import type { OrderView } from '../../src/domain/order.ts';
-import { accountObservations } from '../support/arbitrary-orders.ts';
-import { fold } from '../support/observe.ts';
+import { accountObservations } from '../support/orders/arbitrary-orders.ts';
+import { fold } from '../support/orders/observe.ts';
 
 type Shown = readonly unknown[];
 type Rule = (set: readonly Observation[]) => Shown;

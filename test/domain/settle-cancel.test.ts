@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import type { SettlingUpdate } from '../../src/domain/settling.ts';
-import { baseline, cancelOf, commandOf, equityOrder, predictionOrder, updateAt } from '../support/settling.ts';
+import { baseline, cancelOf, commandOf, equityOrder, predictionOrder, updateAt } from '../support/commands/settling.ts';
 
 const command = commandOf(cancelOf(predictionOrder));
 const pending = updateAt(6, { pendingAction: 'cancel' });

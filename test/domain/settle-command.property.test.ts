@@ -5,7 +5,6 @@ import { commandTransition, standingOf } from '../../src/domain/command-machine.
 import type { Order } from '../../src/domain/order.ts';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import type { BoundOrder, Finding, Settling, SettlingUpdate, Verdict } from '../../src/domain/settling.ts';
-import { instantAt } from '../support/arbitrary-orders.ts';
 import {
   boundTo,
   cancelOf,
@@ -15,7 +14,8 @@ import {
   predictionOrder,
   replaceOf,
   updateAt,
-} from '../support/settling.ts';
+} from '../support/commands/settling.ts';
+import { instantAt } from '../support/orders/arbitrary-orders.ts';
 
 /** Far above 2^53, in steps of one: what a float would merge. */
 const bigVersion = 9007199254740992n;

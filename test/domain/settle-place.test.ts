@@ -10,7 +10,7 @@ import {
   placePrediction,
   predictionOrder,
   updateAt,
-} from '../support/settling.ts';
+} from '../support/commands/settling.ts';
 
 const unknown = commandOf(placePrediction);
 const { orderId } = predictionOrder;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Order } from '../../src/domain/order.ts';
 import { settleCommand } from '../../src/domain/settle-command.ts';
 import type { SettlingUpdate } from '../../src/domain/settling.ts';
-import { baseline, commandOf, predictionOrder, replaceOf, updateAt } from '../support/settling.ts';
+import { baseline, commandOf, predictionOrder, replaceOf, updateAt } from '../support/commands/settling.ts';
 
 const command = commandOf(replaceOf({ price: '0.5' }));
 const pending = updateAt(6, { pendingAction: 'replace' });

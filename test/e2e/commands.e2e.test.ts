@@ -3,13 +3,13 @@ import { runProgram } from '../../src/cli/program.ts';
 import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import type { SandboxDescription } from '../../src/sandbox/describe-sandbox.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { readAll } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { runAgainst } from '../support/rest-answers.ts';
-import { call, type RestAnswer } from '../support/rest-call.ts';
-import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
+import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { runAgainst } from '../support/rest/rest-answers.ts';
+import { call, type RestAnswer } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
+import { readAll } from '../support/servers/kafka-fixture.ts';
 
 const accountId = 'SIM-1001';
 /** Far below every market: it rests. */

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { launchConsole } from '../support/console-browser.ts';
-import { expectAccessible } from '../support/expect-accessible.ts';
-import { eventually } from '../support/poll.ts';
-import { runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { runningSandbox } from '../support/platform/sandbox.ts';
+import { launchConsole } from '../support/rest/console-browser.ts';
+import { expectAccessible } from '../support/rest/expect-accessible.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
 
 // One way through it. Its other screens, its deeds, sign-in and load are in test/deep/console*.deep.ts.
 it('the console in Chromium shows the live orders of a real service, and the versions of one of them', async () => {

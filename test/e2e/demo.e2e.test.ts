@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { expectNothingLeft, lastLine, startDemo } from '../support/running-demo.ts';
+import { expectNothingLeft, lastLine, startDemo } from '../support/runs/running-demo.ts';
 
 /** What the README and its page show of a demo, without what depends on the machine and on chance. */
 function shownLines(): string[] {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
 
 /**
  * No shard is taken or given any more, no new command, then no input, then each part empties into the next; shards and lane are given back when nothing of ours can

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { nothingWrong, World } from '../support/service-under-test.ts';
-import { withStandby } from '../support/with-standby.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { nothingWrong, World } from '../support/runs/service-under-test.ts';
+import { withStandby } from '../support/servers/with-standby.ts';
 
 it('a managed failover under 200 changes a second: readiness and doctor say why, and nothing is lost or doubled', async () => {
   await using servers = await withStandby();

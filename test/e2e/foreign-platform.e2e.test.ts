@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { accountRow, predictionRow, type Row } from '../support/platform-rows.ts';
-import { eventually } from '../support/poll.ts';
-import { nowText, ScriptedPlatformServer } from '../support/scripted-platform-server.ts';
-import { World } from '../support/service-under-test.ts';
+import { accountRow, predictionRow, type Row } from '../support/platform/platform-rows.ts';
+import { nowText, ScriptedPlatformServer } from '../support/platform/scripted-platform-server.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
 
 /** Harmless by the contract: a strange order of the keys, unknown fields, white space wherever JSON allows it. */
 function strangely(text: string): string {

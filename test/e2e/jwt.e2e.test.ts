@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { jwtIssuer } from '../support/jwt-issuer.ts';
-import { call } from '../support/rest-call.ts';
-import { controlLines, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { jwtIssuer } from '../support/servers/jwt-issuer.ts';
 
 const accountId = 'SIM-1001';
 const order = { accountId, symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };

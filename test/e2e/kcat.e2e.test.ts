@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { ensureProgram } from '../support/debian-package.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 
 const run = promisify(execFile);
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { linkAs, linkedSandbox } from '../support/linked-sandbox.ts';
-import { eventually } from '../support/poll.ts';
-import { control, controlLines } from '../support/sandbox.ts';
-import { nothingWrong, type RunningService, World } from '../support/service-under-test.ts';
-import { alice, bob } from '../support/sign-in.ts';
+import { linkAs, linkedSandbox } from '../support/platform/linked-sandbox.ts';
+import { control, controlLines } from '../support/platform/sandbox.ts';
+import { alice, bob } from '../support/platform/sign-in.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { nothingWrong, type RunningService, World } from '../support/runs/service-under-test.ts';
 
 /** Tokens that last 6 s are renewed every 5 s: a run of half a minute sees several rotations. */
 const shortLived = { tokens: { lifetimeSeconds: 6 }, market: { rate: 30, openOrders: 40, knownOrders: 80 } } as const;

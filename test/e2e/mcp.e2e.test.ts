@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { McpProcess } from '../support/mcp-process.ts';
-import { eventually } from '../support/poll.ts';
-import { control, controlLines, runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { McpProcess } from '../support/rest/mcp-process.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
 
 const accountId = 'SIM-1001';
 /** Far below every market: it rests. */

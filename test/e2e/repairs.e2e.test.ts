@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { cliIo } from '../support/cli-io.ts';
-import { runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { runningSandbox } from '../support/platform/sandbox.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+import { World } from '../support/runs/service-under-test.ts';
 
 /** A row of the quarantine, as if the order had come in a shape that nobody could read. Its id. */
 async function quarantine(

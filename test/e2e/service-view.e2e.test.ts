@@ -4,12 +4,12 @@ import { type StatusDocument, statusAnswer } from '../../src/contract/status-ans
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { scopes } from '../../src/service/rest/auth/principal.ts';
-import { kafkaDeps, kafkaOptions } from '../support/kafka-fixture.ts';
-import { eventually } from '../support/poll.ts';
-import { call } from '../support/rest-call.ts';
-import { sha256 } from '../support/rest-rig.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { call } from '../support/rest/rest-call.ts';
+import { sha256 } from '../support/rest/rest-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { kafkaDeps, kafkaOptions } from '../support/servers/kafka-fixture.ts';
 
 const everything = 'a-token-of-every-account';
 const own = 'a-token-of-one-account';

@@ -1,12 +1,12 @@
 import { Kafka, logLevel } from 'kafkajs';
 import { expect, it, onTestFinished } from 'vitest';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
-import { atEnd } from '../support/at-end.ts';
-import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { eventually } from '../support/poll.ts';
-import { callAt } from '../support/rest-call.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { World } from '../support/service-under-test.ts';
+import { atEnd } from '../support/commands/at-end.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { callAt } from '../support/rest/rest-call.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import { type ReceivedSpan, startOtlpReceiver } from '../support/servers/otlp-receiver.ts';
 
 const accountId = 'SIM-1001';
 const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { forFile } from '../support/at-end.ts';
-import { type Received, type ScriptedServer, scriptedServer } from '../support/http-server.ts';
-import { eventually } from '../support/poll.ts';
-import { ScriptedPlatformServer } from '../support/scripted-platform-server.ts';
-import { World } from '../support/service-under-test.ts';
-import type { LogLine } from '../support/tidemark-process.ts';
+import { forFile } from '../support/commands/at-end.ts';
+import { ScriptedPlatformServer } from '../support/platform/scripted-platform-server.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { World } from '../support/runs/service-under-test.ts';
+import type { LogLine } from '../support/runs/tidemark-process.ts';
+import { type Received, type ScriptedServer, scriptedServer } from '../support/servers/http-server.ts';
 
 type Answer = (request: Received, response: ServerResponse) => void;
 

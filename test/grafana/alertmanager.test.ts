@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, expect, it } from 'vitest';
 import { alerts } from '../../grafana/source/generated-files.ts';
-import { ensureProgram } from '../support/debian-package.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 
 const config = 'grafana/prometheus/alertmanager.yml';
 

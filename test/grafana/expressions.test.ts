@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
 import { recordingRules } from '../../grafana/source/recording-rules.ts';
-import { knownSeries } from '../support/known-series.ts';
-import { readPromql, type Selector } from '../support/promql.ts';
+import { knownSeries } from './known-series.ts';
+import { readPromql, type Selector } from './promql.ts';
 
 const known = await knownSeries();
 const panels = dashboards.flatMap(({ uid, rows }) =>

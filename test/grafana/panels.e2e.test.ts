@@ -4,12 +4,12 @@ import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
 import { recordingRules } from '../../grafana/source/recording-rules.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { queryText } from '../../tools/dashboards/query-text.ts';
-import { ensureProgram } from '../support/debian-package.ts';
-import { eventually } from '../support/poll.ts';
-import { readPromql } from '../support/promql.ts';
-import { RunningPrometheus } from '../support/running-prometheus.ts';
-import { control, runningSandbox } from '../support/sandbox.ts';
-import { type RunningService, World } from '../support/service-under-test.ts';
+import { control, runningSandbox } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { type RunningService, World } from '../support/runs/service-under-test.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
+import { readPromql } from './promql.ts';
+import { RunningPrometheus } from './running-prometheus.ts';
 
 beforeAll(() => ensureProgram('prometheus'), 300_000);
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { alerts } from '../../grafana/source/generated-files.ts';
-import { ensureProgram } from '../support/debian-package.ts';
+import { ensureProgram } from '../support/servers/debian-package.ts';
 
 /** Alerts of operations that must be there, by what they do to people. */
 const pages =

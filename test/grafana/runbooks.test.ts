@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { alerts, runbookFile } from '../../grafana/source/generated-files.ts';
 import { commandEntries } from '../../src/cli/commands.ts';
 import { optionTable } from '../../src/config/option-table.ts';
-import { knownSeries } from '../support/known-series.ts';
+import { knownSeries } from './known-series.ts';
 
 const series = [...(await knownSeries()).keys()];
 const known = new Set([...series, ...series.map((name) => name.replace(/_(bucket|sum|count)$/, ''))]);

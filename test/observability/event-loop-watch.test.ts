@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EventLoopWatch } from '../../src/observability/event-loop-watch.ts';
 import type { Timer } from '../../src/runtime/clock.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 const options = { sampleEveryMs: 500, lateMs: 1000, lateInARow: 3 };
 

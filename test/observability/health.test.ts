@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type CheckResult, type HealthCheck, HealthRegistry } from '../../src/observability/health.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 let clock: VirtualClock;
 let health: HealthRegistry;

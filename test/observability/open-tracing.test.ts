@@ -5,9 +5,9 @@ import { openTracing } from '../../src/observability/open-tracing.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { Secret } from '../../src/runtime/secret.ts';
-import { startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { eventually } from '../support/poll.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
+import { startOtlpReceiver } from '../support/servers/otlp-receiver.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

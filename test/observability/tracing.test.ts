@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { TraceRig } from '../support/trace-rig.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { TraceRig } from '../support/rest/trace-rig.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 const startMs = Date.parse('2026-11-23T08:00:00Z');
 const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { alerts, dashboards } from '../../grafana/source/generated-files.ts';
-import { unpackPackage } from '../support/unpack-package.ts';
+import { unpackPackage } from './unpack-package.ts';
 
 it('the packed package has each page that a message of the program names, and each file that a page names as one of docs', () => {
   const { folder, home } = unpackPackage();

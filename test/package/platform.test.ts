@@ -4,8 +4,8 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runningSandbox } from '../support/sandbox.ts';
-import { unpackPackage } from '../support/unpack-package.ts';
+import { runningSandbox } from '../support/platform/sandbox.ts';
+import { unpackPackage } from './unpack-package.ts';
 
 const tsc = resolve('node_modules/typescript/bin/tsc');
 

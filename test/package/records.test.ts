@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import type { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import type { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
-import { unpackPackage } from '../support/unpack-package.ts';
+import { unpackPackage } from './unpack-package.ts';
 
 /** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */
 type Parsed<T> = T extends readonly (infer E)[]

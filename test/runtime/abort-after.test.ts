@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { abortAfter, DeadlineError } from '../../src/runtime/waiting.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('aborts at its time, or with one of the others, with the reason', async () => {
   const clock = new VirtualClock();

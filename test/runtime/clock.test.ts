@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { sleepOn, systemClock } from '../../src/runtime/clock.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('a sleep ends at once when its signal aborts, before or during it, and leaves no timer and no listener', async () => {
   const clock = new VirtualClock();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { DeadlineError, withDeadline } from '../../src/runtime/waiting.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 const outcomeOf = (work: Promise<unknown>) => {
   const seen: { value?: unknown; error?: unknown } = {};

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Lease } from '../../src/runtime/lease.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('may not act before the first renewal', () => {
   expect(new Lease(new VirtualClock(), 3000).mayAct()).toBe(false);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { RecentCount } from '../../src/runtime/recent-count.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 it('counts the events of the last hour, and says when the first of them was', async () => {
   const clock = new VirtualClock();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Service } from '../../src/runtime/supervisor.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
 let clock: VirtualClock;
 let events: string[];

@@ -9,9 +9,9 @@ import { ZodError } from 'zod';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
-import { eventually } from '../support/poll.ts';
-import { ask, askToken, controlLines, runningSandbox, signedIn } from '../support/sandbox.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { ask, askToken, controlLines, runningSandbox, signedIn } from '../support/platform/sandbox.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { silentLog } from '../support/runs/silent-log.ts';
 
 const deps = { clock: systemClock, random: seededRandom(1), log: silentLog };
 /** A temporary folder of this test's own: other tests start sandboxes at the same moment. */

@@ -1,6 +1,6 @@
 import type { AccountLook, FollowedAccounts } from '../../src/service/sources/account-access.ts';
-import type { CrashPoints } from './crash-points.ts';
 import type { Host } from './host.ts';
+import type { CrashPoints } from './plan/crash-points.ts';
 
 export type AroundLook = (look: () => Promise<AccountLook>) => Promise<AccountLook>;
 

@@ -7,7 +7,7 @@ import type { OrderStore } from '../../src/store/orders/order-store.ts';
 import type { UpdateLog } from '../../src/store/orders/update-log.ts';
 import { laneSession } from './database-rows.ts';
 import type { Host } from './host.ts';
-import type { MemoryDatabase } from './memory-database.ts';
+import type { MemoryDatabase } from './world/memory-database.ts';
 
 /** All that a process asks of the database. */
 export interface DatabaseClient {

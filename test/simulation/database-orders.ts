@@ -2,8 +2,8 @@ import { decodeUpdate } from '../../src/domain/encode-update.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
 import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/commands/command-journal.ts';
-import { type JournaledOrders, pageOf } from '../support/journaled-orders.ts';
-import type { MemoryDatabase } from './memory-database.ts';
+import { type JournaledOrders, pageOf } from '../support/commands/journaled-orders.ts';
+import type { MemoryDatabase } from './world/memory-database.ts';
 
 /** What the journal reads of the orders that ingest has committed. */
 export class DatabaseOrders implements JournaledOrders {

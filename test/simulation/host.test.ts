@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../support/runs/virtual-clock.ts';
 import { Host } from './host.ts';
 
 function startProcess() {

@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { CommandJournal, Fence, Halt } from '../../src/store/commands/command-journal.ts';
-import { JournalViolation } from '../support/journal-rules.ts';
-import type { JournalHook, JournalOperation, MemoryJournal } from '../support/memory-journal.ts';
-import type { CrashPoint, CrashPoints } from './crash-points.ts';
-import type { HaltOracle } from './halt-oracle.ts';
+import { JournalViolation } from '../support/commands/journal-rules.ts';
+import type { JournalHook, JournalOperation, MemoryJournal } from '../support/commands/memory-journal.ts';
 import type { Host } from './host.ts';
-import type { MemoryDatabase } from './memory-database.ts';
+import type { HaltOracle } from './oracles/halt-oracle.ts';
+import type { CrashPoint, CrashPoints } from './plan/crash-points.ts';
+import type { MemoryDatabase } from './world/memory-database.ts';
 
 interface JournalClientDeps {
   readonly journal: MemoryJournal;

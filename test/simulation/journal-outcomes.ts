@@ -2,10 +2,10 @@ import { encodeCommandOutcome } from '../../src/domain/encode-command-outcome.ts
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
-import type { MemoryJournal } from '../support/memory-journal.ts';
-import type { CrashPoints } from './crash-points.ts';
+import type { MemoryJournal } from '../support/commands/memory-journal.ts';
 import type { Host } from './host.ts';
-import type { MemoryDatabase } from './memory-database.ts';
+import type { CrashPoints } from './plan/crash-points.ts';
+import type { MemoryDatabase } from './world/memory-database.ts';
 
 interface JournalOutcomesDeps {
   readonly journal: MemoryJournal;

@@ -1,21 +1,21 @@
 import type { Log } from '../../src/observability/log.ts';
 import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { StandstillError } from '../support/virtual-clock.ts';
-import { unsettled } from './check-commands.ts';
-import { checkCounts, checkFrames } from './check-counts.ts';
-import { disagreements } from './check-healed.ts';
-import { sharedFaults } from './check-unfollowed.ts';
-import type { CommandWishes } from './command-plan.ts';
+import { silentLog } from '../support/runs/silent-log.ts';
+import { StandstillError } from '../support/runs/virtual-clock.ts';
 import { noDatabaseFaults } from './database-rows.ts';
-import { noEnemy } from './enemy.ts';
-import { HaltRounds } from './halt-rounds.ts';
-import { happen } from './incident.ts';
-import { noBrokerFaults } from './memory-broker.ts';
+import { unsettled } from './oracles/check-commands.ts';
+import { checkCounts, checkFrames } from './oracles/check-counts.ts';
+import { disagreements } from './oracles/check-healed.ts';
+import { sharedFaults } from './oracles/check-unfollowed.ts';
 import { OwnersCancels } from './owners-cancels.ts';
-import type { PlantedBug } from './planted-bug.ts';
+import type { CommandWishes } from './plan/command-plan.ts';
+import { noEnemy } from './plan/enemy.ts';
+import { HaltRounds } from './plan/halt-rounds.ts';
+import { happen } from './plan/incident.ts';
+import { noReadFaults } from './plan/stream-faults.ts';
+import type { PlantedBug } from './planted/planted-bug.ts';
 import { SimulatedWorld } from './simulated-world.ts';
-import { noReadFaults } from './stream-faults.ts';
+import { noBrokerFaults } from './world/memory-broker.ts';
 
 interface RunOptions {
   readonly print?: (line: string) => void;

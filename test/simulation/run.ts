@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import type { CommandWishes } from './command-plan.ts';
-import { crashPoints } from './crash-points.ts';
-import { plantedBugs } from './planted-bugs.ts';
+import type { CommandWishes } from './plan/command-plan.ts';
+import { crashPoints } from './plan/crash-points.ts';
+import { plantedBugs } from './planted/planted-bugs.ts';
 import { runSeed } from './run-seed.ts';
 
 const { values } = parseArgs({

@@ -35,15 +35,15 @@ import type { OutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import type { FoundLoss } from '../../src/store/fleet/lane-store.ts';
 import { PlatformReads } from '../../src/venue/platform/platform-reads.ts';
 import { type AroundLook, aroundLooks, reachingLooks } from './around-looks.ts';
-import { CoverageWatch } from './coverage-watch.ts';
-import type { CrashPoints } from './crash-points.ts';
 import type { DatabaseClient } from './database-client.ts';
 import type { NewestRows } from './database-rows.ts';
 import type { Host } from './host.ts';
-import type { MemoryPlatform } from './memory-platform.ts';
-import type { HostTokens } from './memory-tokens.ts';
+import { CoverageWatch } from './oracles/coverage-watch.ts';
+import type { CrashPoints } from './plan/crash-points.ts';
 import { knownAttempts } from './sending-attempt.ts';
 import type { ServiceSettings } from './service-settings.ts';
+import type { MemoryPlatform } from './world/memory-platform.ts';
+import type { HostTokens } from './world/memory-tokens.ts';
 
 /** Lists of accounts come every 3 to 7 s in a run. */
 export const unfollowedGraceMs = 8_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failuresOf, range } from './failures-of.ts';
 import { keptForgettingSeeds, keptLosingSeeds, keptSeeds } from './kept-seeds.ts';
+import { failuresOf, range } from './oracles/failures-of.ts';
 import { type RunResult, runSeed } from './run-seed.ts';
 
 const limitMs = 300_000;

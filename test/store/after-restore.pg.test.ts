@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { type AfterRestoreOptions, afterRestore, PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
-import { atMs, fence, newPlace } from '../support/journal-fixtures.ts';
-import { batch, storeRig } from '../support/store-rig.ts';
+import { atMs, fence, newPlace } from '../support/commands/journal-fixtures.ts';
+import { batch, storeRig } from '../support/orders/store-rig.ts';
 
 const options: AfterRestoreOptions = { lane: 0, least: 1, haltId: 'h-1', by: 'the test', partitionRows: 1_000 };
 

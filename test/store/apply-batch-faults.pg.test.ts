@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../support/poll.ts';
-import { batch, storeRig } from '../support/store-rig.ts';
+import { batch, storeRig } from '../support/orders/store-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
 
 const state = `select (select count(*)::int from order_updates) as updates, lane_batch(0)::int as batch`;
 

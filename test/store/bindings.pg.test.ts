@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { attemptId, fence, newPlace, newReplace } from '../support/journal-fixtures.ts';
-import { journalRig } from '../support/journal-rig.ts';
-import { batch } from '../support/store-rig.ts';
-import { storedOrder } from '../support/stored-orders.ts';
+import { attemptId, fence, newPlace, newReplace } from '../support/commands/journal-fixtures.ts';
+import { journalRig } from '../support/commands/journal-rig.ts';
+import { batch } from '../support/orders/store-rig.ts';
+import { storedOrder } from '../support/orders/stored-orders.ts';
 
 describe('bindings', () => {
   it('are what places asked for under each of their attempts, whatever else an order’s reference says', async () => {

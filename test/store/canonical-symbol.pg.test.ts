@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { canonicalSymbol, optionRoot } from '../../src/domain/symbol.ts';
-import { freshDatabase } from '../support/database.ts';
-import { onServer } from '../support/on-server.ts';
+import { freshDatabase } from '../support/servers/database.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 const root = fc.string({ unit: fc.constantFrom(...'AbZ1.:-^ O'), maxLength: 7 });
 const tail = fc.constantFrom('261218C00200000', '261218p00200000', '26121C00200000', '');

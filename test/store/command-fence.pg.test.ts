@@ -4,11 +4,11 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { createPool } from '../../src/store/session/pool.ts';
-import { answered, atMs, fence, newPlace, sending } from '../support/journal-fixtures.ts';
-import { type JournalRig, journalRig } from '../support/journal-rig.ts';
-import { eventually } from '../support/poll.ts';
-import { batch, proxiedUrl } from '../support/store-rig.ts';
-import { testLog } from '../support/test-log.ts';
+import { answered, atMs, fence, newPlace, sending } from '../support/commands/journal-fixtures.ts';
+import { type JournalRig, journalRig } from '../support/commands/journal-rig.ts';
+import { batch, proxiedUrl } from '../support/orders/store-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { testLog } from '../support/runs/test-log.ts';
 
 const next = { shard: 0, epoch: 2n };
 

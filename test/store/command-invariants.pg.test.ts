@@ -11,9 +11,9 @@ import {
   newReplace,
   sending,
   unknown,
-} from '../support/journal-fixtures.ts';
-import { type JournalRig, journalRig } from '../support/journal-rig.ts';
-import { attemptMoves, commandMoves } from '../support/journal-rules.ts';
+} from '../support/commands/journal-fixtures.ts';
+import { type JournalRig, journalRig } from '../support/commands/journal-rig.ts';
+import { attemptMoves, commandMoves } from '../support/commands/journal-rules.ts';
 
 const forbidden = 'TM010';
 

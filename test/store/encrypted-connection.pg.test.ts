@@ -8,10 +8,10 @@ import type { EmbeddedPostgres } from '../../src/demo/devstack/running-postgres.
 import { startEmbeddedPostgres } from '../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createPool } from '../../src/store/session/pool.ts';
-import { CertificateAuthority } from '../support/certificates.ts';
-import { onServer } from '../support/on-server.ts';
-import { eventually } from '../support/poll.ts';
-import { silentLog } from '../support/silent-log.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { silentLog } from '../support/runs/silent-log.ts';
+import { CertificateAuthority } from '../support/servers/certificates.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 let folder: string;
 let postgres: EmbeddedPostgres;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { freshDatabase } from '../support/database.ts';
-import { onServer } from '../support/on-server.ts';
+import { freshDatabase } from '../support/servers/database.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 const head = `-- The schema as it stands after all migrations, read back from a migrated database: tables with their constraints, indexes, triggers and rights, then functions.
 -- To be read, not to be run. Where it differs: npx vitest run -u --project pg test/store/golden-schema.pg.test.ts

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fence, newPlace, unknown } from '../support/journal-fixtures.ts';
-import { journalRig } from '../support/journal-rig.ts';
-import { batch } from '../support/store-rig.ts';
-import { storedOrder } from '../support/stored-orders.ts';
+import { fence, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
+import { journalRig } from '../support/commands/journal-rig.ts';
+import { batch } from '../support/orders/store-rig.ts';
+import { storedOrder } from '../support/orders/stored-orders.ts';
 
 const outcomes = ['refused', 'not_sent', 'rejected', 'moot'] as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import type { ApplyResult, HeadRow, UpdateRow } from '../../src/store/orders/order-store.ts';
 import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
-import { head, storeRig, update } from '../support/store-rig.ts';
+import { head, storeRig, update } from '../support/orders/store-rig.ts';
 
 const orderIds = Array.from({ length: 20 }, (_, i) => `order-${i}`);
 type Rig = Awaited<ReturnType<typeof storeRig>>;

@@ -4,9 +4,9 @@ import { maintainLog } from '../../src/store/maintenance.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { createPool } from '../../src/store/session/pool.ts';
-import { emptyDatabase } from '../support/database.ts';
-import { batch, quarantined, storeRig } from '../support/store-rig.ts';
-import { testLog } from '../support/test-log.ts';
+import { batch, quarantined, storeRig } from '../support/orders/store-rig.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { emptyDatabase } from '../support/servers/database.ts';
 
 const hour = 3_600_000;
 const options = { partitionRows: 10, retentionMs: hour };

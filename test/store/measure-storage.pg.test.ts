@@ -4,8 +4,8 @@ import { encodeContinuity } from '../../src/domain/encode-update.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { heartbeats } from '../../src/service/sources/continuity.ts';
 import { measureStorage } from '../../src/store/maintenance.ts';
-import { sampleUpdate } from '../support/sample-update.ts';
-import { batch, head, storeRig, update } from '../support/store-rig.ts';
+import { sampleUpdate } from '../support/orders/sample-update.ts';
+import { batch, head, storeRig, update } from '../support/orders/store-rig.ts';
 
 /** The figure in a line of docs/sizing.md: `| … <name> … | <figure> |`. */
 function figure(name: string): number {

@@ -4,9 +4,9 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { readMigrations, readSchemaVersion } from '../../src/store/migrations.ts';
 import { createPool } from '../../src/store/session/pool.ts';
-import { emptyDatabase, type TestDatabase } from '../support/database.ts';
-import { onServer } from '../support/on-server.ts';
-import { testLog } from '../support/test-log.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { emptyDatabase, type TestDatabase } from '../support/servers/database.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 const run = (database: TestDatabase, waitMs = 30_000) => migrate({ url: database.url, log: testLog, clock: systemClock, waitMs });
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OrderFilter } from '../../src/store/orders/order-reads.ts';
-import { newPlace, unknown } from '../support/journal-fixtures.ts';
-import { all, only, readRig } from '../support/read-rig.ts';
-import { rowsRead } from '../support/rows-read.ts';
+import { newPlace, unknown } from '../support/commands/journal-fixtures.ts';
+import { all, only, readRig } from '../support/orders/read-rig.ts';
+import { rowsRead } from './rows-read.ts';
 
 const statuses = ['new', 'filled', 'partially_filled', 'canceled'] as const;
 const sides = ['buy', 'sell_short', 'buy_to_cover', 'sell'];

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { atMs, fence, newCancel, newPlace, sending, unknown } from '../support/journal-fixtures.ts';
-import { journalRig } from '../support/journal-rig.ts';
-import { batch } from '../support/store-rig.ts';
-import { storedOrder } from '../support/stored-orders.ts';
+import { atMs, fence, newCancel, newPlace, sending, unknown } from '../support/commands/journal-fixtures.ts';
+import { journalRig } from '../support/commands/journal-rig.ts';
+import { batch } from '../support/orders/store-rig.ts';
+import { storedOrder } from '../support/orders/stored-orders.ts';
 
 it('a command shows the status of its order, as of its step and as of now', async () => {
   await using rig = await journalRig();

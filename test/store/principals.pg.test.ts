@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
-import { storeRig } from '../support/store-rig.ts';
+import { storeRig } from '../support/orders/store-rig.ts';
 
 const dayMs = 86_400_000;
 const bot = { name: 'bot', number: 1, sha256: 'ab'.repeat(32), scopes: ['orders:read'], accounts: ['acct-1'] };

@@ -31,13 +31,13 @@ import { answerRepair, askRepair, openRepairs } from '../../src/store/repair-req
 import { PostgresOrderReads } from '../../src/store/rest-reads.ts';
 import { createPool } from '../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
-import { freshDatabase } from '../support/database.ts';
-import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/journal-fixtures.ts';
-import { onServer } from '../support/on-server.ts';
-import { batch, quarantined } from '../support/store-rig.ts';
-import { freeShards, takeShards } from '../support/take-shards.ts';
-import { testLog } from '../support/test-log.ts';
-import { unreadAccount } from '../support/unread-account.ts';
+import { answer, atMs, fence, newCancelAll, newPlace, unknown } from '../support/commands/journal-fixtures.ts';
+import { unreadAccount } from '../support/commands/unread-account.ts';
+import { batch, quarantined } from '../support/orders/store-rig.ts';
+import { freeShards, takeShards } from '../support/orders/take-shards.ts';
+import { testLog } from '../support/runs/test-log.ts';
+import { freshDatabase } from '../support/servers/database.ts';
+import { onServer } from '../support/servers/on-server.ts';
 
 /** A migrated database, and a login that is a member of `role` and of nothing else. */
 async function loggedInAs(role: 'tidemark_app' | 'tidemark_reader') {

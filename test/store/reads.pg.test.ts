@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countOrders } from '../../src/store/maintenance.ts';
 import { countQuarantined, listQuarantined, markDealt } from '../../src/store/quarantine/quarantine.ts';
-import { batch, head, quarantined, storeRig } from '../support/store-rig.ts';
+import { batch, head, quarantined, storeRig } from '../support/orders/store-rig.ts';
 
 describe('the orders', () => {
   it('are counted by stream and status', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
 import type { AccountScope } from '../../src/store/orders/order-reads.ts';
-import { answer, atMs, fence, newPlace, newReplace, unknown } from '../support/journal-fixtures.ts';
-import { all, only, readRig } from '../support/read-rig.ts';
-import { storedOrder } from '../support/stored-orders.ts';
-import { unreadAccount } from '../support/unread-account.ts';
+import { answer, atMs, fence, newPlace, newReplace, unknown } from '../support/commands/journal-fixtures.ts';
+import { unreadAccount } from '../support/commands/unread-account.ts';
+import { all, only, readRig } from '../support/orders/read-rig.ts';
+import { storedOrder } from '../support/orders/stored-orders.ts';
 
 describe('the history of an order', () => {
   it('is its payloads by revision, in pages, for whom the order is there', async () => {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AccountScope, OrderFilter } from '../../src/store/orders/order-reads.ts';
 import type { PostgresOrderReads } from '../../src/store/rest-reads.ts';
-import { all, only, readRig } from '../support/read-rig.ts';
-import { rowsRead } from '../support/rows-read.ts';
-import { type StoredOrderSpec, storedOrder } from '../support/stored-orders.ts';
+import { all, only, readRig } from '../support/orders/read-rig.ts';
+import { type StoredOrderSpec, storedOrder } from '../support/orders/stored-orders.ts';
+import { rowsRead } from './rows-read.ts';
 
 describe('a single order', () => {
   it('is found in the scope, and is not there outside of it', async () => {

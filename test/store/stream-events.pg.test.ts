@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { maintainCommands } from '../../src/store/maintenance.ts';
 import type { EventPosition } from '../../src/store/orders/order-reads.ts';
-import { fence, newPlace } from '../support/journal-fixtures.ts';
-import { eventually } from '../support/poll.ts';
-import { readRig } from '../support/read-rig.ts';
-import { rowsRead } from '../support/rows-read.ts';
+import { fence, newPlace } from '../support/commands/journal-fixtures.ts';
+import { readRig } from '../support/orders/read-rig.ts';
+import { eventually } from '../support/runs/poll.ts';
+import { rowsRead } from './rows-read.ts';
 
 type Rig = Awaited<ReturnType<typeof readRig>>;
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresTokenStore } from '../../src/store/token-store.ts';
-import { storeRig } from '../support/store-rig.ts';
+import { storeRig } from '../support/orders/store-rig.ts';
 
 const key = () => new Secret(randomBytes(32).toString('base64'));
 const token = (text: string) => ({

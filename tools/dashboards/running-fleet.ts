@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { freePort } from '../../src/demo/devstack/free-port.ts';
 import { type ChildProgram, jsonObject, startChild } from '../../src/demo/stack/child-program.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { neutralEnv } from '../../test/support/neutral-env.ts';
+import { neutralEnv } from '../../test/support/runs/neutral-env.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { judgeOrder, type OnTopics } from '../../../src/cli/audit/judge-order.ts';
 import { TopicFold } from '../../../src/cli/audit/topic-fold.ts';
 import type { AuditedOrder } from '../../../src/store/commands/audit-reads.ts';
-import { sampleUpdate } from '../../support/sample-update.ts';
+import { sampleUpdate } from '../../support/orders/sample-update.ts';
 
 const order: AuditedOrder = {
   stream: 'account',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { repairState } from '../../../src/cli/audit.ts';
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { batch, head, storeRig, update } from '../../support/store-rig.ts';
+import { batch, head, storeRig, update } from '../../support/orders/store-rig.ts';
 
 it('ends between two transactions when it is interrupted, and tells what is written', async () => {
   await using rig = await storeRig();

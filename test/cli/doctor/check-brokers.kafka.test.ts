@@ -3,10 +3,10 @@ import { checkKafka } from '../../../src/cli/doctor/check-kafka.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { freePort } from '../../../src/demo/devstack/free-port.ts';
 import { startEmbeddedKafka } from '../../../src/demo/devstack/start-embedded-kafka.ts';
-import { cacheDir } from '../../support/cache-dir.ts';
-import { kafkaDeps } from '../../support/kafka-fixture.ts';
-import { eventually } from '../../support/poll.ts';
-import { topicPrefix } from '../../support/topics.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { cacheDir } from '../../support/servers/cache-dir.ts';
+import { kafkaDeps } from '../../support/servers/kafka-fixture.ts';
+import { topicPrefix } from '../../support/servers/topics.ts';
 
 async function examine(brokers: readonly string[]) {
   const loaded = loadConfig({ KAFKA_BROKERS: brokers.join(','), TIDEMARK_TOPIC_PREFIX: topicPrefix() }, () => '');

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkCallers } from '../../../src/cli/doctor/check-callers.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { json, scriptedServer } from '../../support/http-server.ts';
+import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 async function examine(env: Record<string, string>) {
   const loaded = loadConfig(env, () => '');

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { emptyDatabase, freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { onServer } from '../../support/on-server.ts';
-import { testLog } from '../../support/test-log.ts';
+import { testLog } from '../../support/runs/test-log.ts';
+import { emptyDatabase, freshDatabase, type TestDatabase } from '../../support/servers/database.ts';
+import { onServer } from '../../support/servers/on-server.ts';
 
 let database: TestDatabase;
 const logins: string[] = [];

@@ -6,11 +6,11 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../../src/store/token-store.ts';
-import { cliIo } from '../../support/cli-io.ts';
-import { freshDatabase } from '../../support/database.ts';
-import { linkAs, linkedSandbox } from '../../support/linked-sandbox.ts';
-import { alice } from '../../support/sign-in.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { linkAs, linkedSandbox } from '../../support/platform/linked-sandbox.ts';
+import { alice } from '../../support/platform/sign-in.ts';
+import { cliIo } from '../../support/rest/cli-io.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { freshDatabase } from '../../support/servers/database.ts';
 
 async function rig() {
   const { sandbox, port } = await linkedSandbox();

@@ -5,7 +5,7 @@ import { checkPlatform } from '../../../src/cli/doctor/check-platform.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { json, type ScriptedServer, scriptedServer } from '../../support/http-server.ts';
+import { json, type ScriptedServer, scriptedServer } from '../../support/servers/http-server.ts';
 
 let server: ScriptedServer;
 afterEach(() => server.close());

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { checkVacuum } from '../../../src/cli/doctor/check-database.ts';
 import { measureStorage } from '../../../src/store/maintenance.ts';
-import { eventually } from '../../support/poll.ts';
-import { storeRig } from '../../support/store-rig.ts';
+import { storeRig } from '../../support/orders/store-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 /** Renewals, each of which writes its lane's row. */
 async function renew(rig: Awaited<ReturnType<typeof storeRig>>, count: number): Promise<void> {

@@ -2,10 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Colours } from '../../../src/cli/io/colours.ts';
 import { runProgram } from '../../../src/cli/program.ts';
-import { cliIo } from '../../support/cli-io.ts';
-import { json } from '../../support/http-server.ts';
-import { restServer } from '../../support/rest-answers.ts';
-import { sampleUpdate } from '../../support/sample-update.ts';
+import { sampleUpdate } from '../../support/orders/sample-update.ts';
+import { cliIo } from '../../support/rest/cli-io.ts';
+import { restServer } from '../../support/rest/rest-answers.ts';
+import { json } from '../../support/servers/http-server.ts';
 
 const terminal = { TERM: 'xterm-256color' };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
-import { anyPlace, McpRig, scriptedDesk } from '../../support/mcp-rig.ts';
-import { ScriptedDesk } from '../../support/scripted-desk.ts';
+import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
+import { anyPlace, McpRig, scriptedDesk } from '../../support/rest/mcp-rig.ts';
 
 const place = { ...anyPlace, symbol: 'aapl' };
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PreviewBook } from '../../../src/cli/mcp/preview-book.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { anyPlace, McpRig, scriptedDesk } from '../../support/mcp-rig.ts';
-import { ScriptedDesk } from '../../support/scripted-desk.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
+import { anyPlace, McpRig, scriptedDesk } from '../../support/rest/mcp-rig.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const place = anyPlace;
 

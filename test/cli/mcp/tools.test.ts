@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { McpRig } from '../../support/mcp-rig.ts';
-import { ScriptedDesk } from '../../support/scripted-desk.ts';
+import { ScriptedDesk } from '../../support/commands/scripted-desk.ts';
+import { McpRig } from '../../support/rest/mcp-rig.ts';
 
 const reading = ['list_orders', 'show_order', 'list_commands', 'show_command', 'list_accounts', 'receipt'];
 const sending = ['preview_place', 'preview_place_prediction', 'preview_replace', 'preview_cancel', 'commit'];

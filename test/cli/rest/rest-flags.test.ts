@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
-import { cliIo } from '../../support/cli-io.ts';
+import { cliIo } from '../../support/rest/cli-io.ts';
 
 it.each([
   ['TIDEMARK_URL', { TIDEMARK_URL: 'http://127.0.0.1:1', TIDEMARK_HTTP_PORT: '2' }, [], 'http://127.0.0.1:1'],

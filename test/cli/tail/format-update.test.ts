@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatUpdate, type LineWidth, parseUpdate } from '../../../src/cli/io/tail-records.ts';
-import { sampleUpdate } from '../../support/sample-update.ts';
+import { sampleUpdate } from '../../support/orders/sample-update.ts';
 
 const lineOf = (payload: string, width: LineWidth = 'whole') => {
   const update = parseUpdate(payload);

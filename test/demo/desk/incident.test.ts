@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DoubtWatch } from '../../../src/demo/desk/doubt-watch.ts';
 import { Incident } from '../../../src/demo/desk/incident.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const notLive = { name: 'account_not_live', detail: '2 of 6 account streams not live' };
 const lost = { name: 'silent_losses', detail: 'the stream lost 1 change in the last hour' };

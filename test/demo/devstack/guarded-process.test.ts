@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GuardedProcess, type GuardedProcessOptions } from '../../../src/demo/devstack/guarded-process.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { forgetHeld, holdDevstack } from '../../support/held-devstack.ts';
-import { eventually } from '../../support/poll.ts';
-import { commandLinesWith, lives } from '../../support/processes.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { forgetHeld, holdDevstack } from '../../support/servers/held-devstack.ts';
+import { commandLinesWith, lives } from '../../support/servers/processes.ts';
 
 describe('a guarded process', () => {
   let folder: string;

@@ -9,7 +9,7 @@ import { GuardedProcess } from '../../../src/demo/devstack/guarded-process.ts';
 import { startEmbeddedKafka } from '../../../src/demo/devstack/start-embedded-kafka.ts';
 import { startEmbeddedPostgres } from '../../../src/demo/devstack/start-postgres.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';
-import { testLog as log } from '../../support/test-log.ts';
+import { testLog as log } from '../../support/runs/test-log.ts';
 
 const [what = '', cacheDir = ''] = process.argv.slice(2);
 const deps = { clock, log };

@@ -9,7 +9,7 @@ import { startEmbeddedKafka } from '../../../src/demo/devstack/start-embedded-ka
 import { startKafka } from '../../../src/demo/devstack/start-kafka.ts';
 import { startPostgres } from '../../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { testLog } from '../../support/test-log.ts';
+import { testLog } from '../../support/runs/test-log.ts';
 
 /** Each in one sentence: what is missing and what fixes it. */
 describe('a missing part', () => {

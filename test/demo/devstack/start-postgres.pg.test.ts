@@ -2,8 +2,8 @@ import { expect, inject, it } from 'vitest';
 import { dockerAnswers } from '../../../src/demo/devstack/docker.ts';
 import { startPostgres } from '../../../src/demo/devstack/start-postgres.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { onServer } from '../../support/on-server.ts';
-import { testLog } from '../../support/test-log.ts';
+import { testLog } from '../../support/runs/test-log.ts';
+import { onServer } from '../../support/servers/on-server.ts';
 
 const deps = { clock: systemClock, log: testLog, cacheDir: '/nowhere' };
 

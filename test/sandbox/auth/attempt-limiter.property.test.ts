@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AttemptLimiter } from '../../../src/sandbox/auth/sign-ins.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 describe('the bound on guessing', () => {
   it('lets at most its burst and one in each interval through, whatever the pauses are', async () => {

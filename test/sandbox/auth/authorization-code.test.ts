@@ -4,9 +4,18 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
-import { ask, askToken, controlLines, runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, asPublic, authorization, codeFor, exchange, pkce, postJson, refresh } from '../../support/sign-in.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { ask, askToken, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
+import {
+  accountsOf,
+  asPublic,
+  authorization,
+  codeFor,
+  exchange,
+  pkce,
+  postJson,
+  refresh,
+} from '../../support/platform/sign-in.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 describe('the authorization code grant', () => {
   it('turns a code into tokens of the user, who sees the accounts that are their own and no others', async () => {

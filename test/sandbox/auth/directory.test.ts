@@ -3,7 +3,7 @@ import type { Principal } from '../../../src/sandbox/auth/directory.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
 import { castOf, defaultCast, seatCast } from '../../../src/sandbox/seat-cast.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function seated() {
   const exchange = new Exchange({ clock: new VirtualClock(), onChange: () => {} }, { maxOrders: 10 });

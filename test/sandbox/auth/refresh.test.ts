@@ -4,9 +4,9 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
-import { control, runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, asPublic, codeFor, exchange, pkce, refresh } from '../../support/sign-in.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { control, runningSandbox } from '../../support/platform/sandbox.ts';
+import { accountsOf, asPublic, codeFor, exchange, pkce, refresh } from '../../support/platform/sign-in.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 async function login(sandbox: SandboxDescription, scope = ''): Promise<{ access: string; refresh: string }> {
   const tokens = tokenResponse.parse((await exchange(sandbox, await codeFor(sandbox, { scope }))).json);

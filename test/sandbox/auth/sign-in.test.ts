@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { codeGiven, mfaAnswer, mfaAsked, tokenError } from '../../../src/venue/platform/wire/oauth.ts';
-import { type Answer, ask, controlLines, runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, alice, asPublic, authorization, bob, exchange, pkce, postForm, postJson } from '../../support/sign-in.ts';
+import { type Answer, ask, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
+import {
+  accountsOf,
+  alice,
+  asPublic,
+  authorization,
+  bob,
+  exchange,
+  pkce,
+  postForm,
+  postJson,
+} from '../../support/platform/sign-in.ts';
 
 const signIn = (sandbox: SandboxDescription, fields: Record<string, string>) =>
   postJson(`${sandbox.auth}/v1/oauth2/authorize`, { ...authorization(sandbox), ...fields });

@@ -1,8 +1,8 @@
 import * as client from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, alice, bob, signInByForms } from '../../support/sign-in.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
+import { accountsOf, alice, bob, signInByForms } from '../../support/platform/sign-in.ts';
 
 /** openid-client, which finds the sandbox by its metadata (RFC 8414). */
 function discover(sandbox: SandboxDescription, open = false): Promise<client.Configuration> {

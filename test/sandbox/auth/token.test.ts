@@ -1,8 +1,8 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { scopes, tokenError, tokenResponse } from '../../../src/venue/platform/wire/oauth.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, askToken, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, askToken, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 

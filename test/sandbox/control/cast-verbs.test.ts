@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
-import { accountsOf, authorization, exchange, postJson } from '../../support/sign-in.ts';
+import { ask, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { accountsOf, authorization, exchange, postJson } from '../../support/platform/sign-in.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 describe('the client center of the control port', () => {
   it('registers an app and a user, who can sign in at once', async () => {

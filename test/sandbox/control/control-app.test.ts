@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { orderVerb } from '../../../src/sandbox/control/order-verbs.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, controlLines, runningSandbox } from '../../support/sandbox.ts';
+import { ask, control, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 const accountId = 'SIM-1001';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unadjusted } from '../../../src/sandbox/data/daily-bars.ts';
 import { DayPrices } from '../../../src/sandbox/data/day-prices.ts';
 import { equities } from '../../../src/sandbox/market/instruments.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const dayMs = 86_400_000;
 

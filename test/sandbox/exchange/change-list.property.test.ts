@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { present } from '../../../src/sandbox/exchange/change-list.ts';
 import { acceptOrder, cancelOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
-import { book } from '../../support/book.ts';
+import { book } from '../../support/platform/book.ts';
 
 /** Pages through the list by its cursor, letting `between` happen after each page. */
 function readAll({ exchange, account }: ReturnType<typeof book>, pageSize: number, between: () => void): string[] {

@@ -5,7 +5,7 @@ import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { accountOrderEventData, accountOrderItem, accountOrderStatuses } from '../../../src/venue/platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../../../src/venue/platform/wire/prediction-order.ts';
 import { eventEnvelope } from '../../../src/venue/platform/wire/stream-messages.ts';
-import { book } from '../../support/book.ts';
+import { book } from '../../support/platform/book.ts';
 
 // The specification's own field tables, word for word.
 const eventFields =

@@ -14,7 +14,7 @@ import {
   rejectOrder,
 } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { formatFixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
-import { book } from '../../support/book.ts';
+import { book } from '../../support/platform/book.ts';
 
 describe('an order on the exchange', () => {
   it('is acknowledged once, with the id of the venue and the instant of the acknowledgement', () => {

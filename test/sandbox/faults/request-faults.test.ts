@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, control, controlLines, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 const accountId = 'SIM-1001';
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { cutWays, garbageKinds } from '../../../src/sandbox/faults/fault-shapes.ts';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { eventually } from '../../support/poll.ts';
-import { control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { control, controlLines, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 const accountId = 'SIM-1001';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { enrolled, orderDesk } from '../../support/order-entry.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, controlLines } from '../../support/sandbox.ts';
+import { enrolled, orderDesk } from '../../support/commands/order-entry.ts';
+import { ask, control, controlLines } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 type Desk = Awaited<ReturnType<typeof orderDesk>>;
 

@@ -1,9 +1,9 @@
 import { Decimal } from 'decimal.js';
 import { expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 const accountId = 'SIM-1001';
 const market = { knownOrders: 0, openOrders: 0 };

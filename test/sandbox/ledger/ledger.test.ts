@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Ledger, maskSecrets } from '../../../src/sandbox/ledger/ledger.ts';
 import { readLedger } from '../../../src/sandbox/ledger/read-ledger.ts';
-import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 
 function ledgerOf(options: { segmentBytes?: number; maxBytes?: number } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-ledger-'));

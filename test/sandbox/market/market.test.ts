@@ -5,7 +5,7 @@ import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { priceOf } from '../../../src/sandbox/market/invent-terms.ts';
 import { seedOrders } from '../../../src/sandbox/market/seed-orders.ts';
-import { book } from '../../support/book.ts';
+import { book } from '../../support/platform/book.ts';
 
 describe('the market', () => {
   it('makes the same orders from the same seed, and others from another', () => {

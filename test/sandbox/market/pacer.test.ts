@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Pacer } from '../../../src/sandbox/market/pacer.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function paced(rate: number, options: { held?: () => boolean; step?: () => boolean } = {}) {
   const clock = new VirtualClock();

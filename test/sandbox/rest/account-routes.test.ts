@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { flatError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { userAccounts } from '../../../src/venue/platform/wire/user.ts';
-import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 
 describe('GET /v2/users/me/accounts', () => {
   it("lists the accounts of all users that the client was seeded with, and nobody else's", async () => {

@@ -6,11 +6,11 @@ import { readState } from '../../../src/sandbox/control/control-app.ts';
 import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { errorFromAnswer } from '../../../src/venue/platform/platform-error.ts';
-import { arbitraryOf, breaksOf, schemaOf } from '../../support/arbitrary-schema.ts';
-import type { Endpoint } from '../../support/endpoint.ts';
-import { endpoints } from '../../support/endpoint-table.ts';
-import { type Answer, ask, signedIn } from '../../support/sandbox.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import type { Endpoint } from '../../support/platform/endpoint.ts';
+import { endpoints } from '../../support/platform/endpoint-table.ts';
+import { type Answer, ask, signedIn } from '../../support/platform/sandbox.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { arbitraryOf, breaksOf, schemaOf } from '../arbitrary-schema.ts';
 
 type Values = Record<string, unknown>;
 /** The fields of the query or of the body: no endpoint has both. */

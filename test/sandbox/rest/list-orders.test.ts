@@ -3,7 +3,7 @@ import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { nestedError, predictionError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { accountOrderPage, predictionOrderPage } from '../../../src/venue/platform/wire/order-pages.ts';
-import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 
 // The two lists follow the same rules under other names.
 const lists = [

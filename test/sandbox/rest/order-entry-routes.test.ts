@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { orderResponse } from '../../../src/venue/platform/wire/order-writes.ts';
-import { limitOrder, notEnrolled, orderDesk } from '../../support/order-entry.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, askToken, controlLines, signedIn } from '../../support/sandbox.ts';
+import { limitOrder, notEnrolled, orderDesk } from '../../support/commands/order-entry.ts';
+import { ask, askToken, controlLines, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 const call = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
 const put = { symbol: 'AAPL261218P00180000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' };

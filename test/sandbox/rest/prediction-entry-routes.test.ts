@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { predictionErrors } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { predictionOrderReply } from '../../../src/venue/platform/wire/order-pages.ts';
-import { enrolled, notEnrolled, orderDesk, predictionOrder } from '../../support/order-entry.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, controlLines, signedIn } from '../../support/sandbox.ts';
+import { enrolled, notEnrolled, orderDesk, predictionOrder } from '../../support/commands/order-entry.ts';
+import { ask, control, controlLines, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 type Desk = Awaited<ReturnType<typeof orderDesk>>;
 

@@ -4,8 +4,8 @@ import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { optionsQuotes, previousDay } from '../../../src/venue/platform/wire/market-data.ts';
-import { listedOption } from '../../support/listed-option.ts';
-import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { listedOption } from '../../support/platform/listed-option.ts';
+import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 
 const ticker = `O:${listedOption('C', 200)}`;
 

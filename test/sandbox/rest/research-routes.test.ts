@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxInput } from '../../../src/sandbox/sandbox-options.ts';
 import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { fdaCalendar, investmentTheme, ownership, themes } from '../../../src/venue/platform/wire/research.ts';
-import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
 
 async function asker(path: string, input: SandboxInput = {}, scope?: string) {
   const { description: it } = await runningSandbox(input);

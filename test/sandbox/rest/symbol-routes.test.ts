@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { RunningSandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { flatError, nestedError } from '../../../src/venue/platform/wire/error-bodies.ts';
 import { chartQuotes, foundSymbols } from '../../../src/venue/platform/wire/market-data.ts';
-import { listedOption } from '../../support/listed-option.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { listedOption } from '../../support/platform/listed-option.ts';
+import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 async function asker({ description: it }: RunningSandbox, path: string) {
   const headers = { ...(await signedIn(it)), 'X-API-Key': it.apiKey };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { flatError } from '../../../src/venue/platform/wire/error-bodies.ts';
-import { ask, runningSandbox, signedIn } from '../../support/sandbox.ts';
-import { codeFor, exchange } from '../../support/sign-in.ts';
+import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { codeFor, exchange } from '../../support/platform/sign-in.ts';
 
 const setting = (it: SandboxDescription, category: string, key: string) =>
   `${it.platform}/v1/config/${category}/user-settings/${key}`;

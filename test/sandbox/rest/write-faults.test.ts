@@ -6,9 +6,9 @@ import {
   type WriteFault,
   writeFaults,
 } from '../../../src/sandbox/faults/fault-shapes.ts';
-import { orderDesk } from '../../support/order-entry.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, controlLines } from '../../support/sandbox.ts';
+import { orderDesk } from '../../support/commands/order-entry.ts';
+import { ask, control, controlLines } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 type Desk = Awaited<ReturnType<typeof orderDesk>>;
 

@@ -8,9 +8,9 @@ import {
   streamErrorMessage,
   subscribedMessage,
 } from '../../../src/venue/platform/wire/stream-messages.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 const mine = 'account:SIM-1001';
 

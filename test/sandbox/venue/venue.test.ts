@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
-import { orderDesk } from '../../support/order-entry.ts';
-import { PlatformStreamClient } from '../../support/platform-stream-client.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, control, runningSandbox, signedIn } from '../../support/sandbox.ts';
+import { orderDesk } from '../../support/commands/order-entry.ts';
+import { ask, control, runningSandbox, signedIn } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { PlatformStreamClient } from '../platform-stream-client.ts';
 
 describe('POST /venue of the control port', () => {
   it('changes what it names, keeps the rest, and answers with all of it', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runUnderFaults } from '../../support/commands-under-faults.ts';
+import { runUnderFaults } from '../../support/commands/commands-under-faults.ts';
 
 it.each([1, 2, 3, 4])(
   'every answer is true after faults of the database in the middle of statements, seed %i',

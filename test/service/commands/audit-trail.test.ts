@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { AuditTrail } from '../../../src/service/commands/audit-trail.ts';
 import type { AuditEntry } from '../../../src/store/commands/command-journal.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function trailOnVirtualTime() {
   const clock = new VirtualClock();

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
-import { predictionView } from '../../support/arbitrary-orders.ts';
 import {
   accepted,
   atCapacity,
@@ -13,7 +12,8 @@ import {
   replaceWorking,
   unknown,
   workingOrder,
-} from '../../support/command-rig.ts';
+} from '../../support/commands/command-rig.ts';
+import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 
 describe('observed → outcome', () => {
   it('accepted by the platform is accepted', async () => {

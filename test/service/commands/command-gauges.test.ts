@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CommandRig, placeEquity, refused, unknown, word } from '../../support/command-rig.ts';
+import { CommandRig, placeEquity, refused, unknown, word } from '../../support/commands/command-rig.ts';
 
 async function lines(rig: CommandRig): Promise<string[]> {
   return (await rig.metrics.registry.metrics()).split('\n');

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
-import { accepted, CommandRig, placeEquity, refused, replaceWorking, unknown, workingOrder } from '../../support/command-rig.ts';
+import {
+  accepted,
+  CommandRig,
+  placeEquity,
+  refused,
+  replaceWorking,
+  unknown,
+  workingOrder,
+} from '../../support/commands/command-rig.ts';
 
 const answers: readonly WriteResult[] = [accepted, unknown, refused(400)];
 const minute = 60_000;

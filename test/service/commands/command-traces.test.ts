@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CommandRig, placePrediction, refused, unknown } from '../../support/command-rig.ts';
-import { TraceRig } from '../../support/trace-rig.ts';
-import type { VirtualClock } from '../../support/virtual-clock.ts';
+import { CommandRig, placePrediction, refused, unknown } from '../../support/commands/command-rig.ts';
+import { TraceRig } from '../../support/rest/trace-rig.ts';
+import type { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 async function traced() {
   const made: TraceRig[] = [];

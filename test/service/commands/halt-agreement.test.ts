@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { HaltAgreement } from '../../../src/service/commands/halt-agreement.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const options = { leaseExpireMs: 6_000, haltAnswerMs: 3_000 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
-import { CommandRig, cancelWorking, placeEquity, unknown, word, workingOrder } from '../../support/command-rig.ts';
+import { CommandRig, cancelWorking, placeEquity, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;
 const service = { kind: 'service' } as const;

@@ -10,7 +10,7 @@ import {
   replaceWorking,
   unknown,
   workingOrder,
-} from '../../support/command-rig.ts';
+} from '../../support/commands/command-rig.ts';
 
 const minute = 60_000;
 const hours = 6 * 60 * minute;

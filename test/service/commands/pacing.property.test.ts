@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nextProbe } from '../../../src/service/commands/probe-watch.ts';
 import { RateBreaker } from '../../../src/service/commands/rate-breaker.ts';
 import { RateBudget, TokenBucket } from '../../../src/service/commands/rate-budget.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import type { Bounds } from '../../../src/domain/limits.ts';
-import { CommandRig, placeEquity, placePrediction, unknown, word } from '../../support/command-rig.ts';
+import { CommandRig, placeEquity, placePrediction, unknown, word } from '../../support/commands/command-rig.ts';
 
 type Place = Extract<CommandRequest, { kind: 'place' }>;
 

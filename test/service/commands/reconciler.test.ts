@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { predictionView } from '../../support/arbitrary-orders.ts';
 import {
   accepted,
   CommandRig,
@@ -12,7 +11,8 @@ import {
   unknown,
   word,
   workingOrder,
-} from '../../support/command-rig.ts';
+} from '../../support/commands/command-rig.ts';
+import { predictionView } from '../../support/orders/arbitrary-orders.ts';
 
 const minute = 60_000;
 const quiet = failedLook('down');

@@ -11,8 +11,8 @@ import {
   unknown,
   word,
   workingOrder,
-} from '../../support/command-rig.ts';
-import type { JournalOperation } from '../../support/memory-journal.ts';
+} from '../../support/commands/command-rig.ts';
+import type { JournalOperation } from '../../support/commands/memory-journal.ts';
 
 /** acct-<n> is of shard n. */
 const shardOf = (accountId: string) => Number(accountId.slice('acct-'.length));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { IngestItem } from '../../../src/domain/observation.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
-import { equityView } from '../../support/arbitrary-orders.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
 
 const accounts = Array.from({ length: 40 }, (_, i) => `ACC-${i}`);
 

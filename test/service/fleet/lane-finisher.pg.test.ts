@@ -3,9 +3,9 @@ import { LaneFinisher } from '../../../src/service/fleet/lane-finisher.ts';
 import type { Publisher, StatePublisher } from '../../../src/service/log/publisher.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
-import { batch, storeRig } from '../../support/store-rig.ts';
-import { takeShards } from '../../support/take-shards.ts';
-import { testLog } from '../../support/test-log.ts';
+import { batch, storeRig } from '../../support/orders/store-rig.ts';
+import { takeShards } from '../../support/orders/take-shards.ts';
+import { testLog } from '../../support/runs/test-log.ts';
 
 interface Publishers {
   readonly updates: Publisher;

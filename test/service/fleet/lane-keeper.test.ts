@@ -5,9 +5,9 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import { LaneKeeper } from '../../../src/service/fleet/lane-keeper.ts';
 import type { LaneHold } from '../../../src/store/fleet/lane-store.ts';
 import { noDatabaseFaults } from '../../simulation/database-rows.ts';
-import { MemoryDatabase } from '../../simulation/memory-database.ts';
-import { testLog } from '../../support/test-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { MemoryDatabase } from '../../simulation/world/memory-database.ts';
+import { testLog } from '../../support/runs/test-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const options = { renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 };
 

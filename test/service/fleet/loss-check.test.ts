@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CommitsLostError, LossCheck, type LossCheckDeps } from '../../../src/service/fleet/loss-check.ts';
 import type { FoundLoss } from '../../../src/store/fleet/lane-store.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function rigWith(look: LossCheckDeps['look']) {
   const clock = new VirtualClock();

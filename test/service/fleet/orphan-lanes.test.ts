@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { OrphanLanes } from '../../../src/service/fleet/orphan-lanes.ts';
 import type { Fleet, LaneMember } from '../../../src/store/fleet/shard-store.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const member = (lane: number, more: Partial<LaneMember> = {}): LaneMember => {
   const card = { holder: `process-${lane}`, weight: 1, address: undefined, version: '1', draining: false, drained: false };

@@ -5,8 +5,8 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { sumOfSeries as sumOf } from '../../../src/observability/read-metric.ts';
 import { OwnFitness } from '../../../src/service/fleet/own-fitness.ts';
 import type { LaneMember } from '../../../src/store/fleet/shard-store.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const other: LaneMember = {
   ...{ lane: 1, holder: 'other', address: undefined, weight: 1, livedMs: 60_000, version: '1', draining: false, drained: false },

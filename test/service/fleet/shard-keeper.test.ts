@@ -3,9 +3,9 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../../../src/service/fleet/shard-keeper.ts';
 import type { HeldShard, LaneMember } from '../../../src/store/fleet/shard-store.ts';
-import { MemoryFleet } from '../../support/memory-fleet.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { MemoryFleet } from './memory-fleet.ts';
 
 /** One process on lane 0 of a fleet of four shards; every act on a shard is noted in order. */
 function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {

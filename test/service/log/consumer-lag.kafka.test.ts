@@ -1,9 +1,9 @@
 import { expect, inject, it } from 'vitest';
 import { ConsumerGroups } from '../../../src/service/log/consumer-groups.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, writeForeign } from '../../support/kafka-fixture.ts';
-import { eventually } from '../../support/poll.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, writeForeign } from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
 

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
-import { firstsByKey, freshTopics, logPublisher, numberedRows, readAll } from '../../support/kafka-fixture.ts';
-import { topicPrefix } from '../../support/topics.ts';
+import { firstsByKey, freshTopics, logPublisher, numberedRows, readAll } from '../../support/servers/kafka-fixture.ts';
+import { topicPrefix } from '../../support/servers/topics.ts';
 
 const brokers = inject('kafkaBrokers');
 

@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { newestRecords } from '../../../src/service/log/newest-records.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, readAll } from '../../support/kafka-fixture.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, readAll } from '../../support/servers/kafka-fixture.ts';
 
 it('the newest records of a topic are the last of each partition, and none of an empty one', async () => {
   const brokers = inject('kafkaBrokers');

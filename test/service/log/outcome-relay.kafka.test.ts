@@ -7,11 +7,11 @@ import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { LogPublisher, logPublisherDefaults } from '../../../src/service/log/log-publisher.ts';
 import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
 import { plannedPartitions, type TopicNames } from '../../../src/service/log/topics.ts';
-import { AnswerSwallower } from '../../support/answer-swallower.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../../support/kafka-fixture.ts';
-import { eventually } from '../../support/poll.ts';
-import { ScriptedOutcomeLog } from '../../support/scripted-outcome-log.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { AnswerSwallower } from '../../support/servers/answer-swallower.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../../support/servers/kafka-fixture.ts';
+import { ScriptedOutcomeLog } from './scripted-outcome-log.ts';
 
 const brokers = inject('kafkaBrokers');
 

@@ -3,10 +3,10 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { OutcomeRelay, outcomeRelayDefaults } from '../../../src/service/log/outcome-relay.ts';
-import { LossyPublisher } from '../../support/lossy-publisher.ts';
-import { ScriptedOutcomeLog } from '../../support/scripted-outcome-log.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { ScriptedOutcomeLog } from './scripted-outcome-log.ts';
 
 async function relayOnVirtualTime(leaseMs = 1_000_000) {
   const clock = new VirtualClock();

@@ -3,8 +3,15 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { CanaryReader } from '../../../src/service/log/canary-reader.ts';
 import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { readTopic } from '../../../src/service/log/read-topic.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows, readAll } from '../../support/kafka-fixture.ts';
-import { eventually } from '../../support/poll.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import {
+  freshTopics,
+  kafkaDeps,
+  kafkaOptions,
+  logPublisher,
+  numberedRows,
+  readAll,
+} from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
 const kafka = kafkaOptions(brokers);

@@ -6,12 +6,12 @@ import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
-import type { RequestFate } from '../../simulation/memory-broker.ts';
-import { LaneLog } from '../../support/lane-log.ts';
-import { arbitraryCommit, arbitraryDatabase } from '../../support/log-steps.ts';
-import { LossyPublisher } from '../../support/lossy-publisher.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import type { RequestFate } from '../../simulation/world/memory-broker.ts';
+import { LaneLog } from '../../support/orders/lane-log.ts';
+import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { arbitraryCommit, arbitraryDatabase } from './log-steps.ts';
 
 /** What can happen to the relay from outside, in any order. */
 const step = fc.oneof(

@@ -4,10 +4,10 @@ import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { Relay } from '../../../src/service/log/relay.ts';
 import { relayDefaults } from '../../../src/service/log/relay-options.ts';
-import { LaneLog } from '../../support/lane-log.ts';
-import { LossyPublisher } from '../../support/lossy-publisher.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { LaneLog } from '../../support/orders/lane-log.ts';
+import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function relayOnVirtualTime() {
   const clock = new VirtualClock();

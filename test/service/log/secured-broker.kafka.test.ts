@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { KafkaOptions, KafkaSaslOptions } from '../../../src/service/log/kafka-options.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
-import { kafkaDeps, kafkaOptions } from '../../support/kafka-fixture.ts';
-import { type SecuredKafka, startSecuredKafka } from '../../support/secured-kafka.ts';
+import { kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+import { type SecuredKafka, startSecuredKafka } from '../../support/servers/secured-kafka.ts';
 
 let kafka: SecuredKafka;
 beforeAll(async () => {

@@ -4,10 +4,10 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../../src/service/log/transactional-publisher.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../../support/kafka-fixture.ts';
-import { LaneLog } from '../../support/lane-log.ts';
-import { eventually } from '../../support/poll.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { LaneLog } from '../../support/orders/lane-log.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, readAll } from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
 

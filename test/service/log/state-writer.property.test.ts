@@ -7,11 +7,11 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { StateWriter } from '../../../src/service/log/state-writer.ts';
 import { Host } from '../../simulation/host.ts';
-import { MemoryBroker, type RequestFate } from '../../simulation/memory-broker.ts';
-import { LaneLog } from '../../support/lane-log.ts';
-import { arbitraryCommit, arbitraryDatabase } from '../../support/log-steps.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { MemoryBroker, type RequestFate } from '../../simulation/world/memory-broker.ts';
+import { LaneLog } from '../../support/orders/lane-log.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { arbitraryCommit, arbitraryDatabase } from './log-steps.ts';
 
 const step = fc.oneof(
   { weight: 10, arbitrary: arbitraryCommit({ orders: 5, maxRows: 5, maxLateMs: 40 }) },

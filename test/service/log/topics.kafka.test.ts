@@ -4,8 +4,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
 import { topicNames, topicSpecs } from '../../../src/service/log/topics.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
-import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/kafka-fixture.ts';
-import { topicPrefix } from '../../support/topics.ts';
+import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
+import { topicPrefix } from '../../support/servers/topics.ts';
 
 const brokers = inject('kafkaBrokers');
 const options = kafkaOptions(brokers);

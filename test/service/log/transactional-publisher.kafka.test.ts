@@ -2,8 +2,8 @@ import { describe, expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { TransactionalPublisher, transactionalPublisherDefaults } from '../../../src/service/log/transactional-publisher.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../../support/kafka-fixture.ts';
-import { eventually } from '../../support/poll.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { CommittedBatch, LogRow } from '../../../src/domain/committed-batch.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { UpdateTraces } from '../../../src/service/log/update-traces.ts';
-import { TraceRig } from '../../support/trace-rig.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { TraceRig } from '../../support/rest/trace-rig.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function rig(every: number, sampler: 'always_on' | 'always_off' | 'parentbased_always_off' = 'always_on') {
   const clock = new VirtualClock();

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { PublishError, type PublishRow } from '../../../src/service/log/publisher.ts';
 import { decodeWitness, encodeWitness, mergeWitness, WitnessWriter } from '../../../src/service/log/witness-writer.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function rig() {
   const clock = new VirtualClock();

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Order, OrderView } from '../../../src/domain/order.ts';
 import type { Binding } from '../../../src/store/orders/order-store.ts';
 import { noDatabaseFaults } from '../../simulation/database-rows.ts';
-import type { MemoryDatabase } from '../../simulation/memory-database.ts';
-import { equityView } from '../../support/arbitrary-orders.ts';
-import { ingestRig, orderAt } from '../../support/ingest-rig.ts';
-import { observe } from '../../support/observe.ts';
+import type { MemoryDatabase } from '../../simulation/world/memory-database.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
+import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
+import { observe } from '../../support/orders/observe.ts';
 
 /** What the reference of each order is worth: ours; ours by name with something else than was asked for; one that only looks like ours; nothing to us. */
 const kinds = ['ours', 'other_account', 'other_side', 'lookalike', 'foreign'] as const;

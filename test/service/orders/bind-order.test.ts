@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { OrderView } from '../../../src/domain/order.ts';
 import { bindOrder, referenceOf } from '../../../src/service/orders/load-known.ts';
 import type { Binding } from '../../../src/store/orders/order-store.ts';
-import { equityView } from '../../support/arbitrary-orders.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
 
 const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';
 const view: OrderView = { ...equityView, clOrdId: attemptId };

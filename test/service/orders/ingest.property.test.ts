@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../../src/domain/observation.ts';
 import { noDatabaseFaults } from '../../simulation/database-rows.ts';
-import { ingestRig, orderAt } from '../../support/ingest-rig.ts';
-import { fold, observe } from '../../support/observe.ts';
+import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
+import { fold, observe } from '../../support/orders/observe.ts';
 
 /** Observations of a few orders in any order, some of them again, with pauses between them. */
 const script = fc.array(

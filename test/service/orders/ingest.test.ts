@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
-import { ingestRig, orderAt } from '../../support/ingest-rig.ts';
-import { observe } from '../../support/observe.ts';
+import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
+import { observe } from '../../support/orders/observe.ts';
 
 describe('ingest', () => {
   it('lets one socket read become one batch', async () => {

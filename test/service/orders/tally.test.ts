@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { addSums, emptyTally, hashOfValue, proofOf } from '../../../src/service/orders/tally.ts';
-import { provenBatches } from '../../support/proven-batches.ts';
+import { provenBatches } from '../../support/orders/proven-batches.ts';
 
 describe('a proof', () => {
   it('is made of the first 48 bits of the SHA-256 of each value in UTF-8, added without carry', () => {

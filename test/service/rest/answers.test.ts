@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemAnswer } from '../../../src/contract/rest-answers.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { ask, startRest } from '../../support/rest-rig.ts';
-import { sampleRequest } from '../../support/route-samples.ts';
-import { sampleCommand } from '../../support/scripted-commands.ts';
+import { sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
+import { sampleRequest } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Scope, scopes } from '../../../src/service/rest/auth/principal.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { jobId, sampleRow } from '../../support/memory-quarantine.ts';
-import { type Answered, ask, sha256, startIssuer, startRest } from '../../support/rest-rig.ts';
-import { sampleRequest } from '../../support/route-samples.ts';
-import { commandId, sampleCommand } from '../../support/scripted-commands.ts';
+import { commandId, sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { jobId, sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { type Answered, ask, sha256, startIssuer, startRest } from '../../support/rest/rest-rig.ts';
+import { sampleRequest } from '../../support/rest/route-samples.ts';
 
 const everything = 'static-token-with-everything';
 const onlyOther = 'static-token-of-another-account';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, startRest } from '../../support/rest-rig.ts';
-import { accountBody, predictionBody } from '../../support/route-samples.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeAll(async () => {

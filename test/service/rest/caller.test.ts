@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeAll(async () => {

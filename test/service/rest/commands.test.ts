@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../../src/domain/command.ts';
 import { type DeclineCode, declineCodes } from '../../../src/service/commands/commands.ts';
-import { ask, startRest } from '../../support/rest-rig.ts';
-import { accountBody, predictionBody } from '../../support/route-samples.ts';
-import { commandId, commandOf, sampleCommand } from '../../support/scripted-commands.ts';
+import { commandId, commandOf, sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { policyOf } from '../../../src/service/rest/console/console-page.ts';
 import { ConsoleSignIn } from '../../../src/service/rest/console/console-sign-in.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const options = {
   issuer: 'https://id.example/desk',

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sendRaw } from '../../support/raw-socket.ts';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { sendRaw } from '../../support/servers/raw-socket.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 const stop = () => rig.server.drain(new AbortController().signal);

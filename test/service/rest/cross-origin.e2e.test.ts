@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
-import { openPage } from '../../support/browser.ts';
-import { sha256, startRest } from '../../support/rest-rig.ts';
+import { sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { openPage } from '../../support/servers/browser.ts';
 
 /** An empty page on a port of its own. */
 async function site(): Promise<string> {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { eventually } from '../../support/poll.ts';
-import { sendRaw } from '../../support/raw-socket.ts';
-import { ask, type RestRigOptions, sha256, startRest } from '../../support/rest-rig.ts';
-import { accountBody, sampleRequest } from '../../support/route-samples.ts';
-import { sampleCommand } from '../../support/scripted-commands.ts';
+import { sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { ask, type RestRigOptions, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody, sampleRequest } from '../../support/rest/route-samples.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { sendRaw } from '../../support/servers/raw-socket.ts';
 
 const desk = 'https://desk.example.com';
 const stops: (() => Promise<unknown>)[] = [];

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { ask, startRest } from '../../support/rest-rig.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
 
 /** A desk that answers with the request that it got. */
 async function startDesk(): Promise<string> {

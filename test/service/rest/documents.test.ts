@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { ask, startRest } from '../../support/rest-rig.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import { EventTail } from '../../../src/service/rest/stream/event-tail.ts';
 import { type EventSink, parseStreamId } from '../../../src/service/rest/stream/stream-event.ts';
 import { StreamHub, streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
-import { MemoryReads } from '../../support/memory-reads.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { MemoryReads } from '../../support/orders/memory-reads.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 /** A reader that keeps the payloads and the last id, and that may be cut off after any block. */
 class CutSink implements EventSink {

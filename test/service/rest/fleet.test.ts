@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 
 const scopes = ['ops:read', 'ops:write'];
 

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { equityView } from '../../support/arbitrary-orders.ts';
-import { CommandRig, placeEquity, placePrediction, unknown, word, workingOrder } from '../../support/command-rig.ts';
-import { MemoryQuarantine, sampleJob, sampleRow } from '../../support/memory-quarantine.ts';
-import { MemoryReads } from '../../support/memory-reads.ts';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
-import { sampleRequest } from '../../support/route-samples.ts';
+import { CommandRig, placeEquity, placePrediction, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
+import { MemoryQuarantine, sampleJob, sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { MemoryReads } from '../../support/orders/memory-reads.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { sampleRequest } from '../../support/rest/route-samples.ts';
 
 const token = 'static-token-of-one-account';
 const [own, other] = ['ACC-1', 'ACC-2'];

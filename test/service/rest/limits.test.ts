@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
-import { accountBody } from '../../support/route-samples.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody } from '../../support/rest/route-samples.ts';
 
 const scopes = ['orders:write', 'ops:read', 'ops:write'];
 const row = { bounds: { maxQuantity: '5' }, changedBy: 'olga', reason: 'asked for', changedAtMs: 0 };

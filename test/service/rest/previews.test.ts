@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { previewAnswer } from '../../../src/contract/preview-answer.ts';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
-import { accountBody, predictionBody } from '../../support/route-samples.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody, predictionBody } from '../../support/rest/route-samples.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { quarantineAnswer, quarantineJobAnswer } from '../../../src/contract/quarantine-bodies.ts';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
-import { jobId, sampleRow } from '../../support/memory-quarantine.ts';
-import { ask, sha256, startRest } from '../../support/rest-rig.ts';
+import { jobId, sampleRow } from '../../support/orders/memory-quarantine.ts';
+import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 
 const stops: (() => Promise<void>)[] = [];
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sendRaw } from '../../support/raw-socket.ts';
-import { startRest } from '../../support/rest-rig.ts';
-import { accountBody } from '../../support/route-samples.ts';
+import { startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody } from '../../support/rest/route-samples.ts';
+import { sendRaw } from '../../support/servers/raw-socket.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeAll(async () => {

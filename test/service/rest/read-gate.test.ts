@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ReadGate, type ReadGateOptions, type ReadPass } from '../../../src/service/rest/read-gate.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const options: ReadGateOptions = {
   ...{ maxRows: 200, maxRowsPerPrincipal: 100, maxHeldBytes: 3000, maxHeldBytesPerPrincipal: 1000 },

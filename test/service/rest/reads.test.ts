@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, startRest } from '../../support/rest-rig.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 beforeEach(async () => {

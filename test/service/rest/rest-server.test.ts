@@ -7,17 +7,17 @@ import { systemRandom } from '../../../src/runtime/random.ts';
 import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer } from '../../../src/service/rest/rest-server.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
-import { MemoryFleetDesk } from '../../support/memory-fleet-desk.ts';
-import { MemoryQuarantine } from '../../support/memory-quarantine.ts';
-import { MemoryReads } from '../../support/memory-reads.ts';
-import { MemoryRepairs } from '../../support/memory-repairs.ts';
-import { MemoryService } from '../../support/memory-service.ts';
-import { eventually } from '../../support/poll.ts';
-import { sendRaw } from '../../support/raw-socket.ts';
-import { ask, forwardingOf, type RestRigOptions, sha256, startIssuer, startRest } from '../../support/rest-rig.ts';
-import { accountBody } from '../../support/route-samples.ts';
-import { ScriptedCommands, sampleCommand } from '../../support/scripted-commands.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { ScriptedCommands, sampleCommand } from '../../support/commands/scripted-commands.ts';
+import { MemoryFleetDesk } from '../../support/orders/memory-fleet-desk.ts';
+import { MemoryQuarantine } from '../../support/orders/memory-quarantine.ts';
+import { MemoryReads } from '../../support/orders/memory-reads.ts';
+import { MemoryRepairs } from '../../support/orders/memory-repairs.ts';
+import { MemoryService } from '../../support/rest/memory-service.ts';
+import { ask, forwardingOf, type RestRigOptions, sha256, startIssuer, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody } from '../../support/rest/route-samples.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { sendRaw } from '../../support/servers/raw-socket.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ask, startRest } from '../../support/rest-rig.ts';
-import { sampledMs } from '../../support/status-parts.ts';
+import { ask, startRest } from '../../support/rest/rest-rig.ts';
+import { sampledMs } from '../../support/rest/status-parts.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 

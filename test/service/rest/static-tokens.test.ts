@@ -4,9 +4,9 @@ import { authFailures } from '../../../src/service/rest/auth/authenticator.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { resetReasons } from '../../../src/service/rest/stream/stream-event.ts';
 import type { PrincipalToken } from '../../../src/store/principals.ts';
-import { sha256 } from '../../support/rest-rig.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { sha256 } from '../../support/rest/rest-rig.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const entry = (name: string, token: string, over: Partial<PrincipalToken> = {}): PrincipalToken => ({
   name,

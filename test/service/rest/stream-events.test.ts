@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StreamedEvent } from '../../../src/store/orders/order-reads.ts';
-import { EventReader } from '../../support/event-reader.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, type RestRigOptions, sha256, startRest } from '../../support/rest-rig.ts';
+import { EventReader } from '../../support/rest/event-reader.ts';
+import { ask, type RestRigOptions, sha256, startRest } from '../../support/rest/rest-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 const readers: EventReader[] = [];

@@ -5,8 +5,8 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import type { EventSink } from '../../../src/service/rest/stream/stream-event.ts';
 import { StreamHub, streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import type { AccountScope, StreamedUpdate } from '../../../src/store/orders/order-reads.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 /** A reader that takes everything at once. */
 class HeardSink implements EventSink {

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
-import { EventReader } from '../../support/event-reader.ts';
-import { eventually } from '../../support/poll.ts';
-import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../../support/rest-rig.ts';
+import { EventReader } from '../../support/rest/event-reader.ts';
+import { ask, type RestRigOptions, sha256, startIssuer, startRest } from '../../support/rest/rest-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 let rig: Awaited<ReturnType<typeof startRest>>;
 const readers: EventReader[] = [];

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { ask, type RestRigOptions, startRest } from '../../support/rest-rig.ts';
-import { accountBody } from '../../support/route-samples.ts';
-import { TraceRig } from '../../support/trace-rig.ts';
+import { ask, type RestRigOptions, startRest } from '../../support/rest/rest-rig.ts';
+import { accountBody } from '../../support/rest/route-samples.ts';
+import { TraceRig } from '../../support/rest/trace-rig.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -11,12 +11,12 @@ import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import type { Http } from '../../../src/venue/platform/http.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
-import { accountRow } from '../../support/platform-rows.ts';
-import { ScriptedPlatform } from '../../support/scripted-platform.ts';
-import { ScriptedRegistry } from '../../support/scripted-registry.ts';
-import { ScriptedSink } from '../../support/scripted-sink.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
+import { accountRow } from '../../support/platform/platform-rows.ts';
+import { ScriptedPlatform } from '../../support/platform/scripted-platform.ts';
+import { ScriptedRegistry } from '../../support/platform/scripted-registry.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const login = 'login:alice';
 const issuing: Http = {

@@ -12,11 +12,11 @@ import { Window } from '../../../src/service/sources/window.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { SocketWriteLines } from '../../../src/venue/platform/socket-write-lines.ts';
-import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/order-entry.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
-import { eventually } from '../../support/poll.ts';
-import { ReducingSink } from '../../support/reducing-sink.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/commands/order-entry.ts';
+import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 /** Order entry and probes as `serve` joins them, over connectors that follow the sandbox on real sockets. */
 async function tradingDesk() {

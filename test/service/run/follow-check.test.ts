@@ -4,9 +4,9 @@ import { sumOfSeries } from '../../../src/observability/read-metric.ts';
 import { FollowCheck, type FollowCheckOptions, followCheckDefaults } from '../../../src/service/run/follow-check.ts';
 import type { AccountStanding } from '../../../src/service/sources/account-access.ts';
 import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const listed = (accountId: string, isOpen = true): PlatformAccount => ({ accountId, isOpen, isSim: true });
 

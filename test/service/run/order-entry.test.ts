@@ -4,10 +4,10 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import { PlatformOrderEntry } from '../../../src/service/run/order-entry.ts';
 import type { EntryAccounts } from '../../../src/service/run/platform-parts.ts';
 import type { AccessToken, TokenSource } from '../../../src/venue/platform/token-source.ts';
-import { writeDeps } from '../../support/order-writes.ts';
-import { accountRow, predictionRow, rowText } from '../../support/platform-rows.ts';
-import { httpAnswer, scriptedWire, wholeRequest } from '../../support/scripted-wire.ts';
-import { placePrediction } from '../../support/settling.ts';
+import { writeDeps } from '../../support/commands/order-writes.ts';
+import { placePrediction } from '../../support/commands/settling.ts';
+import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
+import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
 
 const attemptId = 'tm-0b0e7a52-5b3f-4d0e-9a53-6a2f0d3c1b11';
 const orderId = String(predictionRow['orderId']);

@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { readPipeline } from '../../../src/service/fleet/pipeline-reading.ts';
 import { PipelineRing } from '../../../src/service/run/pipeline-ring.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 async function startRing(kept = 361) {
   const clock = new VirtualClock();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformQuotes } from '../../../src/service/run/platform-quotes.ts';
 import type { TokenSource } from '../../../src/venue/platform/token-source.ts';
-import { listedOption } from '../../support/listed-option.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { listedOption } from '../../support/platform/listed-option.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 async function quotes() {
   const { description } = await runningSandbox({});

@@ -11,9 +11,9 @@ import type { QuarantineRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
 import { mostOpenJobs, type QuarantineAction, type QuarantineFilter } from '../../../src/store/quarantine/quarantine-desk.ts';
 import { askRepair, readAnswer } from '../../../src/store/repair-requests.ts';
-import { eventually } from '../../support/poll.ts';
-import { batch, quarantined, storeRig } from '../../support/store-rig.ts';
-import { testLog } from '../../support/test-log.ts';
+import { batch, quarantined, storeRig } from '../../support/orders/store-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { testLog } from '../../support/runs/test-log.ts';
 
 const everything: AccountScope = { kind: 'all' };
 const word = { by: 'desk', reason: 'the build reads it now', requestId: 'r-1' };

@@ -3,10 +3,10 @@ import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';
 import { PostgresAccountRepairs } from '../../../src/store/account-repairs.ts';
 import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
-import { eventually } from '../../support/poll.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { storeRig } from '../../support/store-rig.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { storeRig } from '../../support/orders/store-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 it('reads the newest changes for a read, and from its time on for a backfill', async () => {
   await using rig = await storeRig();

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { type FoundTopic, judgeTopicIds, type PublishedTo } from '../../../src/service/log/judge-topic-ids.ts';
 import { ReplacedTopics } from '../../../src/service/run/replaced-topics.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const topic = (kind: FoundTopic['kind'], id: FoundTopic['id'], name = `t.${kind}`): FoundTopic => ({ kind, name, id });
 const published = (kind: string, topicId: string, name = `t.${kind}`): PublishedTo => ({ kind, name, topicId });

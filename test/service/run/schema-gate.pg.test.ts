@@ -2,9 +2,9 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { SchemaGate } from '../../../src/service/run/schema-gate.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
-import { freshDatabase } from '../../support/database.ts';
-import { onServer } from '../../support/on-server.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { freshDatabase } from '../../support/servers/database.ts';
+import { onServer } from '../../support/servers/on-server.ts';
 
 it('a database that refuses the login is not told as one that does not answer, and the log has its own reason', async () => {
   await using database = await freshDatabase();

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { statusAnswer } from '../../../src/contract/status-answer.ts';
 import { statusDocument } from '../../../src/service/run/status-document.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
-import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../../support/status-parts.ts';
+import {
+  followedAccount,
+  type SampleStatus,
+  sampledMs,
+  sampleSource,
+  sampleStatusParts,
+} from '../../support/rest/status-parts.ts';
 
 const everything: AccountScope = { kind: 'all' };
 const own: AccountScope = { kind: 'accounts', accountIds: ['ACC-1', 'ACC-1'] };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HealthRegistry } from '../../../src/observability/health.ts';
 import type { TopicsState } from '../../../src/service/log/plan-topics.ts';
 import { TopicsCheck } from '../../../src/service/run/topics-check.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function rig() {
   const clock = new VirtualClock();

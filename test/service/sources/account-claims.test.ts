@@ -4,10 +4,10 @@ import { seededRandom } from '../../../src/runtime/random.ts';
 import { AccountClaims, AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { AccountRecord } from '../../../src/store/fleet/account-registry.ts';
 import type { AccountsResult, OrderReads } from '../../../src/venue/platform/order-reads.ts';
-import { ScriptedRegistry } from '../../support/scripted-registry.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { ScriptedRegistry } from '../../support/platform/scripted-registry.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const listed = (...ids: string[]): AccountsResult => ({
   complete: true,

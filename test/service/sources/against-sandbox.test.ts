@@ -16,10 +16,10 @@ import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { eventually } from '../../support/poll.ts';
-import { ReducingSink } from '../../support/reducing-sink.ts';
-import { ask, control, runningSandbox } from '../../support/sandbox.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { ReducingSink } from '../../support/orders/reducing-sink.ts';
+import { ask, control, runningSandbox } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 const hasty: Partial<StreamTimings> = { auditMs: 500, pingMs: 500, idleMs: 3_000, reconnectMaxMs: 300 };
 

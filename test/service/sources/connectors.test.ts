@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
-import { connectorsRig } from '../../support/connectors-rig.ts';
-import { accountRow, predictionRow } from '../../support/platform-rows.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { connectorsRig } from '../../support/orders/connectors-rig.ts';
+import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
 
 async function working(...args: Parameters<typeof connectorsRig>) {
   const rig = connectorsRig(...args);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { heartbeats } from '../../../src/service/sources/continuity.ts';
-import { connectorsRig } from '../../support/connectors-rig.ts';
-import { accountRow } from '../../support/platform-rows.ts';
+import { connectorsRig } from '../../support/orders/connectors-rig.ts';
+import { accountRow } from '../../support/platform/platform-rows.ts';
 
 const random = seededRandom(3);
 

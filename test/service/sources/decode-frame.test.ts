@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
-import { accountRow, eventText } from '../../support/platform-rows.ts';
+import { accountRow, eventText } from '../../support/platform/platform-rows.ts';
 
 describe('decodeFrame', () => {
   it('names the stream and the account of an event and hands over its row', () => {

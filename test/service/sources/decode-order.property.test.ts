@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
 import { accountOrderItem } from '../../../src/venue/platform/wire/account-order.ts';
 import { predictionOrder } from '../../../src/venue/platform/wire/prediction-order.ts';
-import { accountRow, predictionRow } from '../../support/platform-rows.ts';
+import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';
 
 const origin = (stream: 'account' | 'prediction'): RowOrigin => ({
   stream,

@@ -3,7 +3,7 @@ import type { Observation, Unreadable } from '../../../src/domain/observation.ts
 import { decodeFrame } from '../../../src/service/sources/decode-frame.ts';
 import { decodeOrder, type RowOrigin } from '../../../src/service/sources/decode-order.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
-import { accountRow, eventText, predictionRow, type Row } from '../../support/platform-rows.ts';
+import { accountRow, eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 function origin(stream: 'account' | 'prediction', over: Partial<RowOrigin> = {}): RowOrigin {
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Repairs } from '../../../src/service/sources/repairs.ts';
-import { equityView } from '../../support/arbitrary-orders.ts';
-import { observe } from '../../support/observe.ts';
+import { equityView } from '../../support/orders/arbitrary-orders.ts';
+import { observe } from '../../support/orders/observe.ts';
 
 const seen = (orderId: string) => observe({ ...equityView, orderId });
 

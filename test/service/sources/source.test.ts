@@ -8,15 +8,15 @@ import { Source } from '../../../src/service/sources/source.ts';
 import { type StreamTimings, streamTimingDefaults } from '../../../src/service/sources/stream-timings.ts';
 import { Pace, Window } from '../../../src/service/sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import { accountRow, eventText } from '../../support/platform-rows.ts';
-import { eventually } from '../../support/poll.ts';
-import { ScriptedPlatform } from '../../support/scripted-platform.ts';
-import { ScriptedRegistry } from '../../support/scripted-registry.ts';
-import { ScriptedSink } from '../../support/scripted-sink.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { acknowledge, type StreamScript, streamServer } from '../../support/stream-server.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { ScriptedSink } from '../../support/orders/scripted-sink.ts';
+import { accountRow, eventText } from '../../support/platform/platform-rows.ts';
+import { ScriptedPlatform } from '../../support/platform/scripted-platform.ts';
+import { ScriptedRegistry } from '../../support/platform/scripted-registry.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { TcpProxy } from '../../support/servers/tcp-proxy.ts';
+import { acknowledge, type StreamScript, streamServer } from './stream-server.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

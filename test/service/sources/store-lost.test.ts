@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connectorsRig } from '../../support/connectors-rig.ts';
-import { predictionRow, type Row } from '../../support/platform-rows.ts';
+import { connectorsRig } from '../../support/orders/connectors-rig.ts';
+import { predictionRow, type Row } from '../../support/platform/platform-rows.ts';
 
 const lost: Row = { ...predictionRow, certainty: 'unknown_store_lost', updatedAt: '2026-01-05T14:29:00Z' };
 const restored: Row = { ...lost, orderId: 'restored-1', certainty: 'certain' };

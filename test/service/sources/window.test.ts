@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Pace, Window } from '../../../src/service/sources/window.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 describe('a window', () => {
   it('lets so many through at a time, in order, also when some of them fail', async () => {

@@ -5,8 +5,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { Socket, SocketEnd } from '../../../src/service/sources/socket.ts';
 import { type WsSocketOptions, wsSocketDefaults, wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
-import { eventually } from '../../support/poll.ts';
-import { type StreamScript, streamServer } from '../../support/stream-server.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { type StreamScript, streamServer } from './stream-server.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,4 +1,4 @@
-import { journalContract } from '../../support/journal-contract.ts';
-import { journalRig } from '../../support/journal-rig.ts';
+import { journalContract } from '../../support/commands/journal-contract.ts';
+import { journalRig } from '../../support/commands/journal-rig.ts';
 
 journalContract(journalRig);

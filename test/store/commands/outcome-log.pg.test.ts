@@ -3,8 +3,16 @@ import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome
 import { keyOfCancel } from '../../../src/store/commands/command-journal.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
-import { fence, newCancel, newCancelAll, newPlace, newReplace, sending, unknown } from '../../support/journal-fixtures.ts';
-import { type JournalRig, journalRig } from '../../support/journal-rig.ts';
+import {
+  fence,
+  newCancel,
+  newCancelAll,
+  newPlace,
+  newReplace,
+  sending,
+  unknown,
+} from '../../support/commands/journal-fixtures.ts';
+import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { terminalPrecedence } from '../../../src/domain/order.ts';
 import { PostgresAccountRegistry } from '../../../src/store/fleet/account-registry.ts';
-import { batch, head, storeRig } from '../../support/store-rig.ts';
-import { unreadAccount } from '../../support/unread-account.ts';
+import { unreadAccount } from '../../support/commands/unread-account.ts';
+import { batch, head, storeRig } from '../../support/orders/store-rig.ts';
 
 const account = unreadAccount('acct-1', { isSim: false });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PostgresFleetDesk } from '../../../src/store/fleet/fleet-desk.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
-import { storeRig } from '../../support/store-rig.ts';
+import { storeRig } from '../../support/orders/store-rig.ts';
 
 const expireAfterMs = 6_000;
 const word = { by: 'desk', reason: 'a new kernel', requestId: 'request-1' };

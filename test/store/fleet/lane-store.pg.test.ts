@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../../support/poll.ts';
-import { batch, storeRig } from '../../support/store-rig.ts';
+import { batch, storeRig } from '../../support/orders/store-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 describe('the lane', () => {
   it('is held by the first who asks, from epoch 1 and batch 0 on, and is busy for others', async () => {

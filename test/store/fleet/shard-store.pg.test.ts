@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { MemberReport } from '../../../src/domain/member-report.ts';
 import { afterRestore } from '../../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
-import { eventually } from '../../support/poll.ts';
-import { batch, storeRig } from '../../support/store-rig.ts';
-import { freeShards, takeShards } from '../../support/take-shards.ts';
+import { batch, storeRig } from '../../support/orders/store-rig.ts';
+import { freeShards, takeShards } from '../../support/orders/take-shards.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 /** The holder of lane 0 is `first`; `take` makes another process the holder of another lane. */
 async function shardRig() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
-import { batch, head, quarantined, storeRig, update } from '../../support/store-rig.ts';
+import { batch, head, quarantined, storeRig, update } from '../../support/orders/store-rig.ts';
 
 const written = `select (select count(*)::int from orders) as orders, (select count(*)::int from order_updates) as updates,
   (select count(*)::int from quarantine) as quarantine, lane_batch(0)::int as batch`;

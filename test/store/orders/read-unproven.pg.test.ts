@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { provenBatches } from '../../support/proven-batches.ts';
-import { batch, storeRig, update } from '../../support/store-rig.ts';
+import { provenBatches } from '../../support/orders/proven-batches.ts';
+import { batch, storeRig, update } from '../../support/orders/store-rig.ts';
 
 it('the updates behind the last proof of a lane are counted and summed as ingest does it, within their generation', async () => {
   await using rig = await storeRig();

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
-import { batch, storeRig, update } from '../../support/store-rig.ts';
+import { batch, storeRig, update } from '../../support/orders/store-rig.ts';
 
 async function logRig() {
   const rig = await storeRig();

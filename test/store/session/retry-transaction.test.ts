@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { retryTransaction } from '../../../src/store/session/retry-transaction.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const transient = Object.assign(new Error('deadlock'), { code: '40P01', severity: 'ERROR' });
 

@@ -6,9 +6,9 @@ import { beginAuthorization, readCallback } from '../../../src/venue/platform/au
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
 import { confirmSignIn, type SignInStep, signIn, verifySignIn } from '../../../src/venue/platform/sign-in.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { json, scriptedServer } from '../../support/http-server.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf } from '../../support/sign-in.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
+import { accountsOf } from '../../support/platform/sign-in.ts';
+import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 function deps() {
   const http = new UndiciHttp({ clock: systemClock });

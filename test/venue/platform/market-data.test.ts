@@ -13,10 +13,10 @@ import {
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
 import type { OptionsQuote } from '../../../src/venue/platform/wire/market-data.ts';
 import { themes } from '../../../src/venue/platform/wire/research.ts';
-import { allOf } from '../../support/all-of.ts';
-import { listedOption } from '../../support/listed-option.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
+import { listedOption } from '../../support/platform/listed-option.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
+import { allOf } from '../all-of.ts';
 
 const signal = new AbortController().signal;
 const ticker = `O:${listedOption('C', 200)}`;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { applicationsOf, writeFaults } from '../../../src/sandbox/faults/fault-shapes.ts';
-import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/order-entry.ts';
-import { fixedToken, writeDeps, writeTo } from '../../support/order-writes.ts';
-import { eventually } from '../../support/poll.ts';
-import { control } from '../../support/sandbox.ts';
+import { enrolled, limitOrder, orderDesk, predictionOrder } from '../../support/commands/order-entry.ts';
+import { fixedToken, writeDeps, writeTo } from '../../support/commands/order-writes.ts';
+import { control } from '../../support/platform/sandbox.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 async function client(input: Parameters<typeof orderDesk>[0] = {}) {
   const desk = await orderDesk(input);
@@ -144,7 +144,7 @@ describe('the client judges every fault of a write as the table says', () => {
 });
 
 async function healWhenHanging(at: Awaited<ReturnType<typeof orderDesk>>['at'], count: number): Promise<void> {
-  const { controlLines } = await import('../../support/sandbox.ts');
+  const { controlLines } = await import('../../support/platform/sandbox.ts');
   await eventually(async () => {
     const hanging = (await controlLines(at, '/ledger?kind=answer')).filter((line) => line.fault === 'hang');
     expect(hanging).toHaveLength(count);

@@ -3,8 +3,8 @@ import { createPlatformClient } from '../../../src/venue/platform/platform-clien
 import type { PlatformError } from '../../../src/venue/platform/platform-error.ts';
 import type { Theme as WireTheme } from '../../../src/venue/platform/wire/research.ts';
 import type { Theme } from '../../../types/platform.d.ts';
-import { listedOption } from '../../support/listed-option.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
+import { listedOption } from '../../support/platform/listed-option.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
 
 async function client(over: { readonly apiKey?: string } = {}) {
   const { description } = await runningSandbox();

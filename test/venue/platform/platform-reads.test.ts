@@ -8,9 +8,9 @@ import type { Page } from '../../../src/venue/platform/order-reads.ts';
 import { PlatformReads } from '../../../src/venue/platform/platform-reads.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { json, type Received, scriptedServer } from '../../support/http-server.ts';
-import { accountRow, predictionRow, rowText } from '../../support/platform-rows.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { accountRow, predictionRow, rowText } from '../../support/platform/platform-rows.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { json, type Received, scriptedServer } from '../../support/servers/http-server.ts';
 
 type Answer = Parameters<typeof scriptedServer>[0];
 const closers: (() => Promise<unknown>)[] = [];

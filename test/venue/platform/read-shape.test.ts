@@ -7,9 +7,9 @@ import {
   readPreviousDay,
 } from '../../../src/venue/platform/market-data.ts';
 import { readHealth } from '../../../src/venue/platform/user-data.ts';
-import { allOf } from '../../support/all-of.ts';
-import { json, type Received, scriptedServer } from '../../support/http-server.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { json, type Received, scriptedServer } from '../../support/servers/http-server.ts';
+import { allOf } from '../all-of.ts';
 
 const signal = new AbortController().signal;
 type Answer = Parameters<typeof scriptedServer>[0];

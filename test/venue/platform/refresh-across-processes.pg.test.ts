@@ -9,11 +9,11 @@ import { createPool } from '../../../src/store/session/pool.ts';
 import { PostgresTokenStore } from '../../../src/store/token-store.ts';
 import { RefreshingTokenSource, storeLogin } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { freshDatabase } from '../../support/database.ts';
-import { eventually } from '../../support/poll.ts';
-import { control, controlLines, runningSandbox } from '../../support/sandbox.ts';
-import { accountsOf, codeFor, exchange } from '../../support/sign-in.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { control, controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
+import { accountsOf, codeFor, exchange } from '../../support/platform/sign-in.ts';
+import { eventually } from '../../support/runs/poll.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { freshDatabase } from '../../support/servers/database.ts';
 
 const credentialName = 'login:alice';
 

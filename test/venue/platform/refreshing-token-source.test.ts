@@ -8,9 +8,9 @@ import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import type { CredentialOptions } from '../../../src/venue/platform/acquire-token.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { json, scriptedServer } from '../../support/http-server.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../support/runs/virtual-clock.ts';
+import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 type Answer = Parameters<typeof scriptedServer>[0];
 const closers: (() => Promise<unknown>)[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { changeEmail, deleteUserSettings } from '../../../src/venue/platform/user-data.ts';
-import { json, scriptedServer } from '../../support/http-server.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 const signal = new AbortController().signal;
 type Answer = Parameters<typeof scriptedServer>[0];

@@ -8,8 +8,8 @@ import { beginAuthorization, readCallback } from '../../../src/venue/platform/au
 import { exchangeToken } from '../../../src/venue/platform/exchange-token.ts';
 import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { browse, stockClient, stockServer } from '../../support/stock-server.ts';
+import { browse, stockClient, stockServer } from '../../support/platform/stock-server.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
 
 function deps() {
   const http = new UndiciHttp({ clock: systemClock });

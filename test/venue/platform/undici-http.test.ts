@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import type { HttpRequest } from '../../../src/venue/platform/http.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
-import { json, type ScriptedServer, scriptedServer } from '../../support/http-server.ts';
+import { json, type ScriptedServer, scriptedServer } from '../../support/servers/http-server.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { changeEmail, deleteUserSettings, readUserSetting } from '../../../src/venue/platform/user-data.ts';
-import { json, scriptedServer } from '../../support/http-server.ts';
-import { platformDeps } from '../../support/platform-deps.ts';
-import { runningSandbox } from '../../support/sandbox.ts';
+import { platformDeps } from '../../support/platform/platform-deps.ts';
+import { runningSandbox } from '../../support/platform/sandbox.ts';
+import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 const signal = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { wireSubjects } from '../../support/wire-subjects.ts';
-import { rowsOf, tableOf } from '../../support/wire-variations.ts';
+import { wireSubjects } from '../../support/platform/wire-subjects.ts';
+import { rowsOf, tableOf } from '../../support/platform/wire-variations.ts';
 
 const page = '../../docs/platform-tolerance.md';
 const head = `# What is made of each field that the platform may send otherwise

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { fixedToken, writeDeps, writes } from '../../support/order-writes.ts';
-import { httpAnswer, scriptedWire, wholeRequest } from '../../support/scripted-wire.ts';
-import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { fixedToken, writeDeps, writes } from '../../support/commands/order-writes.ts';
+import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
+import { TcpProxy } from '../../support/servers/tcp-proxy.ts';
 
 const patient = writeDeps();
 // Long enough for a busy machine to carry the bytes to the wire before the deadline.

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { fixedToken, writeDeps, writes } from '../../support/order-writes.ts';
-import { eventually } from '../../support/poll.ts';
-import { httpAnswer, scriptedWire, wholeRequest } from '../../support/scripted-wire.ts';
+import { fixedToken, writeDeps, writes } from '../../support/commands/order-writes.ts';
+import { httpAnswer, scriptedWire, wholeRequest } from '../../support/platform/scripted-wire.ts';
+import { eventually } from '../../support/runs/poll.ts';
 
 /** No whole answer came: there is no status. */
 const noAnswer = { code: 'NO_ANSWER', message: expect.any(String) };

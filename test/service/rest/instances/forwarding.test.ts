@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OtherInstances } from '../../../../src/service/fleet/other-instances.ts';
-import { type ScriptedServer, scriptedServer } from '../../../support/http-server.ts';
-import { eventually } from '../../../support/poll.ts';
-import { ask, type RestRigOptions, sha256, startRest } from '../../../support/rest-rig.ts';
-import { accountBody } from '../../../support/route-samples.ts';
-import { commandId, sampleCommand } from '../../../support/scripted-commands.ts';
+import { commandId, sampleCommand } from '../../../support/commands/scripted-commands.ts';
+import { ask, type RestRigOptions, sha256, startRest } from '../../../support/rest/rest-rig.ts';
+import { accountBody } from '../../../support/rest/route-samples.ts';
+import { eventually } from '../../../support/runs/poll.ts';
+import { type ScriptedServer, scriptedServer } from '../../../support/servers/http-server.ts';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

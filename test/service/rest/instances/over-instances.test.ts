@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type StatusDocument, statusAnswer } from '../../../../src/contract/status-answer.ts';
 import type { CancelAllResult } from '../../../../src/service/commands/commands.ts';
 import type { OtherInstance } from '../../../../src/service/fleet/other-instances.ts';
-import { scriptedServer } from '../../../support/http-server.ts';
-import { ask, startRest } from '../../../support/rest-rig.ts';
-import { commandId, sampleCommand } from '../../../support/scripted-commands.ts';
-import { followedAccount, sampledMs, sampleSource } from '../../../support/status-parts.ts';
+import { commandId, sampleCommand } from '../../../support/commands/scripted-commands.ts';
+import { ask, startRest } from '../../../support/rest/rest-rig.ts';
+import { followedAccount, sampledMs, sampleSource } from '../../../support/rest/status-parts.ts';
+import { scriptedServer } from '../../../support/servers/http-server.ts';
 
 type Rig = Awaited<ReturnType<typeof startRest>>;
 type Done = Extract<CancelAllResult, { kind: 'done' }>;

@@ -1,0 +1,40 @@
+import { expect } from 'vitest';
+import { eventually } from '../../support/runs/poll.ts';
+import type { RunningService, World } from '../../support/runs/service-under-test.ts';
+
+/** A lane without a row: no process has it, and none can take it. */
+const nowhere = 32_767;
+
+/**
+ * Processes that share the shards from their start, the first one in lane 0 and so on: the shards are free once all of them run. One that comes later is given one
+ * shard every 5 s, so it would have its part after a minute.
+ */
+export async function serveTogether(
+  world: World,
+  settings: readonly Readonly<Record<string, string>>[],
+): Promise<RunningService[]> {
+  await world.query('update shards set lane = $1', [nowhere]);
+  const services: RunningService[] = [];
+  for (const env of settings) {
+    const service = await world.serve(env);
+    await service.awaitLog('the lane', ({ msg }) => msg === 'the lane is ours');
+    services.push(service);
+  }
+  // Its weight is 0 until it has introduced itself.
+  await eventually(async () => expect(await world.query('select from lanes where weight = 0')).toEqual([]));
+  await world.query('update shards set lane = null');
+  await untilShardsAt(world, [...settings.keys()]);
+  await Promise.all(services.map((service) => service.waitLive()));
+  return services;
+}
+
+/** The lanes that hold shards, lowest first; null: some shards are free. */
+async function lanesOfShards(world: World): Promise<(number | null)[]> {
+  const rows = await world.query<{ lane: number | null }>('select distinct lane from shards order by lane');
+  return rows.map(({ lane }) => lane);
+}
+
+/** Until all shards are those of the lanes, and of each of them some. */
+export async function untilShardsAt(world: World, lanes: readonly number[]): Promise<void> {
+  await eventually(async () => expect(await lanesOfShards(world)).toEqual(lanes), { deadlineMs: 120_000, everyMs: 100 });
+}

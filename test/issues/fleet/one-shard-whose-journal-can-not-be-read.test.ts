@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
+import { ShardWork } from '../../../src/service/fleet/shard-work.ts';
+import { silentLog } from '../../support/runs/silent-log.ts';
+
+// The first shard whose journal could not be read kept the commands of all behind it waiting.
+it('commands of a shard are taken although the journal of another one can not be read', async () => {
+  const begun: number[] = [];
+  let broken = true;
+  const desks = {
+    begin: async ({ shard }: { readonly shard: number }) => {
+      if (shard === 0 && broken) throw new Error('the journal of shard 0 can not be read');
+      begun.push(shard);
+    },
+    quiesce: async () => undefined,
+    end: () => undefined,
+  };
+  const ingest = { forgetOrders: () => undefined };
+  const sources = { review: () => undefined };
+  const deps = { held: new HeldShards(), sources, ingest, desks, metrics: createMetrics().ingest, log: silentLog };
+  const work = new ShardWork(deps);
+  work.resume(
+    16,
+    [0, 1, 2].map((shard) => ({ shard, epoch: 1n })),
+  );
+  const failure = 'the journal of shard 0';
+  await expect(work.beginDesks()).rejects.toThrow(failure);
+  await expect(work.beginDesks()).rejects.toThrow(failure);
+  await expect(work.beginDesks()).rejects.toThrow(failure);
+  expect(begun).toEqual([1, 2]);
+  broken = false;
+  await work.beginDesks();
+  expect(begun).toEqual([1, 2, 0]);
+});

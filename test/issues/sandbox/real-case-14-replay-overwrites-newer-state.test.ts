@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
+import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
+import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
+
+// After a reconnect the venue sent the last minutes again, and a filled order went back to working.
+// What protects: the join (domain/account-join.ts) and the version (domain/reduce.ts).
+it.each([equity, prediction])(
+  'old frames of a $stream order that come again after a reconnect change nothing and are published to nobody',
+  async (request) => {
+    const desk = await CommandWorld.start();
+    const { order, command } = await desk.working(request);
+    const { stream } = desk.world.platform;
+    const frames: string[] = [];
+    const keep = () => frames.push(encodeEvent(order, encodeEventData(order)));
+    keep();
+    fillOrder(desk.exchange, order, whole(4), fixed('0.4'));
+    keep();
+    fillOrder(desk.exchange, order, whole(6), fixed('0.4'));
+    await desk.until(() => desk.stored(order).status === 'filled');
+    stream.end({ kind: 'closed', code: 1006, reason: '' }, true);
+    await desk.pass(20_000);
+    const before = desk.updates(order);
+    for (const frame of frames) stream.push(`${request.stream}:${account}`, frame);
+    await desk.pass(5_000);
+    expect(desk.updates(order)).toEqual(before);
+    expect(desk.stored(order)).toMatchObject({ status: 'filled', cumQty: '10', leavesQty: '0' });
+    expect(desk.command(command.commandId).state).toBe('applied');
+  },
+);

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { CommandRequest } from '../../../src/domain/command.ts';
+import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
+import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
+import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
+import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
+
+// Heartbeats came for three hours, orders did not, and every watchdog was content.
+// What protects: the audit (service/sources/account-session.ts).
+it.each([equity, prediction])(
+  'a stream that only beats for three hours loses no fill of a $stream order: the audit finds it within its interval',
+  async (request) => {
+    const desk = await CommandWorld.start({ auditMs: 60_000 });
+    const { order } = await desk.working(request);
+    const { stream } = desk.world.platform;
+    stream.faults = { ...noStreamFaults, silentLoss: 1 };
+    const dialled = stream.dialled;
+    for (let filled = 1; filled <= 9; filled += 1) {
+      fillOrder(desk.exchange, order, whole(1), fixed('0.4'));
+      await desk.until(() => desk.stored(order).cumQty === String(filled), 5 * 60_000);
+      await desk.pass(20 * 60_000);
+    }
+    expect(stream.dialled, 'the connection was never found dead').toBe(dialled);
+
+    // And a command that nobody answers is settled without the stream.
+    desk.script({ applied: 'yes', answer: outcomeUnknown });
+    const { commandId } = await desk.send({ ...request, terms: { ...request.terms, price: '0.3' } } as CommandRequest);
+    await desk.until(() => desk.command(commandId).state === 'applied', 10_000);
+  },
+);

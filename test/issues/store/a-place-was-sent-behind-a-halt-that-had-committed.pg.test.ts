@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
+import { atMs, fence, halt, newCancel, newPlace } from '../../support/commands/journal-fixtures.ts';
+import { type JournalRig, journalRig } from '../../support/commands/journal-rig.ts';
+import { eventually } from '../../support/runs/poll.ts';
+
+const tightened = { accountId: 'acct-1', by: 'ann', reason: 'too much', requestId: 'r-1', atMs };
+
+/** A session waits for the lock between marks and what forbids them. */
+function waiting(rig: JournalRig): Promise<void> {
+  return eventually(async () => {
+    const rows = await rig.rows("select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'");
+    if (rows.length === 0) throw new Error('no session waits for the lock');
+  });
+}
+
+async function opened(rig: JournalRig, over = {}): Promise<string> {
+  const measure = {
+    symbols: ['AAPL'],
+    underlyings: ['AAPL'],
+    instrument: 'equity',
+    quantity: '1',
+    exposure: '10',
+    valuedByQuote: false,
+  } as const;
+  const asked = newPlace({ measure, ...over });
+  expect(await rig.journal.open(asked, fence)).toMatchObject({ kind: 'opened' });
+  return asked.attemptId ?? '';
+}
+
+describe('a place that is journaled already', () => {
+  it('waits for a halt that is being written, and is not marked as being sent behind it', async () => {
+    await using rig = await journalRig();
+    const attemptId = await opened(rig);
+    const other = await rig.rival();
+    await other.query('begin');
+    await other.query("select raise_halt(null, null, 'h-1', null, 'operator', 'kill switch', 'ann', $1)", [atMs]);
+    const marking = rig.journal.markSending(attemptId, atMs, fence);
+    await waiting(rig);
+    await other.query('commit');
+    expect(await marking).toEqual({ code: 'PLACING_HALTED', message: 'placing was halted (operator): kill switch' });
+  });
+
+  it('that is being marked keeps a halt, new limits and the end of its token waiting until that is committed', async () => {
+    await using rig = await journalRig();
+    await rig.rows(
+      "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{orders:write}')",
+    );
+    const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
+    const stops: (() => Promise<unknown>)[] = [
+      () => rig.journal.raiseHalt(halt(), undefined),
+      () => rig.journal.changeLimits({ ...tightened, before: {}, bounds: { maxQuantity: '1' } }),
+      () => tokens.end('desk', 1, 0),
+    ];
+    for (const stop of stops) {
+      await rig.rows(
+        "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = 'again' where cleared_at is null",
+      );
+      const attemptId = await opened(rig, { tokenNumber: 1 });
+      const other = await rig.rival();
+      await other.query('begin');
+      await other.query('select mark_sending(0, 1, $1, $2)', [attemptId, atMs]);
+      const order: string[] = [];
+      const stopping = stop().then(() => order.push('stopped'));
+      await waiting(rig);
+      order.push('marked');
+      await other.query('commit');
+      await stopping;
+      expect(order).toEqual(['marked', 'stopped']);
+    }
+  });
+
+  it('is not sent once the token that asked for it has ended', async () => {
+    await using rig = await journalRig();
+    await rig.rows(
+      "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{orders:write}'), ('desk', 2, sha256('u'), '{orders:write}')",
+    );
+    const tokens = new PostgresPrincipalStore({ pool: rig.pool, clock: systemClock, random: systemRandom });
+    const [revoked, other] = [await opened(rig, { tokenNumber: 1 }), await opened(rig, { tokenNumber: 2 })];
+    expect(await tokens.end('desk', 1, 0)).toEqual([1]);
+    expect(await rig.journal.markSending(revoked, atMs, fence)).toMatchObject({ code: 'TOKEN_ENDED' });
+    expect(await rig.journal.markSending(other, atMs, fence)).toBe(true);
+  });
+
+  it('is sent where the token has ended, if it is a cancel', async () => {
+    await using rig = await journalRig();
+    const cancel = newCancel('p-1', { tokenNumber: 7 });
+    await rig.journal.open(cancel, fence);
+    await rig.journal.raiseHalt(halt({ scope: { kind: 'service' } }), undefined);
+    expect(await rig.journal.markSending(cancel.attemptId ?? '', atMs, fence)).toBe(true);
+  });
+});
+
+describe('a process with a lane', () => {
+  it('is named until it has said that it holds the halt, and all that were raised before', async () => {
+    await using rig = await journalRig();
+    await rig.rows('update lanes set holder = null');
+    await rig.rows(
+      `insert into lanes (lane, holder, epoch, renewed_at) values (1, 'a', 7, clock_timestamp()), (2, 'b', 7, clock_timestamp()),
+       (3, 'gone', 7, clock_timestamp() - interval '7 seconds'), (4, 'c/finisher', 7, clock_timestamp())`,
+    );
+    const first = halt({ haltId: randomUUID(), cause: 'rate' });
+    const second = halt({ haltId: randomUUID() });
+    await rig.journal.raiseHalt(first, undefined);
+    expect(await rig.journal.withoutHalt(first.haltId, 6_000)).toEqual(['a', 'b']);
+    expect(await rig.journal.holdHalts(1, 7n, [first.haltId])).toBe(true);
+    expect(await rig.journal.holdHalts(2, 6n, [first.haltId]), 'under an old epoch').toBe(false);
+    expect(await rig.journal.withoutHalt(first.haltId, 6_000)).toEqual(['b']);
+    await rig.journal.raiseHalt(second, undefined);
+    await rig.journal.holdHalts(1, 7n, [second.haltId]);
+    expect(await rig.journal.withoutHalt(second.haltId, 6_000), 'without the one before').toEqual(['a', 'b']);
+    for (const lane of [1, 2]) await rig.journal.holdHalts(lane, 7n, [first.haltId, second.haltId]);
+    expect(await rig.journal.withoutHalt(second.haltId, 6_000)).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
+import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import { fence, newPlace } from '../../support/commands/journal-fixtures.ts';
+import { batch, storeRig, update } from '../../support/orders/store-rig.ts';
+
+const proof = '"proof":{"lane":0,"generation":1,"after":"0","upTo":"1","count":1,"hash":"07d4a1c9e35b"}';
+const payload = (orderId: string, revision: number) =>
+  `{"eventId":"prediction:${orderId}:${revision}","generation":1,"order":"${orderId}"}`;
+
+// They went out in the generation in which Kafka had these revisions with other content, and every consumer dropped them.
+it('what a lane committed before Kafka could be asked goes out under the generation that the answer begins', async () => {
+  await using rig = await storeRig();
+  const write = (number: number, orderId: string, revision: number) =>
+    rig.store.applyBatch(
+      batch(rig.epoch, number, [[orderId, revision]], {
+        updates: [
+          update(orderId, revision, { payload: payload(orderId, revision) }),
+          update(`mark-${number}`, 1, { stream: 'continuity', payload: `{"event":"heartbeat",${proof}}` }),
+        ],
+      }),
+    );
+  await write(1, 'o1', 1);
+  // A term begins behind batch 1; Kafka has batch 9 of a process that is gone.
+  await write(2, 'o1', 2);
+  const published = { updates: [], batches: [{ lane: 0, generation: 1, batch: 9n }] };
+  expect(await rig.lanes.noticeLoss(0, { published, unpublishedAfter: 1n })).toEqual({ generation: 2 });
+  expect(await rig.rows('select payload from order_updates order by seq')).toEqual([
+    { payload: payload('o1', 1) },
+    { payload: `{"event":"heartbeat",${proof}}` },
+    { payload: payload('o1', 2).replace('"generation":1', '"generation":2') },
+    { payload: '{"event":"heartbeat"}' },
+  ]);
+  const [first] = await rig.rows<{ seq: string }>('select max(seq) as seq from order_updates where batch = 1');
+  expect(await rig.rows("select seq from relay_positions where lane = 0 and cursor = 'state'")).toEqual([first]);
+});
+
+it('a step of a command names the generation in which it is told, from the second one on', async () => {
+  await using rig = await storeRig();
+  const journal = createPostgresJournal(rig.deps);
+  const outcomes = new PostgresOutcomeLog(rig.deps);
+  await rig.pool.query('update shards set lane = 0, epoch = 1 where shard = $1', [fence.shard]);
+  await journal.takeOver(fence, 0, 0);
+  await journal.open(newPlace(), fence);
+  const told = async () => (await outcomes.readUnpublished(10, [fence.shard])).map((row) => JSON.parse(row.payload).generation);
+  expect(await told()).toEqual([undefined]);
+  await rig.pool.query('update lanes set generation = 3');
+  expect(await told()).toEqual([3]);
+});

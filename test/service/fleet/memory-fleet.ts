@@ -1,0 +1,125 @@
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../../src/store/fleet/shard-store.ts';
+
+/** The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call under another one changes nothing. */
+export class MemoryFleet implements ShardStore {
+  readonly seats: { shard: number; lane: number | undefined; pinned: boolean; epoch: bigint; changedMs: number }[];
+  readonly members = new Map<number, LaneMember>();
+  readonly epochs = new Map<number, bigint>();
+  readonly orphans = new Map<number, { lane: number; idleMs: number }>();
+  /** How often it was looked at. */
+  looks = 0;
+  /** Rejects every call while true. */
+  down = false;
+  private readonly clock: Clock;
+
+  constructor(shards: number, clock: Clock) {
+    this.clock = clock;
+    const seat = { lane: undefined, pinned: false, epoch: 0n, changedMs: clock.monotonicMs() };
+    this.seats = Array.from({ length: shards }, (_, shard) => ({ shard, ...seat }));
+  }
+
+  async look(): Promise<Fleet> {
+    this.answer();
+    this.looks += 1;
+    const members = [...this.members.values()].sort((a, b) => a.lane - b.lane);
+    const nowMs = this.clock.monotonicMs();
+    const seats = this.seats.map(({ changedMs, ...seat }) => ({ ...seat, sinceMs: nowMs - changedMs }));
+    return { members, seats, orphans: [...this.orphans.values()] };
+  }
+
+  async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
+    this.answer();
+    if (this.epochs.get(lane) !== epoch) return false;
+    const { drained } = this.members.get(lane) ?? { drained: false };
+    const weight = card.draining ? 0 : card.weight;
+    this.members.set(lane, { ...card, weight, lane, drained, livedMs: 60_000, holder: `process-${lane}` });
+    return true;
+  }
+
+  async resume(lane: number, epoch: bigint): Promise<readonly HeldShard[] | undefined> {
+    this.answer();
+    if (this.epochs.get(lane) !== epoch) return undefined;
+    return this.raise(this.seats.filter((seat) => seat.lane === lane));
+  }
+
+  async take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined> {
+    this.answer();
+    if (this.epochs.get(lane) !== epoch) return undefined;
+    const isSeen = (seat: HeldShard) => seen.some((each) => each.shard === seat.shard && each.epoch === seat.epoch);
+    const free = this.seats.filter((seat) => (seat.lane === undefined || seat.lane === lane) && isSeen(seat));
+    for (const seat of free) seat.lane = lane;
+    return this.raise(free);
+  }
+
+  async free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean> {
+    this.answer();
+    if (this.epochs.get(lane) !== epoch) return false;
+    const freed = this.seats.filter((seat) => seat.lane === lane && seat.shard === held.shard && seat.epoch === held.epoch);
+    this.release(freed);
+    return freed.length > 0;
+  }
+
+  async freeAll(lane: number, epoch: bigint): Promise<readonly number[] | undefined> {
+    this.answer();
+    if (this.epochs.get(lane) !== epoch) return undefined;
+    const freed = this.seats.filter((seat) => seat.lane === lane);
+    this.release(freed);
+    return freed.map(({ shard }) => shard);
+  }
+
+  /** Another process, which holds these shards. */
+  join(lane: number, shards: readonly number[] = []): void {
+    this.members.set(lane, {
+      ...{
+        lane,
+        livedMs: 60_000,
+        weight: 1,
+        holder: `process-${lane}`,
+        address: undefined,
+        version: '1',
+        draining: false,
+        drained: false,
+      },
+    });
+    for (const seat of this.seats) if (shards.includes(seat.shard)) seat.lane = lane;
+  }
+
+  /** It says that it is about to end. */
+  end(lane: number): void {
+    const member = this.members.get(lane);
+    if (member !== undefined) this.members.set(lane, { ...member, weight: 0, draining: true });
+  }
+
+  /** It is gone, and its shards are free. */
+  leave(lane: number): void {
+    this.members.delete(lane);
+    this.release(this.seats.filter((seat) => seat.lane === lane));
+  }
+
+  /** As an operator does. */
+  drain(lane: number): void {
+    const member = this.members.get(lane);
+    if (member !== undefined) this.members.set(lane, { ...member, weight: 0, drained: true });
+  }
+
+  of(lane: number): number[] {
+    return this.seats.filter((seat) => seat.lane === lane).map(({ shard }) => shard);
+  }
+
+  private release(seats: MemoryFleet['seats']): void {
+    for (const seat of seats) Object.assign(seat, { lane: undefined, changedMs: this.clock.monotonicMs() });
+  }
+
+  private raise(seats: MemoryFleet['seats']): HeldShard[] {
+    return seats.map((seat) => {
+      seat.epoch += 1n;
+      seat.changedMs = this.clock.monotonicMs();
+      return { shard: seat.shard, epoch: seat.epoch };
+    });
+  }
+
+  private answer(): void {
+    if (this.down) throw new Error('the database is away');
+  }
+}

@@ -1,0 +1,99 @@
+import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
+import { type SimulatedService, unfollowedGraceMs } from '../simulated-service.ts';
+import type { SimulatedWorld } from '../simulated-world.ts';
+import { disagreements } from './check-healed.ts';
+
+/** A list of accounts, the grace, and two looks at the fleet. */
+const withinMs = 8_000 + unfollowedGraceMs + 3_000;
+/** A fleet that has just healed still balances its shards: the slowest gives one in 5 s, and first waits until a new process has lived for 10 s. */
+const balancedWithinMs = 180_000;
+const againWithinMs = 60_000;
+/** Longer than a row waits for Kafka before it is a trouble, and than a trouble lasts before it makes unfit. */
+const kafkaAwayMs = 15_000;
+
+/**
+ * Two faults that every process shares, once all is well (in some runs: they take a virtual minute). What ought to be followed and is not is named by every process
+ * within its bound; and no process is unfit for what all of them suffer.
+ */
+export async function sharedFaults(world: SimulatedWorld): Promise<string[]> {
+  const dice = world.source(15);
+  if (!happens(dice, 0.25)) return [];
+  return [...(await unlisted(world, oneOf(dice, world.platform.accounts).id)), ...(await withoutKafka(world))];
+}
+
+/** The list of accounts says that it is complete, and one is not in it. */
+async function unlisted(world: SimulatedWorld, accountId: string): Promise<string[]> {
+  const { clock, platform, trace } = world;
+  trace.add('platform', 'leaves out of its list', accountId);
+  platform.http.unlisted.add(accountId);
+  const stayed = await staysPut(world, accountId);
+  const trusting = stayed ? running(world).filter((service) => !service.doubts().includes('accounts_unfollowed')) : [];
+  platform.http.unlisted.delete(accountId);
+  await clock.advanceUntil(() => isAllRight(world), againWithinMs);
+  return [
+    ...(stayed ? [] : [`${accountId} goes from process to process though nothing goes wrong`]),
+    ...trusting.map(({ host }) => `${host.name} names no doubt, and ${accountId} is followed by no process`),
+    ...disagreements(world).map((what) => `not right again after a short list: ${what}`),
+  ];
+}
+
+/**
+ * Each process counts the grace from when it took the account (service/run/follow-check.ts): what it was told by the one before is not in the lane's row. So the
+ * time is over once the shard has been with one process, under one epoch, for all of it. False: it never was.
+ */
+async function staysPut(world: SimulatedWorld, accountId: string): Promise<boolean> {
+  const { clock, database } = world;
+  const hold = () => {
+    const row = database.shards.rows[world.seatOf(accountId).shard];
+    return `${row?.lane} ${row?.epoch}`;
+  };
+  const untilMs = clock.monotonicMs() + balancedWithinMs;
+  let held = hold();
+  let sinceMs = clock.monotonicMs();
+  while (clock.monotonicMs() - sinceMs < withinMs) {
+    if (clock.monotonicMs() >= untilMs) return false;
+    await clock.advance(500);
+    if (hold() === held) continue;
+    held = hold();
+    sinceMs = clock.monotonicMs();
+  }
+  return true;
+}
+
+async function withoutKafka(world: SimulatedWorld): Promise<string[]> {
+  const { clock, broker, trace } = world;
+  trace.add('broker', 'is away', 'for all');
+  const before = unfitForKafka(world);
+  broker.down = true;
+  await clock.advance(kafkaAwayMs);
+  const unfit = unfitForKafka(world).filter((name) => !before.includes(name));
+  broker.down = false;
+  await clock.advanceUntil(() => isAllRight(world), againWithinMs);
+  return [
+    ...unfit.map((name) => `${name} is unfit (relay_stuck) for a fault that all have`),
+    ...disagreements(world).map((what) => `not right again after Kafka was away: ${what}`),
+  ];
+}
+
+/** By the rows of their lanes. Not the sick ones (fleet-operator.ts): each is unfit for its own sockets, whatever Kafka does. */
+function unfitForKafka(world: SimulatedWorld): string[] {
+  const rows = [...world.database.lanes.values()];
+  const isUnfit = (name: string) => {
+    const unwell = rows.find(({ holder }) => holder === name)?.card.unwell;
+    return unwell?.unfit === true && unwell.trouble === 'relay_stuck';
+  };
+  return running(world)
+    .map(({ host }) => host.name)
+    .filter(isUnfit);
+}
+
+/** One that has ended says nothing any more, and one without a lane has no look at the fleet: it has another doubt. */
+function running({ services }: SimulatedWorld): SimulatedService[] {
+  return services.filter(({ host, exitCode, stopping, keeper }) => {
+    return !host.crashed && exitCode === undefined && !stopping && keeper.state === 'held';
+  });
+}
+
+function isAllRight(world: SimulatedWorld): boolean {
+  return disagreements(world).length === 0;
+}

@@ -1,0 +1,242 @@
+import { emptyReport } from '../../../src/domain/member-report.ts';
+import type { IngestItem } from '../../../src/domain/observation.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Lease } from '../../../src/runtime/lease.ts';
+import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
+import { LaneFinisher } from '../../../src/service/fleet/lane-finisher.ts';
+import { WitnessWriter } from '../../../src/service/log/witness-writer.ts';
+import type { Ingest } from '../../../src/service/orders/ingest.ts';
+import { FollowCheck } from '../../../src/service/run/follow-check.ts';
+import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
+import type { LaneMember, ShardStore } from '../../../src/store/fleet/shard-store.ts';
+import type { PlatformAccount } from '../../../src/venue/platform/order-reads.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { replaced } from './replaced.ts';
+
+interface Finisher {
+  readonly deps: { readonly shards: ShardStore };
+}
+
+/** The shards of a process that sees this of every other one, and of itself. */
+function seeing(shards: ShardStore, what: Partial<LaneMember>): ShardStore {
+  return {
+    ...shards,
+    look: async (expireAfterMs) => {
+      const { members, ...fleet } = await shards.look(expireAfterMs);
+      return { ...fleet, members: members.map((each) => ({ ...each, ...what })) };
+    },
+  };
+}
+
+/** The shards of a process that sees no pin. */
+function unpinned(shards: ShardStore): ShardStore {
+  return {
+    ...shards,
+    look: async (expireAfterMs) => {
+      const { seats, ...fleet } = await shards.look(expireAfterMs);
+      return { ...fleet, seats: seats.map((seat) => ({ ...seat, pinned: false })) };
+    },
+  };
+}
+
+/** Ingest as the keeper of the shards sees it, with one wait that is over at once. */
+function without(ingest: Ingest, wait: 'settled' | 'fence') {
+  return {
+    settled: () => ingest.settled(),
+    fence: () => ingest.fence(),
+    forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf),
+    [wait]: async () => undefined,
+  };
+}
+
+type AskKafka = { askKafka(): Promise<void> };
+
+interface Follower {
+  reviewed: boolean;
+  resting: AbortController;
+  readonly newest: { readonly accounts: readonly PlatformAccount[] } | undefined;
+  readonly deps: { readonly clock: Clock };
+  rest(forMs: number, signal: AbortSignal): Promise<void>;
+  load(): Promise<void>;
+  apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void>;
+}
+
+type PublishAndFree = { publishAndFree(lease: Lease): Promise<void> };
+
+/** Mistakes in the way of a shard from one process to the next. */
+export const plantedFleetBugs: readonly PlantedBug[] = [
+  {
+    name: 'a review of the accounts waits for a list that was never read',
+    seed: 24,
+    seeds: 'moving',
+    shows: /a loop that waits for nothing/,
+    plant: replaced(
+      AccountsFollower as unknown as { readonly prototype: Follower },
+      'rest',
+      async function (this: Follower, forMs: number, signal: AbortSignal) {
+        const { clock } = this.deps;
+        const untilMs = clock.monotonicMs() + forMs;
+        while (!signal.aborted) {
+          if (!this.reviewed) {
+            this.resting = new AbortController();
+            await clock.sleep(untilMs - clock.monotonicMs(), signal, this.resting.signal);
+          }
+          if (!this.reviewed || this.newest === undefined) return;
+          this.reviewed = false;
+          await this.load();
+          await this.apply(this.newest.accounts, false, signal);
+        }
+      },
+    ),
+  },
+  {
+    name: 'a lane is finished before the rest of it is published',
+    seeds: 'moving',
+    shows: /commits for .* before .* is on its topic/,
+    plant: replaced(
+      LaneFinisher as unknown as { readonly prototype: PublishAndFree },
+      'publishAndFree',
+      async function (this: PublishAndFree, { lane, epoch }: Lease) {
+        const { shards } = (this as unknown as Finisher).deps;
+        await shards.freeAll(lane, epoch);
+      },
+    ),
+  },
+  {
+    name: 'a lane is finished without a question to Kafka',
+    seeds: 'losing',
+    seed: 2_614,
+    shows: /on the state topic behind/,
+    plant: replaced(LaneFinisher as unknown as { readonly prototype: AskKafka }, 'askKafka', async () => undefined),
+  },
+  {
+    name: 'only the last records of each partition are asked for, and not the newest of each lane',
+    seeds: 'hiding',
+    shows: /gives .* revision \d+ of generation 1 again with other content/,
+    deps: ({ newestPublished }) => ({ newestPublished: async () => ({ ...(await newestPublished()), witnesses: [] }) }),
+  },
+  {
+    name: 'updates are sent before Kafka has the witness of their lane',
+    shows: /is on .* before its witness/,
+    plant: replaced(
+      WitnessWriter as unknown as { readonly prototype: { cover(): Promise<void> } },
+      'cover',
+      async () => undefined,
+    ),
+  },
+  {
+    name: 'a shard is given before all of it is published',
+    seeds: 'moving',
+    shows: /commits for .* before .* is on its topic/,
+    deps: () => ({ keeping: { published: async () => undefined } }),
+  },
+  {
+    name: 'a shard is given before all of it is settled',
+    seeds: 'moving',
+    shows: /commits for shard .* which lane .* holds/,
+    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'settled') }),
+  },
+  {
+    name: 'a shard is worked on before a batch fences its taking',
+    seeds: 'losing',
+    moves: true,
+    seed: 22,
+    shows: /gives .* revision \d+ of generation 1 again with other content|puts revision \d+ of .* on the state topic behind/,
+    deps: () => ({ shardsIngest: (ingest) => without(ingest, 'fence') }),
+  },
+  {
+    name: 'no guard keeps what arrives late from a shard that was given',
+    seeds: 'moving',
+    shows: /commits for shard .* which lane .* holds/,
+    // Sources that were told to leave an account hardly ever bring anything of it: here they do.
+    deps: ({ host }) => ({
+      intoGuard: (sink) => ({
+        offer: (item) => void host.clock.after(3_000, () => sink.offer(item)),
+        get full() {
+          return sink.full;
+        },
+        onRoom: (callback) => sink.onRoom(callback),
+        settled: () => sink.settled(),
+      }),
+    }),
+    plant: replaced(HeldShards as unknown as { readonly prototype: { passes(item: IngestItem): boolean } }, 'passes', () => true),
+  },
+  {
+    name: 'a freeing that is done late frees a shard that was taken again since',
+    seeds: 'moving',
+    shows: /commits for shard .* which lane .* holds/,
+    deps: (_, { database }) => {
+      database.shards.freesLate = true;
+      return {};
+    },
+  },
+  {
+    name: 'a shard is taken without a new epoch',
+    shows: /works on shard .* under epoch/,
+    deps: (_, { database }) => {
+      database.shards.raising = new Set(['resume']);
+      return {};
+    },
+  },
+  {
+    name: 'the shards of a lane are held again without new epochs',
+    shows: /works on shard .* under epoch/,
+    deps: (_, { database }) => {
+      database.shards.raising = new Set(['take']);
+      return {};
+    },
+  },
+  {
+    name: 'a pinned shard is given for balance',
+    seeds: 'moving',
+    shows: /gives shard .*, which is pinned/,
+    deps: ({ database }) => ({ database: { ...database, shards: unpinned(database.shards) } }),
+  },
+  {
+    name: 'an account that no list shows any more is left without a word',
+    shows: /names no doubt, and .* is followed by no process/,
+    plant: replaced(FollowCheck as unknown as { readonly prototype: { compare(): void } }, 'compare', () => undefined),
+  },
+  {
+    name: 'only the process that ought to follow an account says that nobody does',
+    shows: /names no doubt, and .* is followed by no process/,
+    deps: () => ({ keeping: { report: () => ({ ...emptyReport, follows: true }) } }),
+  },
+  {
+    name: 'a process with nothing to send counts as proof that Kafka works',
+    shows: /is unfit \(relay_stuck\) for a fault that all have/,
+    deps: () => ({ keeping: { report: () => ({ ...emptyReport, follows: true, works: ['kafka', 'sockets'] }) } }),
+  },
+  {
+    name: 'a process that is unfit keeps its shards',
+    seeds: 'moving',
+    shows: /still holds the shards .*, and is unfit/,
+    deps: () => ({ keeping: { fitness: { review: async () => undefined } } }),
+  },
+  {
+    name: 'a process is unfit although it is alone, and takes nothing',
+    shows: /has no lane, and no process works on it/,
+    deps: ({ database }) => ({
+      database: { ...database, shards: seeing(database.shards, { spareWeight: 0 }) },
+      keeping: { fitness: { review: async () => ({ trouble: 'sockets_down', unfit: true }) } },
+    }),
+  },
+  {
+    name: 'a process that is drained keeps its shards',
+    seeds: 'moving',
+    shows: /is still held by lane .*, whose process is drained/,
+    deps: ({ database }) => ({ database: { ...database, shards: seeing(database.shards, { weight: 1, drained: false }) } }),
+  },
+  {
+    name: 'a lane is taken before its holder is gone',
+    seeds: 'moving',
+    shows: /sends in lane .* which .* holds/,
+    deps: ({ database }) => ({
+      database: {
+        ...database,
+        shards: { ...database.shards, look: () => database.shards.look(1_500) },
+        lanes: { ...database.lanes, acquire: (lane, holder, _, seen) => database.lanes.acquire(lane, holder, 0, seen) },
+      },
+    }),
+  },
+];

@@ -1,0 +1,82 @@
+import { isTerminal } from '../../../src/domain/order.ts';
+import { passing } from '../passing.ts';
+import type { PlantedBug } from './planted-bug.ts';
+
+/** Mistakes with what a platform does and no document says (surprises.ts). */
+export const plantedOddBugs: readonly PlantedBug[] = [
+  {
+    name: 'an order whose symbol changed is not followed on',
+    seed: 2,
+    seeds: 'odd',
+    shows: /symbol is .*, the platform has|was never seen/,
+    deps: () => {
+      const symbols = new Map<string, string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order') return item;
+            const { orderId, instrument } = item.view;
+            const known = symbols.get(orderId) ?? instrument.symbol;
+            symbols.set(orderId, known);
+            return instrument.symbol === known ? item : undefined;
+          }),
+      };
+    },
+  },
+  {
+    name: 'another word for the side of an order is not taken up',
+    seed: 10,
+    seeds: 'odd',
+    shows: /side is .*, the platform has/,
+    deps: () => {
+      const sides = new Map<string, string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order') return item;
+            const { orderId, side } = item.view;
+            const known = sides.get(orderId) ?? side;
+            sides.set(orderId, known);
+            return { ...item, view: { ...item.view, side: known } };
+          }),
+      };
+    },
+  },
+  {
+    name: 'an end that was shown is never taken back',
+    seed: 32,
+    seeds: 'odd',
+    shows: /(leavesQty is 0|status is expired), the platform has/,
+    deps: () => {
+      const ended = new Set<string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order') return item;
+            const { orderId, status } = item.view;
+            if (status === 'expired') ended.add(orderId);
+            return ended.has(orderId) && !isTerminal(status) ? undefined : item;
+          }),
+      };
+    },
+  },
+  {
+    name: 'of two changes within one instant of a coarse clock only the first counts',
+    seed: 2,
+    seeds: 'odd',
+    shows: /(cumQty|status|workingPrice|workingQuantity|pendingAction) is .*, the platform has/,
+    deps: () => {
+      const seen = new Set<string>();
+      return {
+        intoIngest: (sink) =>
+          passing(sink, (item) => {
+            if (item.kind !== 'order' || item.view.updatedAt.includes('.')) return item;
+            const instant = `${item.view.orderId} ${item.view.updatedAt}`;
+            if (seen.has(instant)) return undefined;
+            seen.add(instant);
+            return item;
+          }),
+      };
+    },
+  },
+];

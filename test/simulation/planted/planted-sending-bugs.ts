@@ -1,0 +1,194 @@
+import { HaltAgreement } from '../../../src/service/commands/halt-agreement.ts';
+import { Halts } from '../../../src/service/commands/halts.ts';
+import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
+import { SendAttempts, type Sending } from '../../../src/service/commands/send-attempts.ts';
+import { WritePermit } from '../../../src/service/commands/write-permit.ts';
+import type { Halt } from '../../../src/store/commands/command-journal.ts';
+import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
+import { MemoryJournal } from '../../support/commands/memory-journal.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { replaced } from './replaced.ts';
+
+/** Order entry whose results are `change`d before anybody sees them. */
+function entering(change: (result: WriteResult) => WriteResult): NonNullable<PlantedBug['deps']> {
+  return () => ({
+    wrapEntry: (entry: OrderEntry): OrderEntry => ({
+      send: async (request, attemptId, options) => change(await entry.send(request, attemptId, options)),
+    }),
+  });
+}
+
+const repeatable = (result: WriteResult): WriteResult =>
+  result.kind === 'unknown' ? { kind: 'not_sent', reason: result.reason, mayRepeat: true } : result;
+
+function withStatus(
+  result: WriteResult,
+  status: number,
+  as: (reason: NonNullable<WriteResult['reason']>) => WriteResult,
+): WriteResult {
+  return result.kind === 'unknown' && result.reason.status === status ? as(result.reason) : result;
+}
+
+/** Attempts are written as if nothing were halted; what is new is still declined. */
+function sendingWithoutHalts() {
+  const original = sendAttempt(SendAttempts.prototype);
+  return replaced(
+    SendAttempts,
+    'write' as keyof SendAttempts,
+    function (this: SendAttempts, sending: Sending, attemptId: string) {
+      const deps = { ...(this as unknown as { deps: object }).deps, halts: { blocking: () => undefined } };
+      return original.call(Object.assign(Object.create(this), { deps }), sending, attemptId);
+    },
+  );
+}
+
+const markingWithoutHalts = replaced(MemoryJournal, 'sendingObjection' as keyof MemoryJournal, () => undefined);
+
+/** The second look of a permit as it was: nothing but the objections is asked again. */
+function askingWithoutTime() {
+  const { askAgain } = WritePermit.prototype;
+  return replaced(WritePermit, 'askAgain', function (this: WritePermit) {
+    return askAgain.call(Object.assign(this, { options: { writeWithinMs: Number.POSITIVE_INFINITY } }));
+  });
+}
+
+/** Several mistakes as one. */
+function together(...plants: readonly (() => () => void)[]): () => () => void {
+  return () => {
+    const ways = plants.map((plant) => plant());
+    return () => {
+      for (const back of ways) back();
+    };
+  };
+}
+
+interface Held {
+  readonly halt: Halt;
+}
+
+/** The private parts of `Halts`. */
+interface Forgetful {
+  readonly active: readonly Held[];
+  keep(active: readonly object[]): void;
+  merge(halts: readonly Halt[], before: ReadonlySet<Held>): void;
+}
+
+function sendAttempt(of: SendAttempts) {
+  return (of as unknown as { write(sending: Sending, attemptId: string): Promise<unknown> }).write;
+}
+
+/** Mistakes that one could make with the one write of an attempt. */
+export const sends: readonly PlantedBug[] = [
+  {
+    name: 'an uncertain answer is taken for one that says nothing was sent, and the order is sent again',
+    seed: 7,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering(repeatable),
+  },
+  {
+    name: 'a 504 is taken for a refusal',
+    seeds: 'sweeping',
+    seed: 2,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) => withStatus(result, 504, (reason) => ({ kind: 'refused', reason }))),
+  },
+  {
+    name: 'the error page of a proxy is taken for a refusal',
+    seed: 11,
+    shows: /becomes refused: it is|is refused, and is done/,
+    deps: entering((result) =>
+      [404, 409, 500, 502].reduce((each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })), result),
+    ),
+  },
+  {
+    name: 'any 429 is taken for the documented one',
+    seeds: 'sweeping',
+    seed: 9,
+    shows: /though attempt|was done 2 times|it was sent/,
+    deps: entering((result) => withStatus(result, 429, (reason) => ({ kind: 'not_sent', reason, mayRepeat: true }))),
+  },
+  {
+    name: 'the write does not wait for its attempt to be journaled as sending',
+    shows: /writes .* which is (prepared|not)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) =>
+          entry.send(request, attemptId, { ...options, mayWrite: async () => true, mayStillWrite: () => true }),
+      }),
+    }),
+  },
+  {
+    name: 'the write goes out although its permission was not given',
+    shows: /writes .* (which is|behind)/,
+    deps: () => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = () => options.mayWrite().then(() => true);
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
+        },
+      }),
+    }),
+  },
+  {
+    name: 'what is journaled already is sent although its account was halted',
+    shows: /behind the acknowledged halt/,
+    plant: together(sendingWithoutHalts(), markingWithoutHalts),
+  },
+  {
+    name: 'a halt is answered before all processes hold it, and the mark of a write does not look at the halts',
+    seeds: 'leaking',
+    shows: /behind the acknowledged halt/,
+    plant: together(
+      markingWithoutHalts,
+      askingWithoutTime(),
+      replaced(HaltAgreement, 'awaitHeld', async () => []),
+    ),
+  },
+  {
+    name: 'a halt that the database has lost is forgotten at the next look',
+    seeds: 'forgetting',
+    shows: /has forgotten the acknowledged halt/,
+    plant: replaced(
+      Halts as unknown as { readonly prototype: Forgetful },
+      'merge',
+      function (this: Forgetful, halts: readonly Halt[], before: ReadonlySet<Held>) {
+        const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
+        const active = halts.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+        this.keep([...active, ...this.active.filter((held) => !before.has(held) && !active.includes(held))]);
+      },
+    ),
+  },
+  {
+    name: 'the halts are not asked again in the turn of the write',
+    shows: /behind the acknowledged halt/,
+    deps: ({ host }) => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          // Within the second that a write may take.
+          const mayWrite = async () => {
+            const may = await options.mayWrite();
+            await host.clock.sleep(500);
+            return may;
+          };
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
+        },
+      }),
+    }),
+  },
+  {
+    name: 'the write dawdles behind its permission',
+    shows: /behind the commit that permits it/,
+    deps: ({ host }) => ({
+      wrapEntry: (entry) => ({
+        send: (request, attemptId, options) => {
+          const mayWrite = async () => {
+            const may = await options.mayWrite();
+            await host.clock.sleep(1_500);
+            return may;
+          };
+          return entry.send(request, attemptId, { ...options, mayWrite, mayStillWrite: () => true });
+        },
+      }),
+    }),
+  },
+];

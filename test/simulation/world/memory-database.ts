@@ -1,0 +1,297 @@
+import type { Head } from '../../../src/domain/head.ts';
+import { decodeHead } from '../../../src/domain/head.ts';
+import { orderKey, type Stream } from '../../../src/domain/order.ts';
+import type { Witnessed } from '../../../src/runtime/lease.ts';
+import type { AccountRecord, AccountRegistry, OpenOrder } from '../../../src/store/fleet/account-registry.ts';
+import type { FoundLoss } from '../../../src/store/fleet/lane-store.ts';
+import type {
+  ApplyResult,
+  Batch,
+  Binding,
+  BindingRow,
+  OrderStore,
+  QuarantineRow,
+  Tally,
+} from '../../../src/store/orders/order-store.ts';
+import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
+import {
+  type DatabaseCopy,
+  type LaneSession,
+  type LogEntry,
+  lacksMarked,
+  lacksPublished,
+  lacksWitnessed,
+  laneSession,
+  type NewestRows,
+  openOrdersOf,
+  replace,
+  revisionKey,
+  type StoredHead,
+  unprovenOf,
+} from '../database-rows.ts';
+import { MemoryLanes } from './memory-lanes.ts';
+
+/**
+ * Postgres as the lane's rules see it, in memory: a row lock that serialises batches, fences and reclaims; transactions that happen whole or
+ * not at all; backends that outlive their client. It survives the crashes of its clients.
+ *
+ * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against epoch and number only then, as `enter_lane` does.
+ */
+export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save'> {
+  readonly heads = new Map<string, StoredHead>();
+  readonly log: LogEntry[] = [];
+  readonly quarantine: QuarantineRow[] = [];
+  /** The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them here when the attempt's row commits. */
+  readonly attempts = new Map<string, Binding>();
+  /** By order key: written in the transaction of the order's first revision. */
+  readonly bindings = new Map<string, BindingRow>();
+  /** Rows that the cursor of the state topic jumped over when a generation began: it cannot bear an older state. `tidemark audit --repair` writes them. */
+  readonly passedOver = new Set<string>();
+  /** What a correct client never asks for. */
+  readonly violations: string[] = [];
+  /** How long an answer about the log is on its way back: it says what was there when it was read. */
+  answerMs = 0;
+  /** From one row of the log to the next. Batches that are rolled back leave such holes. */
+  protected seqStep = 1n;
+  /** Told in the same instant as each commit, with the rows of the log that it made. */
+  onCommit: (batch: Batch, rows: readonly LogEntry[]) => void = () => {};
+  private readonly positions = new Map<string, bigint>();
+  private readonly accounts = new Map<string, AccountRecord>();
+  private readonly revisions = new Set<string>();
+  private readonly onlySession = laneSession();
+  protected nextSeq = 1n;
+
+  protected hasUnpublished(lane: number): boolean {
+    return this.backlogOf(lane).some(({ newest }) => newest !== undefined);
+  }
+
+  async readHeads(keys: readonly string[]): Promise<Map<string, Head>> {
+    await this.call();
+    const found = new Map<string, Head>();
+    for (const key of keys) {
+      const row = this.heads.get(key);
+      if (row !== undefined) found.set(key, decodeHead(row));
+    }
+    return found;
+  }
+
+  async readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>> {
+    await this.call();
+    const found = new Map<string, Binding>();
+    for (const attemptId of attemptIds) {
+      const attempt = this.attempts.get(attemptId);
+      if (attempt !== undefined) found.set(attemptId, attempt);
+    }
+    return found;
+  }
+
+  async readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+    await this.call();
+    return unprovenOf(
+      this.log.filter((row) => row.lane === lane),
+      generation,
+    );
+  }
+
+  /** Batches of one client go over one pipelined connection: the second begins when the first has ended. */
+  applyBatch(batch: Batch, session: LaneSession = this.onlySession): Promise<ApplyResult> {
+    const { clock, faults } = this;
+    const dice = this.random.next();
+    const before = session.tail;
+    const work = (async (): Promise<ApplyResult> => {
+      await before;
+      await clock.sleep(this.random.next() * 4);
+      if (session.cut || this.down) return { kind: 'unknown', code: 'ECONNRESET' };
+      if (dice < faults.retry) return { kind: 'retry', code: '40001' };
+      if (dice < faults.retry + faults.lostBefore) return { kind: 'unknown', code: 'ECONNRESET' };
+      return this.locked(() => this.transact(batch));
+    })();
+    const orphaned = dice >= 1 - faults.orphan;
+    const answer = (async (): Promise<ApplyResult> => {
+      if (orphaned) {
+        await clock.sleep(this.random.next() * 3);
+        return { kind: 'unknown', code: 'ECONNRESET' };
+      }
+      const result = await work;
+      return dice >= 1 - faults.orphan - faults.lostAnswer ? { kind: 'unknown', code: 'ETIMEDOUT' } : result;
+    })();
+    session.tail = orphaned ? answer : work;
+    return answer;
+  }
+
+  private async transact(batch: Batch): Promise<ApplyResult> {
+    const { incarnation } = this;
+    const row = this.laneRow(batch.lane);
+    if (row.epoch !== batch.epoch) return { kind: 'lane_lost' };
+    if (row.batch !== batch.number - 1n) return { kind: 'out_of_order' };
+    // Also where the newest state of the order is clean again.
+    if (batch.updates.some(({ payload }) => payload.includes('POISON')))
+      return { kind: 'poison', code: '22P05', message: 'unsupported' };
+    await this.clock.sleep(this.random.next() * 3);
+    if (incarnation !== this.incarnation) return { kind: 'unknown', code: 'ECONNRESET' };
+    const twice = batch.updates.find((update) => this.revisions.has(revisionKey(update)));
+    if (twice !== undefined) {
+      this.violations.push(`the log would hold ${twice.stream}:${twice.orderId} revision ${twice.revision} twice`);
+      return { kind: 'poison', code: '23505', message: 'duplicate key' };
+    }
+    return { kind: 'committed', lastSeq: this.write(batch) };
+  }
+
+  /** All that the transaction of a batch does, in one instant. Returns the seq of its last row in the log. */
+  protected write(batch: Batch): bigint | undefined {
+    const nowMs = this.clock.nowMs();
+    const row = this.laneRow(batch.lane);
+    row.batch = batch.number;
+    this.renewed(batch.lane, row);
+    for (const head of batch.heads) this.heads.set(orderKey(head.stream, head.orderId), { ...head, touchedMs: nowMs });
+    const first = this.log.length;
+    for (const update of batch.updates) {
+      const { stream, orderId, accountId, revision, payload } = update;
+      this.revisions.add(revisionKey(update));
+      const key = stream === 'continuity' ? accountId : orderKey(stream, orderId);
+      const topic = stream === 'continuity' ? 'continuity' : 'updates';
+      const place = { lane: batch.lane, seq: this.nextSeq, batch: batch.number };
+      this.log.push({ ...place, topic, key, payload, stream, orderId, revision, recordedMs: nowMs });
+      this.nextSeq += this.seqStep;
+    }
+    this.quarantine.push(...batch.quarantine);
+    for (const binding of batch.bindings ?? []) this.bindings.set(orderKey(binding.stream, binding.orderId), binding);
+    const rows = this.log.slice(first);
+    this.onCommit(batch, rows);
+    return rows.at(-1)?.seq;
+  }
+
+  /** As `notice_loss` does by what Kafka has; `lanes` are all fenced. */
+  async noticePublished({ updates, marks, witnesses }: NewestRows): Promise<FoundLoss | undefined> {
+    await this.call();
+    return this.locked(async () => {
+      const generation = Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
+      const lacks =
+        lacksPublished(updates, generation, this) ||
+        lacksMarked(marks, generation, this.lanes) ||
+        lacksWitnessed(witnesses, generation, this.lanes);
+      return lacks ? this.beginGeneration() : undefined;
+    });
+  }
+
+  /** Everything that is committed, for a later `restore`. The journal of commands is no part of it. */
+  copy(): DatabaseCopy {
+    return {
+      lanes: new Map([...this.lanes].map(([lane, row]) => [lane, { ...row }])),
+      shards: this.shards.rows.map((row) => ({ ...row })),
+      heads: new Map(this.heads),
+      log: [...this.log],
+      quarantine: [...this.quarantine],
+      bindings: new Map(this.bindings),
+      positions: new Map(this.positions),
+      accounts: new Map(this.accounts),
+      nextSeq: this.nextSeq,
+    };
+  }
+
+  /** A standby that has this and no more takes over: what was committed since never was. Transactions that are under way end with their server. */
+  restore(copy: DatabaseCopy): void {
+    this.incarnation += 1;
+    this.lanes.clear();
+    for (const [lane, row] of copy.lanes) this.lanes.set(lane, { ...row });
+    this.shards.rows = copy.shards.map((row) => ({ ...row }));
+    replace(this.heads, copy.heads);
+    replace(this.bindings, copy.bindings);
+    replace(this.positions, copy.positions);
+    replace(this.accounts, copy.accounts);
+    this.log.splice(0, this.log.length, ...copy.log);
+    this.quarantine.splice(0, this.quarantine.length, ...copy.quarantine);
+    replace(this.revisions, new Set(copy.log.map(revisionKey)));
+    this.nextSeq = copy.nextSeq;
+  }
+
+  protected beginGeneration(): FoundLoss {
+    const generation = 1 + Math.max(...[...this.lanes.values()].map((row) => row.generation));
+    this.nextSeq += 1_000_000n;
+    for (const [lane, row] of this.lanes) {
+      Object.assign(row, { generation, holder: undefined, epoch: row.epoch + 1n });
+      const written = this.positionOf(lane, 'state');
+      for (const update of this.log) if (update.lane === lane && update.seq > written) this.passedOver.add(update.payload);
+      this.positions.set(`${lane} state`, this.nextSeq - 1n);
+    }
+    return { generation };
+  }
+
+  async readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]> {
+    await this.call();
+    return this.answered(this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit));
+  }
+
+  async readNewestAfter(lane: number, afterSeq: bigint, limit: number): Promise<{ rows: StoredLogRow[]; lastSeq: bigint }> {
+    const looked = await this.readAfter(lane, afterSeq, limit);
+    const newest = new Map(looked.filter((row) => row.topic === 'updates').map((row) => [row.key, row]));
+    return { rows: [...newest.values()], lastSeq: looked.at(-1)?.seq ?? afterSeq };
+  }
+
+  /** As it stands, for whoever looks from outside. */
+  positionOf(lane: number, cursor: RelayCursor): bigint {
+    return this.positions.get(`${lane} ${cursor}`) ?? 0n;
+  }
+
+  async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
+    await this.call();
+    return this.answered(this.positionOf(lane, cursor));
+  }
+
+  async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
+    await this.call();
+    if (this.laneRow(lane).epoch !== epoch) return this.answered(false);
+    if (seq <= this.positionOf(lane, cursor)) return this.answered(true);
+    if (seq > (this.log.findLast((row) => row.lane === lane)?.seq ?? 0n)) return this.answered(false);
+    this.positions.set(`${lane} ${cursor}`, seq);
+    return this.answered(true);
+  }
+
+  async pendingAfter(lane: number, afterSeq: bigint): Promise<{ rows: number; oldestMs: number | undefined }> {
+    await this.call();
+    const rows = this.log.filter((row) => row.lane === lane && row.seq > afterSeq);
+    return this.answered({ rows: rows.length, oldestMs: rows[0]?.recordedMs });
+  }
+
+  async backlog(lane: number): Promise<RelayBacklog[]> {
+    await this.call();
+    return this.answered(this.backlogOf(lane));
+  }
+
+  /** As it stands, for whoever looks from outside. */
+  backlogOf(lane: number): RelayBacklog[] {
+    const last = this.log.findLast((row) => row.lane === lane)?.seq ?? 0n;
+    return (['log', 'state'] as const).map((cursor) => {
+      const passed = this.positionOf(lane, cursor);
+      return { lane, cursor, passed, newest: last > passed ? last : undefined };
+    });
+  }
+
+  async load(): Promise<AccountRecord[]> {
+    await this.call();
+    return [...this.accounts.values()];
+  }
+
+  async save(record: AccountRecord, lane: number, witnessed: Witnessed | undefined): Promise<void> {
+    await this.call();
+    if (this.lacks(lane, witnessed)) throw new Error('the database lost commits');
+    this.accounts.set(`${record.stream} ${record.accountId}`, record);
+  }
+
+  async openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]> {
+    await this.call();
+    const rows = [...this.heads.values()].filter((row) => row.stream === stream && row.accountId === accountId);
+    const held = rows.map((row) => ({ ...decodeHead(row), touchedMs: row.touchedMs }));
+    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
+  }
+
+  private answered<T>(found: T): T | Promise<T> {
+    return this.answerMs > 0 ? this.clock.sleep(this.answerMs).then(() => found) : found;
+  }
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
+import { atMs, fence, type JournalUnderTest, newPlace, newReplace, unknown } from './journal-fixtures.ts';
+
+const day = 86_400_000;
+
+function newCancel(orderId: string, over: Partial<NewCommand> = {}): NewCommand {
+  const { baseline } = newReplace(orderId);
+  const request = { kind: 'cancel', stream: 'prediction', accountId: 'acct-1', orderId } as const;
+  return newPlace({ request, orderId, ...(baseline && { baseline }), ...over });
+}
+
+export function rivalContract(make: () => Promise<JournalUnderTest>): void {
+  describe('the rivals of a cancel', () => {
+    it('are the other cancels of its order, over or not, but for those of which nothing can have come', async () => {
+      await using rig = await make();
+      const cancel = await unknown(rig.journal, newCancel('o-1'));
+      const open = newCancel('o-1', { atMs: atMs + 1 });
+      await rig.journal.open(open, fence);
+      const over = await unknown(rig.journal, newCancel('o-1', { atMs: atMs + 2 }), { to: 'rejected' });
+      await unknown(rig.journal, newCancel('o-1'), { to: 'refused' });
+      await unknown(rig.journal, newCancel('o-1'), { to: 'not_sent' });
+      await unknown(rig.journal, newCancel('o-2'));
+      await unknown(rig.journal, newReplace('o-1'));
+      expect(await rig.journal.rivalCancels([cancel.commandId])).toEqual([
+        { commandId: cancel.commandId, rivalId: open.commandId },
+        { commandId: cancel.commandId, rivalId: over.commandId },
+      ]);
+    });
+
+    it('are not those that were over a day before it was opened', async () => {
+      await using rig = await make();
+      await unknown(rig.journal, newCancel('o-1', { atMs: atMs - 3 * day }), { to: 'rejected', atMs: atMs - 2 * day });
+      const hour = await unknown(rig.journal, newCancel('o-1'), { to: 'rejected', atMs: atMs - 3_600_000 });
+      const cancel = await unknown(rig.journal, newCancel('o-1', { atMs: atMs + 1 }));
+      expect(await rig.journal.rivalCancels([cancel.commandId])).toEqual([
+        { commandId: cancel.commandId, rivalId: hour.commandId },
+      ]);
+    });
+
+    it('are none of a place or replace, and of what is no command', async () => {
+      await using rig = await make();
+      const replace = await unknown(rig.journal, newReplace('o-1'));
+      const place = await unknown(rig.journal);
+      await unknown(rig.journal, newCancel('o-1'));
+      expect(await rig.journal.rivalCancels([replace.commandId, place.commandId, 'nobody'])).toEqual([]);
+      expect(await rig.journal.rivalCancels([])).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,55 @@
+import { type Attempt, type Command, isFinal } from '../../../src/domain/command.ts';
+import type { CommandStep, Fence, NewCommand } from '../../../src/store/commands/command-journal.ts';
+
+/** The command as `open` writes it. */
+export function opened(asked: NewCommand, fence: Fence): Command {
+  const { attemptId, refusal, atMs, callerRef, supersedes, baseline, request } = asked;
+  const orderId = asked.orderId ?? (request.kind === 'place' ? undefined : request.orderId);
+  return {
+    commandId: asked.commandId,
+    shard: fence.shard,
+    principal: asked.principal,
+    idempotencyKey: asked.idempotencyKey,
+    requestHash: asked.requestHash,
+    request,
+    ...(callerRef !== undefined && { callerRef }),
+    ...(supersedes !== undefined && { supersedes }),
+    ...(orderId !== undefined && { orderId }),
+    ...(baseline && { baseline }),
+    ...(refusal && { reason: refusal, settledAtMs: atMs }),
+    state: refusal === undefined ? 'open' : 'refused',
+    version: 1,
+    presumedAbsent: false,
+    misses: 0,
+    deadlineAtMs: asked.deadlineAtMs,
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+    attempts:
+      attemptId === undefined ? [] : [{ attemptId, number: 1, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }],
+  };
+}
+
+/** The command behind a step. */
+export function stepped(command: Command, step: CommandStep, attempts: readonly Attempt[]): Command {
+  const { to, atMs, reason, orderId, seenPendingAt, misses } = step;
+  const { settledAtMs, ...rest } = command;
+  const settled = isFinal(to) ? { settledAtMs: settledAtMs ?? atMs } : {};
+  return {
+    ...rest,
+    ...settled,
+    ...(reason && { reason }),
+    ...(orderId !== undefined && { orderId }),
+    presumedAbsent: to === 'unknown' && (step.presumedAbsent ?? command.presumedAbsent),
+    ...(seenPendingAt && { seenPendingAt }),
+    ...(misses !== undefined && { misses }),
+    state: to,
+    version: command.version + 1,
+    updatedAtMs: atMs,
+    attempts,
+  };
+}
+
+/** Its attempts, with one of them as `by`. */
+export function changed({ attempts }: Command, by: Attempt): readonly Attempt[] {
+  return attempts.map((attempt) => (attempt.attemptId === by.attemptId ? by : attempt));
+}

@@ -1,0 +1,704 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Attempt, type Command, type Evidence, isFinal, type Reason } from '../../../src/domain/command.ts';
+import type { LimitRow } from '../../../src/domain/limits.ts';
+import type { Order, Stream } from '../../../src/domain/order.ts';
+import type { Selectable } from '../../../src/domain/select-orders.ts';
+import { venueDecision } from '../../../src/domain/settle-place.ts';
+import {
+  type Approval,
+  type AuditEntry,
+  type BoundOrder,
+  type CancelTimer,
+  type CancelTimersChange,
+  type ClearingWord,
+  type CommandJournal,
+  type CommandStep,
+  type Fence,
+  type Halt,
+  keyOfCancel,
+  type Landings,
+  type LimitsChange,
+  type Miss,
+  type MissResult,
+  mostWaiting,
+  type NewCancelAll,
+  type NewCommand,
+  type NewEvidence,
+  type OpenCancelAllResult,
+  type OpenOrder,
+  type OpenResult,
+  type PlaceOfAccount,
+  type RivalCancel,
+  type SettlingUpdate,
+  type StepResult,
+} from '../../../src/store/commands/command-journal.ts';
+import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
+import { MemoryLimits } from './journal-limits.ts';
+import {
+  must,
+  mustBeNewCancelAll,
+  mustBeNewHalt,
+  mustBeThere,
+  mustBeWellFormed,
+  mustHoldAttempts,
+  mustMoveAttempt,
+  mustMoveCommand,
+  mustNameAttempt,
+} from './journal-rules.ts';
+import { changed, opened, stepped } from './journaled-command.ts';
+import { type JournaledOrders, ScriptedOrders } from './journaled-orders.ts';
+
+export type JournalOperation = keyof CommandJournal;
+
+/**
+ * What stands between a caller and the journal: `transact` does the whole call at once. A hook may wait before or after it, reject before it (nothing happened),
+ * reject after it (it happened, and the answer was lost), or let it happen long after it has rejected.
+ */
+export type JournalHook = <T>(operation: JournalOperation, transact: () => T) => Promise<T>;
+
+const noHook: JournalHook = async (_operation, transact) => transact();
+
+const keyKeptMs = 7 * 86_400_000;
+const rivalsWithinMs = 86_400_000;
+
+/** A step of a command, as the outbox has it. */
+interface JournalEvent {
+  readonly number: number;
+  readonly command: Command;
+  readonly evidence: readonly NewEvidence[];
+}
+
+/**
+ * The journal in memory: every call one transaction in one turn, with all invariants that the port promises of the database. It survives the crashes of its clients.
+ *
+ * Invariant: `commands` holds what is committed; a call that throws has changed nothing.
+ */
+export class MemoryJournal implements CommandJournal {
+  hook: JournalHook = noHook;
+  readonly commands = new Map<string, Command>();
+  readonly evidence = new Map<string, readonly Evidence[]>();
+  /** The outbox, in the order of the steps. */
+  readonly events: JournalEvent[] = [];
+  readonly halts: Halt[] = [];
+  /** Those that are armed. */
+  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly shard: number; readonly firesAtMs: number }>();
+  /** The journal's own clock: it stands unless it is set. */
+  nowMs: () => number = () => 0;
+  readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
+  readonly endedCancelAlls = new Set<string>();
+  readonly audits: AuditEntry[] = [];
+  private readonly waiting = new Map<string, Approval>();
+  /** Tokens that have ended: the principal, a blank, the number. */
+  readonly endedTokens = new Set<string>();
+  private readonly tokensOfCommands = new Map<string, number>();
+  /** By lane: the epoch under which its process has said last which halts it holds, and those. */
+  readonly haltsHeld = new Map<number, { readonly epoch: bigint; readonly haltIds: ReadonlySet<string> }>();
+  /** The live lanes, where somebody keeps them. */
+  lanes: (expireMs: number) => readonly { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] = () => [];
+  private readonly limitsHeld = new MemoryLimits();
+  readonly orders: JournaledOrders;
+  /** Told in the same instant as each commit of a command. */
+  onCommitted: (command: Command, before: Command | undefined) => void = () => {};
+  /** The same of each halt that it took. */
+  onHalted: (halt: Halt, fence: Fence | undefined) => void = () => {};
+  /** The same of each scope that a person let place again. */
+  onResumed: (scope: Halt['scope'], atMs: number) => void = () => {};
+  /** By shard, the epoch under which it may be written. */
+  readonly epochs = new Map<number, bigint>();
+  private readonly byKey = new Map<string, string>();
+  private readonly byAttempt = new Map<string, string>();
+
+  constructor(orders: JournaledOrders = new ScriptedOrders()) {
+    this.orders = orders;
+  }
+
+  open(command: NewCommand, fence: Fence): Promise<OpenResult> {
+    return this.hook('open', () => this.transactOpen(command, fence));
+  }
+
+  preview(command: JudgedCommand): Promise<JournalPreview> {
+    return this.hook('preview', () => ({
+      callerRefReused: this.usesReferenceAgain(command),
+      notSuperseded: command.supersedes !== undefined && !this.maySupersede(command.supersedes, command),
+      limits: this.limitsHeld.weigh(command, this.oldestFirst(), this.orders),
+    }));
+  }
+
+  markSending(attemptId: string, atMs: number, fence: Fence): Promise<boolean | Reason> {
+    return this.hook('markSending', () => {
+      const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
+      const attempt = command?.attempts.find((each) => each.attemptId === attemptId);
+      if (!this.holds(fence) || command?.state !== 'open' || attempt === undefined) return false;
+      const objection = command.request.kind === 'cancel' ? undefined : this.sendingObjection(command);
+      if (objection !== undefined) return objection;
+      if (attempt.state !== 'prepared' || attempt.epoch !== fence.epoch) return false;
+      const sending: Attempt = { ...attempt, state: 'sending', sendingAtMs: atMs };
+      this.commit({ ...command, attempts: changed(command, sending) }, [note('sending', attemptId, atMs)], 'quiet');
+      return true;
+    });
+  }
+
+  step(step: CommandStep, fence: Fence): Promise<StepResult> {
+    return this.hook('step', () => this.transactStep(step, fence));
+  }
+
+  noteMiss({ commandId, version, evidence }: Miss, fence: Fence): Promise<MissResult> {
+    return this.hook('noteMiss', () => {
+      if (!this.holds(fence)) return { kind: 'fenced' };
+      const command = this.ofShard(commandId, fence);
+      if (command.version !== version || command.state !== 'unknown') return { kind: 'stale', command };
+      const next = { ...command, misses: command.misses + 1 };
+      this.commit(next, [evidence], 'quiet');
+      return { kind: 'noted', command: next };
+    });
+  }
+
+  addEvidence(commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
+    return this.hook('addEvidence', () => {
+      mustBeThere(this.commands.get(commandId), commandId);
+      this.append(commandId, evidence);
+    });
+  }
+
+  takeOver(fence: Fence, atMs: number, recentMs: number): Promise<Command[]> {
+    return this.hook('takeOver', () => {
+      const { shard, epoch } = fence;
+      if (epoch < (this.epochs.get(shard) ?? 0n))
+        throw Object.assign(new Error(`epoch ${epoch} was overtaken`), { code: 'FENCED' });
+      this.epochs.set(shard, epoch);
+      const ours = () => this.oldestFirst().filter((command) => command.shard === shard);
+      for (const command of ours()) this.sweep(command, fence, atMs);
+      return ours().filter(({ state, settledAtMs }) => !isFinal(state) || (settledAtMs ?? 0) >= atMs - recentMs);
+    });
+  }
+
+  find(commandId: string): Promise<Command | undefined> {
+    return this.hook('find', () => this.shown(this.commands.get(commandId)));
+  }
+
+  findByKey(principal: string, idempotencyKey: string): Promise<Command | undefined> {
+    return this.hook('findByKey', () => this.commands.get(this.byKey.get(keyOf(principal, idempotencyKey)) ?? ''));
+  }
+
+  findByAttempts(attemptIds: readonly string[]): Promise<Map<string, Command>> {
+    return this.hook('findByAttempts', () => this.ofAttempts(attemptIds));
+  }
+
+  evidenceOf(commandId: string): Promise<Evidence[]> {
+    return this.hook('evidenceOf', () => [...(this.evidence.get(commandId) ?? [])]);
+  }
+
+  unresolved(limit: number, after?: Pick<Command, 'createdAtMs' | 'commandId'>): Promise<Command[]> {
+    const isAbove = ({ createdAtMs, commandId }: Command) =>
+      after === undefined ||
+      createdAtMs > after.createdAtMs ||
+      (createdAtMs === after.createdAtMs && commandId > after.commandId);
+    return this.hook('unresolved', () =>
+      this.oldestFirst()
+        .filter((command) => !isFinal(command.state) && isAbove(command))
+        .slice(0, limit),
+    );
+  }
+
+  boundOrders(commandIds: readonly string[]): Promise<BoundOrder[]> {
+    return this.hook('boundOrders', () => this.orders.boundOrders(new Set(commandIds)));
+  }
+
+  rivalCancels(commandIds: readonly string[]): Promise<RivalCancel[]> {
+    return this.hook('rivalCancels', () => commandIds.flatMap((commandId) => this.rivalsOf(commandId)));
+  }
+
+  landings(shard: number, after: string | undefined, limit: number): Promise<Landings> {
+    return this.hook('landings', () => {
+      const places = [...this.commands.values()]
+        .filter(
+          ({ shard: its, request, orderId, state }) =>
+            its === shard && request.kind === 'place' && isFinal(state) && (orderId === undefined || state !== 'applied'),
+        )
+        .filter(({ commandId }) => commandId > (after ?? ''))
+        .sort((a, b) => (a.commandId < b.commandId ? -1 : 1))
+        .slice(0, limit);
+      const bound = places.flatMap((place) => this.landingsOf(place));
+      const last = places.at(-1);
+      return last === undefined || places.length < limit ? { bound } : { bound, next: last.commandId };
+    });
+  }
+
+  updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): Promise<SettlingUpdate[]> {
+    return this.hook('updatesAfter', () => this.orders.updatesAfter(stream, orderId, afterRevision, limit));
+  }
+
+  readOrder(stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+    return this.hook('readOrder', () => this.orders.readOrder(stream, orderId));
+  }
+
+  openOrders(accountId: string, after: OpenOrder | undefined, limit: number): Promise<(OpenOrder & Selectable)[]> {
+    return this.hook('openOrders', () =>
+      this.orders.openOrders(accountId, after, limit).map((order) => this.selectableOf(order)),
+    );
+  }
+
+  namedOrders(accountId: string, orders: readonly OpenOrder[]): Promise<(OpenOrder & Selectable)[]> {
+    return this.hook('namedOrders', () =>
+      orders
+        .flatMap(({ stream, orderId }) => this.orders.readOrder(stream, orderId)?.order ?? [])
+        .filter((order) => order.accountId === accountId)
+        .map((order) => this.selectableOf(order)),
+    );
+  }
+
+  private selectableOf(order: Order): OpenOrder & Selectable {
+    const { stream, orderId, side, commandId = '', clOrdId, clientOrderRef } = order;
+    const placed = this.commands.get(commandId) ?? this.placeOf(order);
+    const callerRef = order.callerRef ?? placed?.callerRef;
+    return {
+      ...{ stream, orderId, side, symbol: order.instrument.symbol },
+      ...(placed !== undefined && { principal: placed.principal }),
+      references: [callerRef, clOrdId, clientOrderRef].filter((each) => each !== undefined),
+    };
+  }
+
+  unseenPlaces(accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
+    return this.hook('unseenPlaces', () =>
+      this.oldestFirst().flatMap(({ commandId, state, orderId, request, principal, callerRef, attempts }) => {
+        const { kind, accountId, stream } = request;
+        if (kind !== 'place' || orderId !== undefined || isFinal(state) || !accountIds.includes(accountId)) return [];
+        const { symbol, side } = request.terms;
+        const references = [...(callerRef === undefined ? [] : [callerRef]), ...attempts.map(({ attemptId }) => attemptId)];
+        return [{ accountId, stream, commandId, symbol, side, principal, references }];
+      }),
+    );
+  }
+
+  openCancelAll(cancelAll: NewCancelAll, fence: Fence): Promise<OpenCancelAllResult> {
+    return this.hook('openCancelAll', () => {
+      if (!this.holds(fence)) return { kind: 'fenced' };
+      const { principal, idempotencyKey, requestHash, atMs } = cancelAll;
+      const known = this.cancelAllOfKey(fence.shard, principal, idempotencyKey);
+      if (known !== undefined && this.holdsKey(known, atMs))
+        return known.requestHash === requestHash ? { kind: 'replayed', cancelAll: known } : { kind: 'key_reused' };
+      mustBeNewCancelAll(
+        cancelAll,
+        this.cancelAlls.map((each) => each.cancelAll),
+      );
+      this.cancelAlls.push({ shard: fence.shard, cancelAll });
+      return { kind: 'opened', cancelAll };
+    });
+  }
+
+  findCancelAll(shard: number, principal: string, idempotencyKey: string): Promise<NewCancelAll | undefined> {
+    return this.hook('findCancelAll', () => {
+      const known = this.cancelAllOfKey(shard, principal, idempotencyKey);
+      return known !== undefined && this.holdsKey(known, this.nowMs()) ? known : undefined;
+    });
+  }
+
+  cancelAllsInForce(shard: number): Promise<NewCancelAll[]> {
+    return this.hook('cancelAllsInForce', () =>
+      this.cancelAlls
+        .filter((each) => each.shard === shard && !this.endedCancelAlls.has(each.cancelAll.cancelAllId))
+        .map(({ cancelAll }) => cancelAll)
+        .sort((a, b) => a.atMs - b.atMs || (a.cancelAllId < b.cancelAllId ? -1 : 1)),
+    );
+  }
+
+  endCancelAll(cancelAllId: string, _atMs: number, fence: Fence): Promise<boolean> {
+    return this.hook('endCancelAll', () => {
+      if (!this.holds(fence)) return false;
+      if (this.cancelAlls.some(({ cancelAll }) => cancelAll.cancelAllId === cancelAllId)) this.endedCancelAlls.add(cancelAllId);
+      return true;
+    });
+  }
+
+  setCancelTimers({ principal, afterMs, timers }: CancelTimersChange, fence: Fence): Promise<number | undefined> {
+    return this.hook('setCancelTimers', () => {
+      if (!this.holds(fence)) return undefined;
+      const firesAtMs = this.nowMs() + afterMs;
+      for (const { accountId, timerId } of timers) {
+        const key = JSON.stringify([fence.shard, principal, accountId]);
+        if (afterMs === 0) this.cancelTimers.delete(key);
+        else this.cancelTimers.set(key, { shard: fence.shard, principal, accountId, timerId, firesAtMs });
+      }
+      return firesAtMs;
+    });
+  }
+
+  armedCancelTimers(shard: number): Promise<CancelTimer[]> {
+    return this.hook('armedCancelTimers', () =>
+      [...this.cancelTimers.values()]
+        .filter((timer) => timer.shard === shard)
+        .sort((a, b) => a.firesAtMs - b.firesAtMs)
+        .map(({ timerId, principal, accountId, firesAtMs }) => ({
+          ...{ timerId, principal, accountId },
+          leftMs: Math.max(0, firesAtMs - this.nowMs()),
+        })),
+    );
+  }
+
+  endCancelTimer(timerId: string, fence: Fence): Promise<boolean> {
+    return this.hook('endCancelTimer', () => {
+      if (!this.holds(fence)) return false;
+      for (const [key, timer] of this.cancelTimers) if (timer.timerId === timerId) this.cancelTimers.delete(key);
+      return true;
+    });
+  }
+
+  activeHalts(knownIds: readonly string[] = []): Promise<Halt[]> {
+    return this.hook('activeHalts', () => this.halts.filter((halt) => isActive(halt) || knownIds.includes(halt.haltId)));
+  }
+
+  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
+    return this.hook('holdHalts', () => {
+      const isOld = epoch < (this.haltsHeld.get(lane)?.epoch ?? 0n);
+      if (!isOld) this.haltsHeld.set(lane, { epoch, haltIds: new Set(haltIds) });
+      return !isOld;
+    });
+  }
+
+  withoutHalt(haltId: string, expireMs: number): Promise<string[]> {
+    return this.hook('withoutHalt', () => {
+      if (!this.halts.some((halt) => isActive(halt) && halt.haltId === haltId)) return [];
+      const lacking = this.lanes(expireMs).filter(({ lane, epoch }) => {
+        const said = this.haltsHeld.get(lane);
+        return said?.epoch !== epoch || !said.haltIds.has(haltId);
+      });
+      return lacking.map(({ holder }) => holder);
+    });
+  }
+
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
+    return this.hook('raiseHalt', () => {
+      if (fence !== undefined && !this.holds(fence)) return 'fenced';
+      const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
+      const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
+      if (same !== undefined || own !== undefined) return same ?? own ?? halt;
+      mustBeNewHalt(halt, this.halts);
+      this.halts.push(halt);
+      this.onHalted(halt, fence);
+      return halt;
+    });
+  }
+
+  clearHalts(
+    scope: Halt['scope'],
+    { by, reason, atMs, ofSomeAccounts }: ClearingWord,
+    fence: Fence,
+  ): Promise<number | 'kept' | 'fenced'> {
+    return this.hook('clearHalts', () => {
+      if (!this.holds(fence)) return 'fenced';
+      const those = this.halts.filter((halt) => isActive(halt) && sameScope(halt.scope, scope));
+      if (ofSomeAccounts && those.some(({ cause }) => cause === 'operator')) return 'kept';
+      must(those.length === 0 || reason !== '', '23514', 'a halt is cleared with a reason');
+      let cleared = 0;
+      for (const [i, halt] of this.halts.entries()) {
+        if (!isActive(halt) || !sameScope(halt.scope, scope)) continue;
+        this.halts[i] = { ...halt, clearedAtMs: atMs, clearedBy: by, clearedReason: reason };
+        cleared += 1;
+      }
+      this.onResumed(scope, atMs);
+      return cleared;
+    });
+  }
+
+  requestApproval(approval: Approval): Promise<Approval | undefined> {
+    return this.hook('requestApproval', () => {
+      const { by: principal, atMs, reason, requestId, accountId, deed, approvalId } = approval;
+      const own = this.waitingAt(atMs).filter((each) => each.by === principal);
+      const same = own.find((each) => isDeepStrictEqual(each.deed, deed));
+      if (same !== undefined || own.length >= mostWaiting) return same;
+      this.waiting.set(approvalId, approval);
+      const account = accountId === undefined ? {} : { accountId };
+      this.audits.push({
+        atMs,
+        principal,
+        action: 'request_approval',
+        reason,
+        requestId,
+        ...account,
+        detail: { approvalId, deed },
+      });
+      return approval;
+    });
+  }
+
+  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
+    return this.hook('approvals', () =>
+      this.waitingAt(atMs).filter(({ accountId }) => accounts === undefined || accounts.includes(accountId ?? '')),
+    );
+  }
+
+  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined> {
+    return this.hook('findApproval', () => this.waitingAt(atMs).find((each) => each.approvalId === approvalId));
+  }
+
+  private waitingAt(atMs: number): Approval[] {
+    return [...this.waiting.values()].filter(({ expiresAtMs }) => expiresAtMs > atMs);
+  }
+
+  takeApproval(
+    approvalId: string,
+    { by, atMs, reason, requestId }: ClearingWord & { requestId: string },
+  ): Promise<Approval | undefined> {
+    return this.hook('takeApproval', () => {
+      const taken = this.waiting.get(approvalId);
+      if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return undefined;
+      this.waiting.delete(approvalId);
+      const detail = { approvalId, deed: taken.deed, requestedBy: taken.by };
+      this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
+      return taken;
+    });
+  }
+
+  limits(): Promise<LimitRow[]> {
+    return this.hook('limits', () => [...this.limitsHeld.rows]);
+  }
+
+  changeLimits(change: LimitsChange): Promise<boolean> {
+    return this.hook('changeLimits', () => {
+      const line = this.limitsHeld.change(change);
+      if (line !== undefined) this.audits.push(line);
+      return line !== undefined;
+    });
+  }
+
+  audit(entries: readonly AuditEntry[]): Promise<void> {
+    return this.hook('audit', () => {
+      this.audits.push(...entries);
+    });
+  }
+
+  /** As they stand, for whoever looks from outside or binds orders. */
+  ofAttempts(attemptIds: readonly string[]): Map<string, Command> {
+    const found = new Map<string, Command>();
+    for (const attemptId of attemptIds) {
+      const command = this.commands.get(this.byAttempt.get(attemptId) ?? '');
+      if (command !== undefined) found.set(attemptId, command);
+    }
+    return found;
+  }
+
+  /** As `sending_objection` does. */
+  private sendingObjection({ commandId, principal, request: { accountId } }: Command): Reason | undefined {
+    const halt = this.halts.find(
+      (each) => isActive(each) && (each.scope.kind === 'service' || each.scope.accountId === accountId),
+    );
+    if (halt !== undefined)
+      return { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
+    const token = this.tokensOfCommands.get(commandId);
+    if (token !== undefined && this.endedTokens.has(`${principal} ${token}`))
+      return { code: 'TOKEN_ENDED', message: 'the token that asked for it was revoked, or has expired' };
+    if (!this.limitsHeld.changedSince(commandId, principal, accountId)) return undefined;
+    const message = 'its limits were changed after it was judged by them: send it again, with a new key';
+    return { code: 'LIMITS_CHANGED', message };
+  }
+
+  private placeOf({ stream, orderId }: OpenOrder): Command | undefined {
+    const commands = [...this.commands.values()];
+    return commands.find(({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId);
+  }
+
+  private cancelAllOfKey(shard: number, principal: string, key: string): NewCancelAll | undefined {
+    const ofShard = this.cancelAlls.filter((each) => each.shard === shard).map(({ cancelAll }) => cancelAll);
+    return ofShard.findLast((each) => each.principal === principal && each.idempotencyKey === key);
+  }
+
+  private holdsKey(cancelAll: NewCancelAll, atMs: number): boolean {
+    return cancelAll.atMs > atMs - keyKeptMs || this.isUnderWay(cancelAll);
+  }
+
+  private isUnderWay(cancelAll: NewCancelAll): boolean {
+    if (!this.endedCancelAlls.has(cancelAll.cancelAllId)) return true;
+    return cancelAll.orders.some((_order, place) => {
+      const key = keyOf(cancelAll.principal, keyOfCancel(cancelAll, place));
+      const command = this.commands.get(this.byKey.get(key) ?? '');
+      return command !== undefined && !isFinal(command.state);
+    });
+  }
+
+  private landingsOf(command: Command): BoundOrder[] {
+    const { commandId, state, request, attempts } = command;
+    return this.orders.boundOrders(new Set([commandId])).filter(({ matches, orderId, attemptId }) => {
+      const order = this.orders.readOrder(request.stream, orderId)?.order;
+      const decision = venueDecision(order === undefined ? [] : [order]);
+      if (!matches || decision === 'bound' || command.orderId !== undefined) return matches && decision === 'bound';
+      const answered = attempts.some((attempt) => attempt.attemptId === attemptId && attempt.state === 'rejected');
+      return state !== 'rejected' || !(answered || order?.status === 'rejected');
+    });
+  }
+
+  private rivalsOf(commandId: string): RivalCancel[] {
+    const command = this.commands.get(commandId);
+    if (command?.request.kind !== 'cancel') return [];
+    const { request, orderId, createdAtMs } = command;
+    const rivals = this.oldestFirst().filter(
+      (other) =>
+        other !== command &&
+        other.request.kind === 'cancel' &&
+        other.request.stream === request.stream &&
+        other.orderId === orderId &&
+        other.state !== 'refused' &&
+        other.state !== 'not_sent' &&
+        (other.settledAtMs === undefined || other.settledAtMs > createdAtMs - rivalsWithinMs),
+    );
+    return rivals.map((other) => ({ commandId, rivalId: other.commandId }));
+  }
+
+  private transactOpen(asked: NewCommand, fence: Fence): OpenResult {
+    if (!this.holds(fence)) return { kind: 'fenced' };
+    const key = keyOf(asked.principal, asked.idempotencyKey);
+    const earlier = this.commands.get(this.byKey.get(key) ?? '');
+    if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
+      return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
+    if (this.usesReferenceAgain(asked)) return { kind: 'caller_ref_reused' };
+    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked)) return { kind: 'not_superseded' };
+    const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
+    if (breach !== undefined) return { kind: 'limited', breach };
+    mustBeWellFormed(asked);
+    must(!this.commands.has(asked.commandId), '23505', `${asked.commandId} is there already`);
+    const { attemptId, refusal, atMs } = asked;
+    if (attemptId !== undefined) this.mustBeNew(attemptId);
+    const command = opened(asked, fence);
+    this.byKey.set(key, command.commandId);
+    this.limitsHeld.value(asked);
+    if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(command.commandId, asked.tokenNumber);
+    if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
+    this.commit(command, [{ ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } }]);
+    return { kind: 'opened', command };
+  }
+
+  private transactStep(step: CommandStep, fence: Fence): StepResult {
+    if (!this.holds(fence)) return { kind: 'fenced' };
+    const command = this.ofShard(step.commandId, fence);
+    const { attempt: move, nextAttemptId, atMs } = step;
+    const attempt = move && command.attempts.find(({ attemptId }) => attemptId === move.attemptId);
+    if (command.version !== step.version || attempt?.state !== move?.from) return { kind: 'stale', command };
+    mustMoveCommand(command, step.to);
+    const { orderId = step.orderId } = command;
+    must(
+      step.orderId === undefined || step.orderId === orderId,
+      'TM010',
+      `${command.commandId} is about ${orderId}, and stays so`,
+    );
+    let attempts = command.attempts;
+    if (attempt !== undefined && move !== undefined) {
+      mustMoveAttempt(attempt, move.to);
+      attempts = changed(command, {
+        ...attempt,
+        state: move.to,
+        answeredAtMs: atMs,
+        ...(move.reason && { reason: move.reason }),
+      });
+    }
+    if (nextAttemptId !== undefined) {
+      must(step.to === 'open', 'TM010', `${command.commandId} is ${step.to} and prepares another attempt`);
+      mustNameAttempt(nextAttemptId);
+      this.mustBeNew(nextAttemptId);
+      const number = attempts.length + 1;
+      attempts = [...attempts, { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }];
+    }
+    const next = this.shown(stepped(command, step, attempts));
+    mustHoldAttempts(next);
+    this.mustBindOnce(next);
+    if (nextAttemptId !== undefined) this.byAttempt.set(nextAttemptId, next.commandId);
+    this.commit(next, step.evidence);
+    return { kind: 'stepped', command: next };
+  }
+
+  /** What the holders before this one left: sent or not, nobody will say any more. */
+  private sweep(command: Command, { epoch }: Fence, atMs: number): void {
+    const last = command.attempts.at(-1);
+    if (last === undefined || last.epoch >= epoch) return;
+    const inFlight = last.state === 'sending' || last.state === 'prepared';
+    if (!inFlight && command.state !== 'open') return;
+    const reason = { code: 'TAKEN_OVER', message: 'the process that had it in hand is gone' };
+    const to = last.state === 'sending' ? 'unknown' : last.state === 'prepared' ? 'not_sent' : last.state;
+    const attempts = inFlight ? changed(command, { ...last, state: to, answeredAtMs: atMs, reason }) : command.attempts;
+    const open = command.state === 'open';
+    const settled = open && isFinal(to) ? { settledAtMs: atMs } : {};
+    const outcome = open ? { state: to, reason, ...settled } : {};
+    const next = { ...command, ...outcome, attempts, version: command.version + 1, updatedAtMs: atMs };
+    this.commit(next, [{ ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } }]);
+  }
+
+  /** With the status of its order, as of now. */
+  private shown<C extends Command | undefined>(command: C): C {
+    if (command?.orderId === undefined) return command;
+    const order = this.orders.readOrder(command.request.stream, command.orderId)?.order;
+    return order?.accountId === command.request.accountId ? { ...command, orderStatus: order.status } : command;
+  }
+
+  private commit(stepped: Command, evidence: readonly NewEvidence[], told: 'told' | 'quiet' = 'told'): void {
+    const command = this.shown(stepped);
+    const before = this.commands.get(command.commandId);
+    this.commands.set(command.commandId, command);
+    this.append(command.commandId, evidence);
+    if (told === 'told') this.events.push({ number: this.events.length + 1, command, evidence });
+    this.onCommitted(command, before);
+  }
+
+  private append(commandId: string, evidence: readonly NewEvidence[]): void {
+    const before = this.evidence.get(commandId) ?? [];
+    this.evidence.set(commandId, [...before, ...evidence.map((each, i) => ({ ...each, number: before.length + i + 1 }))]);
+  }
+
+  private oldestFirst(): Command[] {
+    return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1));
+  }
+
+  private ofShard(commandId: string, { shard }: Fence): Command {
+    const command = this.commands.get(commandId);
+    mustBeThere(command?.shard === shard ? command : undefined, commandId);
+    return command as Command;
+  }
+
+  private holds({ shard, epoch }: Fence): boolean {
+    return this.epochs.get(shard) === epoch;
+  }
+
+  private usesReferenceAgain(asked: JudgedCommand): boolean {
+    const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
+    return asked.callerRefOnce === true && [...this.commands.values()].some(sameRef);
+  }
+
+  private maySupersede(commandId: string, { request: { accountId, kind }, atMs }: JudgedCommand): boolean {
+    const command = this.commands.get(commandId);
+    if (command?.request.accountId !== accountId || command.request.kind !== kind) return false;
+    const isOvertaken = command.state === 'conflict' && kind === 'replace' && command.createdAtMs <= atMs - 600_000;
+    if (!isOvertaken && !(command.state === 'unknown' && command.presumedAbsent)) return false;
+    if (kind === 'replace') return true;
+    const cameToNothing = ({ state }: Command) => state === 'not_sent' || state === 'refused';
+    return this.oldestFirst().every((other) => other.supersedes !== commandId || cameToNothing(other));
+  }
+
+  private mustBeNew(attemptId: string): void {
+    must(!this.byAttempt.has(attemptId), '23505', `${attemptId} names two attempts`);
+  }
+
+  private mustBindOnce({ commandId, orderId, request: { kind, stream } }: Command): void {
+    if (orderId === undefined || kind !== 'place') return;
+    for (const other of this.commands.values()) {
+      const same = other.orderId === orderId && other.request.kind === 'place' && other.request.stream === stream;
+      must(
+        !same || other.commandId === commandId,
+        '23505',
+        `${stream}:${orderId} is bound to ${other.commandId} and to ${commandId}`,
+      );
+    }
+  }
+}
+
+function note(code: string, attemptId: string | undefined, atMs: number): NewEvidence {
+  return { kind: 'note', code, detail: {}, atMs, ...(attemptId !== undefined && { attemptId }) };
+}
+
+function keyOf(principal: string, idempotencyKey: string): string {
+  return JSON.stringify([principal, idempotencyKey]);
+}
+
+function isActive({ clearedAtMs }: Halt): boolean {
+  return clearedAtMs === undefined;
+}
+
+function sameScope(a: Halt['scope'], b: Halt['scope']): boolean {
+  return a.kind === 'service' ? b.kind === 'service' : b.kind === 'account' && a.accountId === b.accountId;
+}

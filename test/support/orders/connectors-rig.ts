@@ -1,0 +1,75 @@
+import { expect, onTestFinished } from 'vitest';
+import type { Stream } from '../../../src/domain/order.ts';
+import { createMetrics } from '../../../src/observability/metrics.ts';
+import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { Connectors, type ConnectorsOptions } from '../../../src/service/sources/connectors.ts';
+import type { AccountState } from '../../../src/service/sources/source-status.ts';
+import { Window } from '../../../src/service/sources/window.ts';
+import { ScriptedPlatform } from '../platform/scripted-platform.ts';
+import { ScriptedRegistry } from '../platform/scripted-registry.ts';
+import { testLog } from '../runs/test-log.ts';
+import { VirtualClock } from '../runs/virtual-clock.ts';
+import { ScriptedSink } from './scripted-sink.ts';
+
+/** The real connectors on a virtual clock, between a platform, a registry and a sink in memory. */
+export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget = new ByteBudget({ maxBytes: 64_000_000 })) {
+  const clock = new VirtualClock();
+  const platform = new ScriptedPlatform(clock);
+  platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];
+  const registry = new ScriptedRegistry();
+  const sink = new ScriptedSink();
+  const metrics = createMetrics().source;
+  const connectors = new Connectors(
+    {
+      clock,
+      random: seededRandom(7),
+      reads: platform,
+      registry,
+      sink,
+      metrics,
+      log: testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
+      openSocket: platform.openSocket,
+      tokens: platform,
+      auditGate: new Window(1),
+      budget,
+    },
+    { streamUrl: 'ws://account', predictionStreamUrl: 'ws://prediction', ...options },
+  );
+  const account = (stream: Stream, accountId: string) =>
+    connectors
+      .status()
+      .find((source) => source.stream === stream)
+      ?.accounts.find((each) => each.accountId === accountId);
+  const state = (stream: Stream, accountId = 'acct-1'): AccountState | undefined => account(stream, accountId)?.state;
+  const until = async (stream: Stream, wanted: AccountState, accountId = 'acct-1', limitMs = 120_000) => {
+    if (await clock.advanceUntil(() => state(stream, accountId) === wanted, limitMs)) return;
+    throw new Error(
+      `${stream}:${accountId} is ${state(stream, accountId)}, not ${wanted}: ${account(stream, accountId)?.lastError}`,
+    );
+  };
+  /** The newest open socket of the stream. */
+  const socket = (stream: Stream) => {
+    const found = platform.live.findLast(({ url }) => url === `ws://${stream}`);
+    if (found === undefined) throw new Error(`no open socket of ${stream}`);
+    return found;
+  };
+  /** Begins; the connectors end with the test, and nothing of them may run on. */
+  const begin = async () => {
+    await connectors.begin();
+    onTestFinished(async () => {
+      await connectors.end();
+      expect(clock.armed).toBe(0);
+    });
+  };
+  return { clock, platform, registry, sink, metrics, connectors, begin, account, state, until, socket };
+}
+
+/** The rig at work, with its account live on both streams. */
+export async function liveConnectors() {
+  const rig = connectorsRig();
+  await rig.begin();
+  await rig.until('account', 'live');
+  await rig.until('prediction', 'live');
+  return rig;
+}

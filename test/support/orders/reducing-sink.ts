@@ -1,0 +1,59 @@
+import type { Head } from '../../../src/domain/head.ts';
+import type { ContinuityMark, IngestItem, Unreadable } from '../../../src/domain/observation.ts';
+import { orderKey, type Stream } from '../../../src/domain/order.ts';
+import { reduce } from '../../../src/domain/reduce.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
+import type { OpenOrder } from '../../../src/store/fleet/account-registry.ts';
+import { openOrdersOf } from '../../simulation/database-rows.ts';
+import { ScriptedRegistry } from '../platform/scripted-registry.ts';
+
+/**
+ * Ingest and store in one, for tests of whole connectors: the real reducers, settled at once, so that what connectors bring can be compared with the truth.
+ * Tests of ingest itself use it as it is, over `MemoryDatabase` (`ingestRig`).
+ */
+export class ReducingSink extends ScriptedRegistry implements ObservationSink {
+  readonly heads = new Map<string, Head>();
+  readonly unreadable: Unreadable[] = [];
+  readonly marks: ContinuityMark[] = [];
+  readonly conflicts: string[] = [];
+  readonly full = false;
+  private readonly touchedMs = new Map<string, number>();
+  private readonly clock: Clock;
+
+  constructor(clock: Clock) {
+    super();
+    this.clock = clock;
+  }
+
+  offer(item: IngestItem): void {
+    if (item.kind === 'unreadable') this.unreadable.push(item);
+    if (item.kind === 'continuity') this.marks.push(item);
+    if (item.kind !== 'order') return;
+    const key = orderKey(item.view.stream, item.view.orderId);
+    const reduction = reduce(this.heads.get(key), item);
+    if (reduction.outcome === 'conflict') this.conflicts.push(`${key}: ${reduction.detail}`);
+    else if (reduction.head !== undefined) this.heads.set(key, reduction.head);
+    if (reduction.outcome === 'applied') this.touchedMs.set(key, this.clock.nowMs());
+    item.onOutcome?.(reduction.outcome);
+    if (reduction.outcome !== 'conflict' && reduction.doubt !== undefined) item.onDoubt?.(item, reduction.doubt);
+  }
+
+  onRoom(): () => void {
+    return () => undefined;
+  }
+
+  async settled(): Promise<void> {}
+
+  override async openOrders(
+    stream: Stream,
+    accountId: string,
+    touchedBeforeMs: number,
+    afterOrderId: string,
+    limit: number,
+  ): Promise<OpenOrder[]> {
+    const heads = [...this.heads].filter(([, { order }]) => order.stream === stream && order.accountId === accountId);
+    const held = heads.map(([key, head]) => ({ ...head, touchedMs: this.touchedMs.get(key) ?? 0 }));
+    return openOrdersOf(held, { touchedBeforeMs, afterOrderId, limit });
+  }
+}
