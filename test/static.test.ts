@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { functionsOver, longestFunction, reasonsForLength } from './house/long-functions.ts';
 
 const sourcesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -59,13 +60,13 @@ describe('the sources', () => {
 
   it('drop an error with a value in its place only where no check is skipped by it: one that can not be made refuses', () => {
     const dropped = /\.catch\(\(\) => (?:undefined|false|true|null|0|''|\[\]|\{\}|unavailable)\)/;
-    const ofService = sources.filter(({ file }) => !/^src\/(?:cli|console|devstack|sandbox)\//.test(file));
+    const ofService = sources.filter(({ file }) => !/^src\/(?:cli|console|demo|sandbox)\//.test(file));
     const found = ofService.filter(({ text }) => dropped.test(text)).map(({ file }) => file);
     expect(found.sort()).toEqual(Object.keys(droppedErrors).sort());
   });
 
   // A session of another kind stays with a primary that was demoted.
-  it('open no session with Postgres but by createPool and PrimarySession, except in devstack/', () => {
+  it('open no session with Postgres but by createPool and PrimarySession, except in demo/devstack/', () => {
     const opens = /\bnew (pg\.)?(Client|Pool)\(/;
     const offenders = sources
       .filter(({ file }) => !file.startsWith('src/demo/devstack/') && file !== 'src/store/session/pool.ts')
@@ -96,6 +97,42 @@ describe('the sources', () => {
   it('stay below 400 lines each', () => {
     expect(sources.filter(({ text }) => text.split('\n').length > 400).map(({ file }) => file)).toEqual([]);
   });
+});
+
+/** What a program of its own exports is of no concern to the others. */
+const programs = ['src/console/', 'src/sandbox/'];
+
+describe('the house', () => {
+  it('has no function over 60 lines but those that say why', () => {
+    const long = sources.flatMap(({ file, text }) => functionsOver(longestFunction, file, text));
+    expect(long.map(({ place }) => place).sort()).toEqual(Object.keys(reasonsForLength).sort());
+  });
+
+  it('gives no two exported functions of one program the same name', () => {
+    const twice = ['', ...programs].flatMap((program) => {
+      const files = sources.filter(({ file }) =>
+        program === '' ? !programs.some((other) => file.startsWith(other)) : file.startsWith(program),
+      );
+      const names = files.flatMap(({ text }) =>
+        [...text.matchAll(/^export (?:async )?function (\w+)/gm)].map(([, name]) => name),
+      );
+      return names.filter((name, index) => names.indexOf(name) !== index);
+    });
+    expect(twice).toEqual([]);
+  });
+
+  it.each(['service', 'venue', 'store', 'sandbox', 'console', 'cli', 'demo'])(
+    'src/%s opens with a page of at most 40 lines',
+    (house) => {
+      const page = readFileSync(`src/${house}/README.md`, 'utf8');
+      expect(page.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
+      const named = [...page.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, file]) => file ?? '');
+      const missing = named.filter(
+        (file) => !existsSync(`src/${house}/${file}`) && !existsSync(`src/${file}`) && !existsSync(file),
+      );
+      expect(missing).toEqual([]);
+    },
+  );
 });
 
 describe('the parts of the tests', () => {

@@ -27,7 +27,7 @@ export function backfillCommand(io: CliIo): Command {
     .description('Has the running service read a whole account, and waits until it is committed.')
     .argument('<account>', 'id of the account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds, 300)
+    .option('--wait <seconds>', 'how long to wait for the answer', backfillSeconds, 300)
     .option('--json', 'print [{ stream, outcome, detail }] as JSON')
     .addHelpText('after', examples)
     .action((accountId: string, flags: BackfillFlags) =>
@@ -35,7 +35,7 @@ export function backfillCommand(io: CliIo): Command {
     );
 }
 
-export function waitSeconds(text: string): number {
+export function backfillSeconds(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be whole seconds, at most 99999.');
 }

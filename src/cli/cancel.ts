@@ -17,7 +17,7 @@ import {
   tellUnanswered,
   withKey,
 } from './rest/rest-flags.ts';
-import { addSendFlags, type SendFlags, sendCommand } from './rest/send-command.ts';
+import { addSendFlags, type SendFlags, sendAndPrint } from './rest/send-command.ts';
 
 const examples = `
 Examples:
@@ -61,7 +61,7 @@ export function cancelCommand(io: CliIo): Command {
       refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
       refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
       const path = flags.prediction ? '/v1/predictions/orders' : '/v1/orders';
-      return sendCommand(io, flags, {
+      return sendAndPrint(io, flags, {
         method: 'DELETE',
         path: `${path}/${segment(order)}${query({ accountId: flags.account })}`,
         headers: ifMatch(flags.ifRevision),
@@ -179,7 +179,7 @@ export function replaceCommand(io: CliIo): Command {
   return addSendFlags(command)
     .addHelpText('after', replaceExamples)
     .action((order: string, flags: ReplaceFlags) =>
-      sendCommand(io, flags, {
+      sendAndPrint(io, flags, {
         method: 'PATCH',
         path: `/v1/predictions/orders/${segment(order)}`,
         headers: ifMatch(flags.ifRevision),

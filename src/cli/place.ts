@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { CliIo } from './io/io.ts';
 import { refuseFlags, restExitCodes } from './rest/rest-flags.ts';
-import { addSendFlags, type SendFlags, sendCommand } from './rest/send-command.ts';
+import { addSendFlags, type SendFlags, sendAndPrint } from './rest/send-command.ts';
 
 const examples = `
 Examples:
@@ -60,7 +60,7 @@ export function placeCommand(io: CliIo): Command {
   return addSendFlags(command)
     .addHelpText('after', examples)
     .action((flags: PlaceFlags) =>
-      sendCommand(io, flags, {
+      sendAndPrint(io, flags, {
         method: 'POST',
         path: flags.prediction ? '/v1/predictions/orders' : '/v1/orders',
         body: flags.prediction ? predictionBody(flags) : accountBody(flags),

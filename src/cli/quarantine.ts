@@ -9,7 +9,7 @@ import {
   markDealt,
   type QuarantinedRow,
 } from '../store/quarantine/quarantine.ts';
-import { waitSeconds } from './backfill.ts';
+import { backfillSeconds } from './backfill.ts';
 import { formatTable, printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { addJobFlags, cancelJobCommand, isForAll, type JobFlags, jobsCommand, runJob } from './quarantine-jobs.ts';
@@ -65,7 +65,7 @@ export function quarantineCommand(io: CliIo): Command {
         'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
       )
       .argument('[ids...]', 'of the rows', rowIds)
-      .option('--wait <seconds>', 'how long to wait for the answers: 60 without it, and 3600 with --all', waitSeconds),
+      .option('--wait <seconds>', 'how long to wait for the answers: 60 without it, and 3600 with --all', backfillSeconds),
   ).action((ids: bigint[], flags: JobFlags) =>
     isForAll(ids, flags)
       ? runJob(io, 'retry', flags)

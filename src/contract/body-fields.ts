@@ -132,7 +132,7 @@ export const searchedSymbol = z
  * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive Postgres (no NUL), UTF-8 (no lone surrogate) and one line of
  * a log (no control characters). Lengths count characters as JSON Schema does, not UTF-16 units.
  */
-export function plainText(shortest: number, longest: number) {
+export function plainTextField(shortest: number, longest: number) {
   const length = shortest === 0 ? `at most ${longest}` : `${shortest} to ${longest}`;
   return z
     .string()

@@ -11,7 +11,7 @@ import {
   decimalText,
   instantText,
   parseBody,
-  plainText,
+  plainTextField,
   positiveDecimal,
   probability,
   replacedPrice,
@@ -68,7 +68,9 @@ export const placeAccountBody = z
     type: accountType,
     qty: positiveDecimal,
     timeInForce: z.enum(['DAY', 'GTC', 'IOC', 'FOK']),
-    clientId: plainText(0, 50).optional().describe("The caller's own reference: carried as callerRef, the platform sees ours"),
+    clientId: plainTextField(0, 50)
+      .optional()
+      .describe("The caller's own reference: carried as callerRef, the platform sees ours"),
     price: decimalText.optional().describe('LIMIT and STOP_LIMIT only, and required there'),
     stopPrice: decimalText.optional().describe('STOP and STOP_LIMIT only, and required there'),
     currency: z
@@ -234,7 +236,7 @@ function present<T extends object>(fields: T): Present<T> {
 }
 
 /** Recorded with its author and time. Blank text is not a reason. */
-export const reasonText = plainText(1, 500)
+export const reasonText = plainTextField(1, 500)
   .refine((text) => text.trim() !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
@@ -285,8 +287,8 @@ export const cancelAllBody = z
       .describe(
         'Only orders of this side, on both streams; sell_short sells and buy_to_cover buys, an order of several legs has the side of its first',
       ),
-    principal: plainText(1, 300).optional().describe('Only orders that this principal has placed here'),
-    reference: plainText(1, 64)
+    principal: plainTextField(1, 300).optional().describe('Only orders that this principal has placed here'),
+    reference: plainTextField(1, 64)
       .optional()
       .describe('Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them'),
   })

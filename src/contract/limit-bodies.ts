@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import type { BoundsChange, LimitScope } from '../domain/limits.ts';
-import { accountIdText, type BodyResult, parseBody, plainText, positiveDecimal, symbolText } from './body-fields.ts';
+import { accountIdText, type BodyResult, parseBody, plainTextField, positiveDecimal, symbolText } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { instrumentKind } from './words.ts';
@@ -36,7 +36,7 @@ const bounds = z.looseObject(bound).partial().meta({ id: 'Bounds', description: 
 /** `PATCH /v1/limits`. */
 export const limitsBody = z
   .strictObject({
-    principal: plainText(1, 300).optional().describe('Whose commands. Left out: everyone’s'),
+    principal: plainTextField(1, 300).optional().describe('Whose commands. Left out: everyone’s'),
     accountId: accountIdText.optional().describe('Left out: on every account'),
     bounds: z
       .strictObject(

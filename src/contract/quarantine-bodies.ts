@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accountIdText, type BodyResult, parseBody, plainText } from './body-fields.ts';
+import { accountIdText, type BodyResult, parseBody, plainTextField } from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { stream } from './words.ts';
@@ -17,7 +17,7 @@ export const quarantineJobBody = z
       .strictObject({
         stream: stream.optional(),
         accountId: accountIdText.optional().describe('Left out: every account of the token'),
-        reason: plainText(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
+        reason: plainTextField(1, 100).optional().describe('Why a row is in quarantine: bad_decimal, poison …'),
         rowIds: z
           .array(z.string().regex(/^[1-9]\d{0,17}$/, 'must be the id of a row'))
           .min(1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { filterOf, filterText, mostChosen, progressOf, QuarantineList } from '../../src/console/state/quarantine-list.ts';
+import { quarantineFilterOf, filterText, mostChosen, progressOf, QuarantineList } from '../../src/console/state/quarantine-list.ts';
 import { visibleText } from '../../src/console/state/text/visible-text.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
@@ -18,10 +18,10 @@ async function listed(pages: Record<string, { items: object[]; next?: string }>)
 
 describe('the rows in quarantine', () => {
   it('come page after page, with the filter of the address', async () => {
-    expect(filterOf(new URLSearchParams('stream=account&account=A&reason=poison'))).toEqual({
+    expect(quarantineFilterOf(new URLSearchParams('stream=account&account=A&reason=poison'))).toEqual({
       ...{ stream: 'account', accountId: 'A', reason: 'poison' },
     });
-    expect(filterOf(new URLSearchParams('stream=other&reason='))).toEqual({});
+    expect(quarantineFilterOf(new URLSearchParams('stream=other&reason='))).toEqual({});
     const { list, ids } = await listed({
       [pathOf()]: { items: rows(1, 100), next: 'c' },
       [pathOf('c')]: { items: rows(101, 130) },

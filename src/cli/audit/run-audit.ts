@@ -4,7 +4,7 @@ import type { TopicNames } from '../../service/log/topics.ts';
 import {
   type AuditedOrder,
   auditOrders,
-  countQuarantined,
+  countQuarantinedOrders,
   type Quarantined,
   readRevisions,
 } from '../../store/commands/audit-reads.ts';
@@ -85,7 +85,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   const known = new Set(orders.map(({ stream, orderId }) => `${stream}:${orderId}`));
   return {
     orders: orders.length,
-    quarantine: await countQuarantined(pool),
+    quarantine: await countQuarantinedOrders(pool),
     records: state.records + (updates?.records ?? 0),
     findings: [
       ...(await stillMissing(pool, findings, [state, updates])),

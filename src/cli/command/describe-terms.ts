@@ -7,13 +7,13 @@ import { understood } from '../rest/rest-client.ts';
 /** A command as REST shows it. */
 export type RestCommand = z.infer<typeof commandAnswer>;
 
-export function readCommand(body: unknown): RestCommand {
+export function parseCommand(body: unknown): RestCommand {
   return understood('a command', commandAnswer, body);
 }
 
 export function readCommands(body: Readonly<Record<string, unknown>>): readonly RestCommand[] {
   const items = body['items'];
-  return Array.isArray(items) ? items.map(readCommand) : [];
+  return Array.isArray(items) ? items.map(parseCommand) : [];
 }
 
 /** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field that has no place in this sentence follows it by name. */

@@ -5,8 +5,8 @@ import { query, type RestFlags, restClient } from '../rest/rest-flags.ts';
 import {
   describeTerms,
   describeUnresolved,
+  parseCommand,
   type RestCommand,
-  readCommand,
   readCommands,
   type VenueIds,
 } from './describe-terms.ts';
@@ -57,7 +57,7 @@ async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, 
   const shown: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
     const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
-    const command = readCommand(body);
+    const command = parseCommand(body);
     shown.push({ command, venue: await venueIds(client, command) });
   }
   if (flags.json) io.stdout.write(`${JSON.stringify(shown.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);

@@ -11,13 +11,13 @@ import { ageOf, formatTable, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import type { RestClient } from '../rest/rest-client.ts';
 import { query, type RestFlags, restClient, segment } from '../rest/rest-flags.ts';
-import { describeTerms, type RestCommand, readCommand } from './describe-terms.ts';
+import { describeTerms, parseCommand, type RestCommand } from './describe-terms.ts';
 
 /** `command show`: the known facts of one command, in the order of time, and the verdict that follows from the evidence alone. */
 export async function showCommand(io: CliIo, id: string, flags: RestFlags): Promise<void> {
   const client = restClient(io, flags);
   const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${segment(id)}` });
-  const command = readCommand(body);
+  const command = parseCommand(body);
   const recomputed = await recomputeFromRest(client, command);
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, recomputed })}\n`);
   else io.stdout.write(describeCommand(command, body['timeline'], recomputed, io.clock.nowMs()));

@@ -96,6 +96,6 @@ function shortDetail(detail: Readonly<Record<string, unknown>>): Record<string, 
 }
 
 /** A command with everything that is known about it. */
-export async function readHistory(client: RestClient, commandId: string): Promise<History> {
+export async function readCommandHistory(client: RestClient, commandId: string): Promise<History> {
   return understood('a command', commandHistory, await readRest(client, `/v1/commands/${segment(commandId)}`));
 }

@@ -4,7 +4,7 @@ import { ProgramError } from '../../runtime/program-error.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import type { RestCommand } from '../command/describe-terms.ts';
 import { isProblem, type RestAnswer, type RestClient } from '../rest/rest-client.ts';
-import { readHistory } from './command-report.ts';
+import { readCommandHistory } from './command-report.ts';
 import { keyOf, type Preview } from './preview-book.ts';
 import { readCaller } from './previews.ts';
 import { commandReceipt, findByPreview, receiptShape, unansweredReceipt, waitingReceipt } from './receipt.ts';
@@ -53,10 +53,10 @@ export const receipt = tool({
       return lookUp(session, client, preview);
     }
     const known = preview?.command?.commandId;
-    if (known !== undefined) return commandReceipt(await readHistory(client, known), session.clock.nowMs(), id);
+    if (known !== undefined) return commandReceipt(await readCommandHistory(client, known), session.clock.nowMs(), id);
     const found = await findByPreview(client, id, (await readCaller(client)).principal);
     if (found !== undefined) return commandReceipt(found, session.clock.nowMs(), id);
-    return commandReceipt(await readHistory(client, id).catch(orUnknownId(id)), session.clock.nowMs());
+    return commandReceipt(await readCommandHistory(client, id).catch(orUnknownId(id)), session.clock.nowMs());
   },
 });
 
@@ -70,7 +70,7 @@ function orUnknownId(id: string) {
 
 /** The command as it is now; where the service can't be asked, as it last was. After a request was sent, an error would say the wrong thing. */
 async function sentReceipt({ clock }: Session, client: RestClient, preview: Preview, command: RestCommand): Promise<ToolAnswer> {
-  preview.command = await readHistory(client, command.commandId).catch(() => command);
+  preview.command = await readCommandHistory(client, command.commandId).catch(() => command);
   return commandReceipt(preview.command, clock.nowMs(), preview.id);
 }
 

@@ -5,7 +5,7 @@ import { commandStates } from '../../domain/command.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { understood } from '../rest/rest-client.ts';
 import { query } from '../rest/rest-flags.ts';
-import { commandLine, evidencePage, readHistory, shortCommand } from './command-report.ts';
+import { commandLine, evidencePage, readCommandHistory, shortCommand } from './command-report.ts';
 import { cursor, pageLimit } from './page-fields.ts';
 import { present } from './short-order.ts';
 import { readOnly, readRest, tool } from './tool.ts';
@@ -54,7 +54,7 @@ export const showCommand = tool({
     evidenceBefore: z.int().min(1).optional().describe('Only facts with a lower number'),
   }),
   run: async (session, { commandId, evidenceBefore }) => {
-    const history = await readHistory(session.client(), commandId);
+    const history = await readCommandHistory(session.client(), commandId);
     const { recomputed, hints, nextProbe } = history;
     const page = evidencePage(history, evidenceBefore);
     const facts = page.evidence.map(

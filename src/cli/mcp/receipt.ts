@@ -9,7 +9,7 @@ import {
   evidencePage,
   evidenceShape,
   type History,
-  readHistory,
+  readCommandHistory,
   shortCommand,
   shortCommandShape,
 } from './command-report.ts';
@@ -122,5 +122,5 @@ export async function findByPreview(client: RestClient, previewId: string, princ
   const { items } = understood('commands', commandPage, await readRest(client, path));
   // Keys belong to principals: another one may have the same.
   const own = items.find((command) => command.principal === principal);
-  return own === undefined ? undefined : readHistory(client, own.commandId);
+  return own === undefined ? undefined : readCommandHistory(client, own.commandId);
 }

@@ -28,7 +28,7 @@ function idempotencyKey(text: string): string {
  * Sends one command and prints its answer. The key is printed before anything is sent: with it the same line can be given again after any failure, and nothing
  * is sent twice.
  */
-export async function sendCommand(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
+export async function sendAndPrint(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
   const client = restClient(io, flags);
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);

@@ -25,7 +25,7 @@ const pageSize = 100;
 const mostRows = 1_000;
 
 /** From the words of an address. */
-export function filterOf(query: URLSearchParams): QuarantineFilter {
+export function quarantineFilterOf(query: URLSearchParams): QuarantineFilter {
   const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
   return {
     ...((stream === 'account' || stream === 'prediction') && { stream }),

@@ -4,7 +4,7 @@ import { html } from '../parts/html.ts';
 import { Go } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
-import { filterOf, filterText, type QuarantineFilter, QuarantineList } from '../state/quarantine-list.ts';
+import { quarantineFilterOf, filterText, type QuarantineFilter, QuarantineList } from '../state/quarantine-list.ts';
 import { type JobAction, JobDialog } from './job-dialog.ts';
 import { QuarantineFilters } from './quarantine-filters.ts';
 import { QuarantineJobs } from './quarantine-jobs.ts';
@@ -20,7 +20,7 @@ interface Wish {
 /** Messages that could not be read or were not accepted, and the jobs over them. */
 export function QuarantinePage({ state, query }: ScreenProps) {
   const go = useContext(Go);
-  const filter = filterOf(query);
+  const filter = quarantineFilterOf(query);
   const words = filterText(filter);
   const list = useMemo(() => new QuarantineList(state.rest, filter), [state, words]);
   const leaving = useMemo(() => new AbortController(), [list]);

@@ -1,4 +1,4 @@
-import { type Entry, entryBytes } from './entry.ts';
+import { type Entry, queuedBytes } from './entry.ts';
 
 /**
  * The size of one batch, as its entries came: a statement is about three times as large. 500 ordinary events are half a megabyte; 500 of the largest would be a
@@ -36,14 +36,14 @@ export class BatchSize {
 }
 
 export function bytesOf(entries: readonly Entry[]): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+  return entries.reduce((sum, entry) => sum + queuedBytes(entry), 0);
 }
 
 /** How many of the first entries make a batch: up to `maxCount` of `maxBytes` in all; at least one, however large it is. */
 export function countFitting(entries: readonly Entry[], maxCount: number, maxBytes: number): number {
   let bytes = 0;
   for (const [index, entry] of entries.entries()) {
-    bytes += entryBytes(entry);
+    bytes += queuedBytes(entry);
     if (index >= maxCount || (index > 0 && bytes > maxBytes)) return index;
   }
   return entries.length;

@@ -23,7 +23,7 @@ const smallEntryBytes = 256;
 const accountIdBytes = 64;
 
 /** The size with which an entry counts against the queue's bound. */
-export function entryBytes(entry: Entry): number {
+export function queuedBytes(entry: Entry): number {
   if (entry.kind === 'order' || entry.kind === 'unreadable') return entry.bytes;
   return entry.kind === 'continuity' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
 }

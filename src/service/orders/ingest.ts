@@ -4,7 +4,7 @@ import { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { BatchPipeline } from './batch-pipeline.ts';
 import { batchMaxBytes, bytesOf } from './batch-size.ts';
-import { type Entry, entryAtMs, entryBytes } from './entry.ts';
+import { type Entry, entryAtMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /** The lane was lost, or the process is stopping: the offered items are not settled. A source that comes back reads everything again. */
@@ -78,7 +78,7 @@ export class Ingest {
   offer(item: IngestItem): void {
     if (this.pipeline === undefined) return;
     const urgent = item.kind === 'order' && item.urgent === true && !this.urgent.full;
-    (urgent ? this.urgent : this.queue).push(item, entryBytes(item));
+    (urgent ? this.urgent : this.queue).push(item, queuedBytes(item));
     this.wakeup.wake();
   }
 
@@ -99,7 +99,7 @@ export class Ingest {
     if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
     return new Promise((resolve, reject) => {
       const barrier: Entry = { kind: 'barrier', ...(numbered && { numbered }), atMs: this.deps.clock.nowMs(), resolve, reject };
-      queue.push(barrier, entryBytes(barrier));
+      queue.push(barrier, queuedBytes(barrier));
       this.wakeup.wake();
     });
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
-import { storableJson, storableText, writeOnce } from '../session/write-once.ts';
+import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import { type Approval, type ClearingWord, type Deed, mostWaiting } from './command-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
@@ -25,7 +25,7 @@ export async function requestApproval(deps: Deps, approval: Approval): Promise<A
   const { by, reason, ...rest } = approval;
   const [row] = await writeOnce<Row>(deps, {
     text: `select ${columns} from public.request_approval($1, $2)`,
-    values: [storableJson({ ...rest, by: storableText(by), reason: storableText(reason) }), mostWaiting],
+    values: [storableJson({ ...rest, by: storableColumn(by), reason: storableColumn(reason) }), mostWaiting],
   });
   return row && toApproval(row);
 }
@@ -64,7 +64,7 @@ export async function takeApproval(
         select approved_at, approved_by, 'approve', account_id, $5, approved_reason,
           json_build_object('approvalId', approval_id, 'deed', deed, 'requestedBy', requested_by) from taken)
       select ${columns} from taken`,
-    values: [approvalId, storableText(word.by), storableText(word.reason), word.atMs, word.requestId],
+    values: [approvalId, storableColumn(word.by), storableColumn(word.reason), word.atMs, word.requestId],
   });
   return row && toApproval(row);
 }

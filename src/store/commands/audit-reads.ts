@@ -93,7 +93,7 @@ export interface Quarantined {
   readonly orders: number;
 }
 
-export async function countQuarantined(pool: Pool): Promise<Quarantined> {
+export async function countQuarantinedOrders(pool: Pool): Promise<Quarantined> {
   const { rows } = await pool.query<{ rows: string; orders: string }>(
     `select count(*) as rows, count(distinct (stream, order_id)) filter (where order_id is not null) as orders
      from public.quarantine where dealt_at is null`,

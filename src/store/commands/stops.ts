@@ -5,7 +5,7 @@ import type { Bounds, LimitRow } from '../../domain/limits.ts';
 import type { CommitWitness, Witnessed } from '../../runtime/lease.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
-import { storableJson, storableText, writeOnce } from '../session/write-once.ts';
+import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import type { CancelTimer, CancelTimersChange, ClearingWord, Fence, Halt, LimitsChange } from './command-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };
@@ -60,8 +60,8 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
       halt.haltId,
       accountOf(halt.scope),
       halt.cause,
-      storableText(halt.reason),
-      storableText(halt.by),
+      storableColumn(halt.reason),
+      storableColumn(halt.by),
       halt.sinceMs,
     ],
   });
@@ -80,7 +80,7 @@ export async function clearHalts(
   const [row] = await writeOnce<{ cleared: readonly string[] | 'kept' | null }>(deps, {
     text: 'select public.clear_halts($1, $2, $3, $4, $5, $6, $7) as cleared',
     values: [
-      ...[shard, epoch.toString(), accountOf(scope), storableText(word.by), storableText(word.reason), word.atMs],
+      ...[shard, epoch.toString(), accountOf(scope), storableColumn(word.by), storableColumn(word.reason), word.atMs],
       word.ofSomeAccounts === true,
     ],
   });

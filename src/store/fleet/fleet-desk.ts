@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
-import { storableText, writeOnce } from '../session/write-once.ts';
+import { storableColumn, writeOnce } from '../session/write-once.ts';
 import { finisherSuffix } from './fleet-document.ts';
 
 /** Who acts on the fleet, and why; written to the audit trail by the statement that acts. */
@@ -68,7 +68,7 @@ export class PostgresFleetDesk implements FleetDesk {
         )
         insert into public.audit_log (at, principal, action, request_id, reason, detail)
         select clock_timestamp(), $1, $2, $3, $4, detail from changed returning id`,
-      values: [storableText(by), action, requestId, storableText(reason), ...values],
+      values: [storableColumn(by), action, requestId, storableColumn(reason), ...values],
     });
     return rows.length > 0;
   }

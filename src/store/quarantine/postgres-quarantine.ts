@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
-import { storableText, writeOnce } from '../session/write-once.ts';
+import { storableColumn, writeOnce } from '../session/write-once.ts';
 import type {
   JobSize,
   NewQuarantineJob,
@@ -136,7 +136,7 @@ export class PostgresQuarantine implements QuarantineDesk {
 
 /** As parameters 3 to 5. */
 function wordValues({ by, requestId, reason }: QuarantineWord): readonly string[] {
-  return [storableText(by), requestId, storableText(reason)];
+  return [storableColumn(by), requestId, storableColumn(reason)];
 }
 
 function toEntry(row: EntryRow): QuarantineEntry {

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import type { AccountScope } from '../orders/order-reads.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
-import { storableJson, storableText, writeOnce } from '../session/write-once.ts';
+import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
 import {
   type JobSize,
   mostOpenJobs,
@@ -25,7 +25,7 @@ export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, 
   const where = ['q.dealt_at is null', inScope('q.account_id', 1)];
   if (stream !== undefined) where.push(`q.stream = $${values.push(stream)}`);
   if (accountId !== undefined) where.push(`q.account_id = $${values.push(accountId)}`);
-  if (reason !== undefined) where.push(`q.reason = $${values.push(storableText(reason))}`);
+  if (reason !== undefined) where.push(`q.reason = $${values.push(storableColumn(reason))}`);
   if (rowIds !== undefined) where.push(`q.id = any($${values.push(rowIds)}::bigint[])`);
   return { text: where.join(' and '), values };
 }
@@ -74,7 +74,7 @@ export async function openJob(
   const rows = await writeOnce<{ job_id: string }>(deps, {
     text: `with job as (
         insert into public.quarantine_jobs (job_id, action, filter, accounts, reason, asked_by, request_id)
-        select ${add(jobId)}::uuid, ${place}, ${add(storableJson(filter))}::json, ${add(accounts)}::text[], ${add(storableText(reason))}, ${add(storableText(by))}, ${add(requestId)}
+        select ${add(jobId)}::uuid, ${place}, ${add(storableJson(filter))}::json, ${add(accounts)}::text[], ${add(storableColumn(reason))}, ${add(storableColumn(by))}, ${add(requestId)}
         where (select count(*) from public.quarantine_jobs where ended_at is null) < ${add(mostOpenJobs)}
         returning *
       ), items as (
@@ -174,6 +174,6 @@ export async function cancelJob(
       )
       insert into public.audit_log (at, principal, action, request_id, reason, detail)
       select clock_timestamp(), $3, 'quarantine_job_cancel', $4, $5, json_build_object('jobId', job_id, 'action', action, 'withdrawn', (select count(*) from items)) from job`,
-    values: [scopeParameter(scope), jobId, storableText(by), requestId, storableText(reason)],
+    values: [scopeParameter(scope), jobId, storableColumn(by), requestId, storableColumn(reason)],
   });
 }

@@ -86,20 +86,20 @@ class JournalError extends Error {
 export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) => {
     if (typeof each === 'bigint') return each.toString();
-    if (typeof each === 'string') return storableText(each);
+    if (typeof each === 'string') return storableColumn(each);
     return isObject(each) ? withStorableNames(each) : each;
   });
 }
 
 /** The same for a text of its own. */
-export function storableText(text: string): string {
+export function storableColumn(text: string): string {
   return text.replaceAll('\0', '\u2400').toWellFormed();
 }
 
 function withStorableNames(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const names = Object.keys(object);
-  if (names.every((name) => storableText(name) === name)) return object;
-  return Object.fromEntries(names.map((name) => [storableText(name), object[name]]));
+  if (names.every((name) => storableColumn(name) === name)) return object;
+  return Object.fromEntries(names.map((name) => [storableColumn(name), object[name]]));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -218,11 +218,11 @@ const problem = z.object({ code: z.string() });
 
 /** That of a problem; empty where it is none. */
 function codeOf({ status, text }: InstanceAnswer): string {
-  return status < 400 ? '' : (problem.safeParse(parseJson(text)).data?.code ?? '');
+  return status < 400 ? '' : (problem.safeParse(jsonOrUndefined(text)).data?.code ?? '');
 }
 
 /** Undefined: it is not JSON. */
-export function parseJson(text: string): unknown {
+export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

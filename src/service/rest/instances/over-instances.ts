@@ -8,7 +8,7 @@ import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
-import { type Forwarding, giveBack, isOfThisProcess, parseJson, sendUnanswered, wasForwarded } from './forwarding.ts';
+import { type Forwarding, giveBack, isOfThisProcess, jsonOrUndefined, sendUnanswered, wasForwarded } from './forwarding.ts';
 
 // One request for the accounts of several processes: each is asked once, and the answers are made one.
 
@@ -107,7 +107,7 @@ async function ask<Body>(
   const { instance } = to;
   const answer = await forwarding.send(call, to, signal && { signal });
   if (answer.kind !== 'answered') return { instance, code: answer.kind === 'unanswered' ? 'FORWARD_UNANSWERED' : 'NOT_REACHED' };
-  const parsed = parseJson(answer.text);
+  const parsed = jsonOrUndefined(answer.text);
   const read = shape.safeParse(parsed);
   if (answer.status === 200 && read.success) return { body: read.data };
   const { code } = ofProblem.safeParse(parsed).data ?? { code: 'NOT_UNDERSTOOD' };
@@ -218,7 +218,7 @@ export async function cancelAfterElsewhere(
       sendUnanswered(reply);
       return true;
     }
-    const read = cancelAfterAnswer.safeParse(parseJson(answer.text));
+    const read = cancelAfterAnswer.safeParse(jsonOrUndefined(answer.text));
     if (answer.status !== 200 || !read.success) {
       giveBack(reply, answer, to);
       return true;

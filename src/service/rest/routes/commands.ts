@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { plainText } from '../../../contract/body-fields.ts';
+import { plainTextField } from '../../../contract/body-fields.ts';
 import { parseSettlement, settlementBody } from '../../../contract/command-bodies.ts';
 import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAnswer } from '../../../contract/rest-answers.ts';
 import { commandKind, commandState } from '../../../contract/words.ts';
@@ -49,7 +49,7 @@ export const listCommands = route({
       .string()
       .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
       .exactOptional(),
-    callerRef: plainText(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
+    callerRef: plainTextField(1, 64).exactOptional().describe('The reference that the caller gave it, to the letter'),
     q: searchField.describe(
       'A command id, the id of an attempt, an order id, an idempotency key or the caller’s reference, each to the letter',
     ),

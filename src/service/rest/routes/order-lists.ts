@@ -61,7 +61,7 @@ export const listOrders = route({
     const read = (after: readonly string[] | undefined) =>
       readStore(reads.listOrders(call.principal.accounts, filter, after, limit, sort));
     const list = sort === 'orderId' ? 'orders' : `orders ${sort}`;
-    return pages.send(call, { list, filter, cursor, position: positions[sort] }, read, orderText);
+    return pages.send(call, { list, filter, cursor, position: positions[sort] }, read, storedOrderText);
   },
 });
 
@@ -89,7 +89,7 @@ export const countOrders = route({
 });
 
 /** An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding it again took most of the time of a page. */
-export function orderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
+export function storedOrderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
   const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
   return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;
 }

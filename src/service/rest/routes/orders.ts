@@ -15,7 +15,7 @@ import { alreadyHas, tagOf } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
-import { orderText } from './order-lists.ts';
+import { storedOrderText } from './order-lists.ts';
 
 // The answers of every command, as the table of routes shows them.
 
@@ -193,7 +193,7 @@ export const getOrder: Route = {
     const tag = tagOf(order.revision);
     reply.header('etag', tag);
     if (alreadyHas(request.headers['if-none-match'], tag)) return reply.code(304).send();
-    return sendJsonText(reply, 200, orderText(order));
+    return sendJsonText(reply, 200, storedOrderText(order));
   },
 };
 

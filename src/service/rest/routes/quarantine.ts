@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { plainText } from '../../../contract/body-fields.ts';
+import { plainTextField } from '../../../contract/body-fields.ts';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { quarantineAnswer, quarantinePage } from '../../../contract/quarantine-bodies.ts';
 import type { QuarantineEntry, QuarantineMessage } from '../../../store/quarantine/quarantine-desk.ts';
@@ -24,7 +24,7 @@ export const listQuarantine = route({
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
-    reason: plainText(1, 100).exactOptional().describe('Why a row is in quarantine: bad_decimal, poison …'),
+    reason: plainTextField(1, 100).exactOptional().describe('Why a row is in quarantine: bad_decimal, poison …'),
     limit: limitField,
     cursor: cursorField,
   }),

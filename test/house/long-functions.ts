@@ -1,0 +1,37 @@
+import ts from 'typescript';
+
+export const longestFunction = 60;
+
+/** The functions that may be longer, by file and name, each with its reason. There are no others. */
+export const reasonsForLength: Readonly<Record<string, string>> = {
+  'src/observability/command-metrics.ts commandMetrics': 'a table of metrics, one entry after the other',
+  'src/observability/metrics.ts processMetrics': 'a table of metrics',
+  'src/observability/pipeline-metrics.ts ingestMetrics': 'a table of metrics',
+  'src/observability/source-metrics.ts sourceMetrics': 'a table of metrics',
+  'src/cli/format-status.ts subjects': 'a table: one row for each subject of the status',
+  'src/store/commands/postgres-journal.ts createPostgresJournal':
+    'a table: each method of the port and the statement that does it',
+};
+
+interface LongFunction {
+  /** "file name". */
+  readonly place: string;
+  readonly lines: number;
+}
+
+/** The functions of a file that have more lines than `most`. */
+export function functionsOver(most: number, path: string, text: string): LongFunction[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const found: LongFunction[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const lineOf = (at: number) => source.getLineAndCharacterOfPosition(at).line;
+      const lines = lineOf(node.end) - lineOf(node.getStart()) + 1;
+      const name = node.name?.getText() ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name.getText() : 'unnamed');
+      if (lines > most) found.push({ place: `${path} ${name}`, lines });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
