@@ -14,17 +14,17 @@ export interface CpuProfile {
 
 /** The work of the service, by the code that does it. The first that matches the nearest frame wins. */
 const parts: readonly (readonly [part: string, url: RegExp])[] = [
-  ['websocket', /node_modules\/ws\/|connectors\/(ws-socket|connection)\.ts/],
-  ['parse and decode', /connectors\/(decode|describe)[\w-]*\.ts|platform\/(parse-json|wire\/)/],
-  ['connectors', /src\/connectors\//],
+  ['websocket', /node_modules\/ws\/|service\/sources\/(ws-socket|connection)\.ts/],
+  ['parse and decode', /service\/sources\/(decode|describe)[\w-]*\.ts|venue\/platform\/(parse-json|wire\/)/],
+  ['connectors', /src\/service\/sources\//],
   ['encode', /domain\/encode-/],
   ['reduce', /src\/domain\//],
   ['statement', /src\/store\/|node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\//],
-  ['kafkajs', /node_modules\/kafkajs\/|src\/publish\/kafkajs\//],
-  ['send to the log topic', /src\/publish\/(log-publisher|publish-sends)\.ts/],
-  ['send to the state topic', /src\/publish\/(state-writer|transactional-publisher|newest-[\w-]+)\.ts/],
-  ['relay', /src\/publish\//],
-  ['ingest', /src\/ingest\//],
+  ['kafkajs', /node_modules\/kafkajs\/|src\/service\/log\/kafkajs\//],
+  ['send to the log topic', /src\/service\/log\/(log-publisher|publish-sends)\.ts/],
+  ['send to the state topic', /src\/service\/log\/(state-writer|transactional-publisher|newest-[\w-]+)\.ts/],
+  ['relay', /src\/service\/log\//],
+  ['ingest', /src\/service\/orders\//],
   ['metrics', /node_modules\/prom-client\/|src\/observability\//],
 ];
 

@@ -127,9 +127,7 @@ describe('the house', () => {
       const page = readFileSync(`src/${house}/README.md`, 'utf8');
       expect(page.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
       const named = [...page.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, file]) => file ?? '');
-      const missing = named.filter(
-        (file) => !existsSync(`src/${house}/${file}`) && !existsSync(`src/${file}`) && !existsSync(file),
-      );
+      const missing = named.filter((file) => globSync([`src/${house}/**/${file}`, `src/${file}`, file]).length === 0);
       expect(missing).toEqual([]);
     },
   );

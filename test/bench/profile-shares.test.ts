@@ -27,13 +27,13 @@ test('only samples within the window count', () => {
 });
 
 test.each([
-  ['publish', 'log-publisher.ts', 'send to the log topic'],
-  ['publish', 'state-writer.ts', 'send to the state topic'],
-  ['publish/kafkajs', 'encode-produce.ts', 'kafkajs'],
-  ['publish', 'relay.ts', 'relay'],
-  ['ingest', 'batch-pipeline.ts', 'ingest'],
-  ['connectors', 'decode-frame.ts', 'parse and decode'],
-  ['store', 'apply-batch.ts', 'statement'],
+  ['service/log', 'log-publisher.ts', 'send to the log topic'],
+  ['service/log', 'state-writer.ts', 'send to the state topic'],
+  ['service/log/kafkajs', 'encode-produce.ts', 'kafkajs'],
+  ['service/log', 'relay.ts', 'relay'],
+  ['service/orders', 'batch-pipeline.ts', 'ingest'],
+  ['service/sources', 'decode-frame.ts', 'parse and decode'],
+  ['store/orders', 'apply-batch.ts', 'statement'],
 ])('time in src/%s/%s is put down to: %s', (room, file, part) => {
   expect(readdirSync(`src/${room}`)).toContain(file);
   const one: CpuProfile = {

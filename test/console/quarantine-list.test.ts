@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { quarantineFilterOf, filterText, mostChosen, progressOf, QuarantineList } from '../../src/console/state/quarantine-list.ts';
+import {
+  filterText,
+  mostChosen,
+  progressOf,
+  QuarantineList,
+  quarantineFilterOf,
+} from '../../src/console/state/quarantine-list.ts';
 import { visibleText } from '../../src/console/state/text/visible-text.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 

@@ -15,6 +15,15 @@ describe('a runbook', () => {
     ]);
   });
 
+  it('has code between fences too, within a list and beside it', () => {
+    const text = '1. Run\n   ```sh\n   tidemark doctor\n   ```\n\n```\na\n\nb\n```\nafter\n';
+    expect(blocksOf(text)).toMatchObject([
+      { kind: 'list', items: [[{ kind: 'text' }, { kind: 'code', text: 'tidemark doctor' }]] },
+      { kind: 'code', text: 'a\n\nb' },
+      { kind: 'text' },
+    ]);
+  });
+
   it('is read as headings, lists, code, and links to other runbooks', () => {
     const text =
       '# A\n\n## B\n\none\ntwo `x < y`\n\n1. first: [C](after-restore.md)\n2. go to SourceSilent.\n\n       $ run\n         it\n\n   more\n';

@@ -28,7 +28,7 @@ function parse(lines: readonly string[]): RunbookBlock[] {
       blocks.push({ kind: hashes === '#' ? 'title' : 'heading', words: wordsOf(heading) });
       at += 1;
     } else {
-      const taken = itemStart.test(line) ? takeList(lines, at) : codeStart.test(line) ? takeCode(lines, at) : takeText(lines, at);
+      const taken = takerOf(line)(lines, at);
       blocks.push(taken.block);
       at = taken.next;
     }
@@ -44,6 +44,13 @@ interface Taken {
 
 const itemStart = /^(?:\d+\.|-) +/;
 const codeStart = /^ {4}/;
+const fence = /^```/;
+
+function takerOf(line: string): (lines: readonly string[], first: number) => Taken {
+  if (itemStart.test(line)) return takeList;
+  if (fence.test(line)) return takeFenced;
+  return codeStart.test(line) ? takeCode : takeText;
+}
 
 /** The items of a list; lines that are indented belong to the item before them. */
 function takeList(lines: readonly string[], first: number): Taken {
@@ -59,6 +66,13 @@ function takeList(lines: readonly string[], first: number): Taken {
   return { block: { kind: 'list', ordered, items: items.map((item) => parse(item)) }, next: at };
 }
 
+/** Code between two fences; a fence that is never closed takes the rest. */
+function takeFenced(lines: readonly string[], first: number): Taken {
+  const end = lines.findIndex((line, at) => at > first && fence.test(line));
+  const close = end < 0 ? lines.length : end;
+  return { block: { kind: 'code', text: lines.slice(first + 1, close).join('\n') }, next: close + 1 };
+}
+
 function takeCode(lines: readonly string[], first: number): Taken {
   const next = endOf(lines, first, (line) => codeStart.test(line));
   const text = lines
@@ -69,7 +83,11 @@ function takeCode(lines: readonly string[], first: number): Taken {
 }
 
 function takeText(lines: readonly string[], first: number): Taken {
-  const next = endOf(lines, first, (line) => line.trim() !== '' && !itemStart.test(line) && !line.startsWith('#'));
+  const next = endOf(
+    lines,
+    first,
+    (line) => line.trim() !== '' && !itemStart.test(line) && !fence.test(line) && !line.startsWith('#'),
+  );
   const text = lines
     .slice(first, next)
     .map((line) => line.trim())
