@@ -143,7 +143,7 @@ function rights({ user, isSuper, isApp, isOwner }: Facts): Finding {
   if (isApp) return ok('rights', `${user} is a member of tidemark_app`);
   return fail(
     'rights',
-    `${user} lacks rights that the service needs`,
+    `${user} is not a member of tidemark_app, which has the rights that the service needs`,
     `Run \`tidemark migrate\` as the owner, then: grant tidemark_app to "${user}"`,
   );
 }
@@ -212,7 +212,7 @@ async function hasTables(pool: Pool): Promise<boolean> {
 /** Each object that does not belong to tidemark_owner, and each right that no migration gave, one line each. */
 async function checkOwners(pool: Pool): Promise<Finding[]> {
   const faults = await ownershipFaults(pool);
-  if (faults.length === 0) return [ok('owners', 'everything belongs to tidemark_owner, and nobody may do more than is planned')];
+  if (faults.length === 0) return [ok('owners', 'everything belongs to tidemark_owner, and no role may do more than is planned')];
   return faults.map(({ part, detail, statement }) =>
     fail(part, detail, `As the login that migrates, or a superuser: ${statement}`),
   );

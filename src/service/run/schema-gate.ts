@@ -34,7 +34,11 @@ export class SchemaGate implements Service {
       return undefined;
     });
     if (version?.kind === 'newer' || version?.kind === 'foreign') {
-      throw new ProgramError(sentenceOf(version), { code: 'SCHEMA', exitCode: exitCodes.config });
+      throw new ProgramError(sentenceOf(version), {
+        code: 'SCHEMA',
+        exitCode: exitCodes.config,
+        fix: version.kind === 'newer' ? startNewer : checkAddress,
+      });
     }
     if (version?.kind === 'behind') this.log.warn({ pending: version.pending.length }, sentenceOf(version));
     if (version?.kind === 'ahead') this.log.info({ migrations: version.by }, sentenceOf(version));
@@ -68,6 +72,9 @@ export class SchemaGate implements Service {
     this.areSessionsWhole = true;
   }
 }
+
+const startNewer = 'Run the build that migrated it, or a newer one; `tidemark doctor` says more.';
+const checkAddress = 'Check that DATABASE_URL names the right database, and that this build was not altered.';
 
 function sentenceOf(version: SchemaVersion): string {
   switch (version.kind) {
