@@ -61,7 +61,7 @@ it('tells each linked login by itself: the one that is well, and what is wrong w
   });
   expect(by['login refused']).toEqual({
     verdict: 'fail',
-    detail: 'the platform refuses its token',
+    detail: 'the platform refuses its token (401)',
     fix: 'Sign in again: `tidemark link --name refused`.',
   });
   expect(by['login ended']).toMatchObject({ verdict: 'warn', detail: expect.stringMatching(/^its token ended 10 min ago/) });
