@@ -225,5 +225,9 @@ export const notEnrolled = declined(
 );
 export const orderNotFound = declined('ORDER_NOT_FOUND', 'no such order');
 /** Why this process sends nothing just now; a caller that asks again may reach one that does. */
-export const anotherLeads = declined('NOT_LEADER', 'another process holds the shard of the account', 2_000);
+export const anotherLeads = declined(
+  'NOT_LEADER',
+  'another process holds the shard of the account, or its commands are being taken over',
+  2_000,
+);
 export const ending = declined('DRAINING', 'the service is ending', 2_000);

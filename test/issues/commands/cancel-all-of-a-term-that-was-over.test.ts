@@ -12,7 +12,11 @@ it('a cancel-all whose term was over when it was written down asks for each canc
   let asked = 0;
   const submit = async (): Promise<SubmitResult> => {
     asked += 1;
-    return { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard of the account' };
+    return {
+      kind: 'declined',
+      code: 'NOT_LEADER',
+      message: 'another process holds the shard of the account, or its commands are being taken over',
+    };
   };
   const deps = { clock, random: seededRandom(1), submit, journal: {}, books: {} } as unknown as CancelAllRunDeps;
   const record = {

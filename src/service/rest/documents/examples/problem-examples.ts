@@ -63,7 +63,7 @@ const told: Readonly<Record<string, string | Told>> = {
   MEDIA_TYPE: 'the request has a body of a type that is not read here',
   NAMES_NO_ORDER: 'the row names no order that could be read: check it, and discard it',
   NOT_FOUND: 'there is nothing at this path',
-  NOT_LEADER: 'another process holds the shard of the account',
+  NOT_LEADER: 'another process holds the shard of the account, or its commands are being taken over',
   NO_CHANGE: 'the order works on these very terms already',
   ORDER_ACTION_PENDING: 'a cancel of the order still awaits the venue',
   ORDER_CLOSED: 'the order is filled',
