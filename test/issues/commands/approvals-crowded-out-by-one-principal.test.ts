@@ -1,3 +1,5 @@
+// What a user saw: A thousand requests of one principal made it impossible to approve those of others.
+
 import { expect, it } from 'vitest';
 import { accountScope } from '../../../src/service/commands/halts.ts';
 import { mostWaiting } from '../../../src/store/commands/command-journal.ts';
@@ -6,7 +8,6 @@ import { CommandRig, word } from '../../support/commands/command-rig.ts';
 const flooding = { ...word, by: 'other', ofSomeAccounts: true } as const;
 const second = { ...word, by: 'bob', reason: 'agreed' };
 
-/** A thousand requests of one principal stood before all others in a list of a thousand, and a request outside it could not be approved. */
 it('the requests of one principal, equal or not, stand in the way of no other', async () => {
   const rig = await CommandRig.leading({ fourEyes: true });
   const resume = (accountId: string, by: typeof flooding | typeof word) =>

@@ -1,3 +1,5 @@
+// What a user saw: An account that placed orders at its allowed rate was halted after 50 seconds.
+
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The cancels of a healthy account began 27 s late because another venue was down.
+
 import { expect, it } from 'vitest';
 import { CommandRig, type EntryScript, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A cancel-all went on for ever after its shard had moved, and each cancel was declined.
+
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { CancelAllRun, type CancelAllRunDeps } from '../../../src/service/commands/cancel-all/cancel-all-run.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A cancel-all ended while an account was closed, and an order was open when it reopened.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A cancel-all of an account without prediction trading always ended with exit code 75.
+
 import { expect, it } from 'vitest';
 import { CommandRig, word } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A repeated cancel-all cancelled orders that were placed after the first one.
+
 import { describe, expect, it } from 'vitest';
 import type { CancelAllScope } from '../../../src/service/commands/commands.ts';
 import { CommandRig, word, workingOrder } from '../../support/commands/command-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A cancel-all showed no orders; a place of unknown outcome landed later and stayed open.
+
 import { describe, expect, it } from 'vitest';
 import type { CancelAllResult } from '../../../src/service/commands/commands.ts';
 import { CommandRig, failedLook, placeEquity, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';

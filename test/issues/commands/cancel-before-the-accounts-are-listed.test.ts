@@ -1,3 +1,5 @@
+// What a user saw: A cancel was answered with ACCOUNT_NOT_FOUND while the accounts were still being listed.
+
 import { expect, it } from 'vitest';
 import { CommandRig, cancelWorking, placeEquity } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A cancel was answered with 429 while 200 places of the same account were waiting.
+
 import { expect, it } from 'vitest';
 import { CommandRig, cancelWorking, placeEquity, word, workingOrder } from '../../support/commands/command-rig.ts';
 

@@ -1,9 +1,10 @@
+// What a user saw: A cancel got ORDER_CLOSED although the platform had taken back the end of the order.
+
 import { expect, it } from 'vitest';
 import { expireOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
-// We believed that an order had ended, the platform had taken that back, and its cancel was refused here with ORDER_CLOSED.
 it.each([equity, prediction])(
   'a cancel of a $stream order that has ended here is sent, and settled by the platform',
   async (request) => {

@@ -1,3 +1,5 @@
+// What a user saw: 400 cancels of one caller became 400 requests to the platform, without any limit.
+
 import { describe, expect, it } from 'vitest';
 import { commandDefaults } from '../../../src/service/commands/command-options.ts';
 import {
@@ -23,7 +25,6 @@ async function leading(over: Parameters<typeof CommandRig.leading>[0]) {
   return rig;
 }
 
-// 400 DELETEs were 400 requests to the platform.
 describe('cancels', () => {
   it('above the ceiling of their account are declined with the time to wait, and cost the platform nothing', async () => {
     const rig = await leading(ceiling);

@@ -1,3 +1,5 @@
+// What a user saw: A command that stayed unknown got version 35 and sent events without any news in them.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 

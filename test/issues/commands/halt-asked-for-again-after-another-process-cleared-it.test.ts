@@ -1,3 +1,5 @@
+// What a user saw: A second halt was answered as done and stopped nothing: the first had just been cleared.
+
 import { afterEach, expect, it } from 'vitest';
 import { CommandRig, placeEquity, word } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A halt was forgotten when its process took the lane again after a database outage.
+
 import { afterEach, expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 

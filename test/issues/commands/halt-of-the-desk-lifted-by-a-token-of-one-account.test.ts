@@ -1,3 +1,5 @@
+// What a user saw: A token for one account could lift a halt that an operator for all accounts had set.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accountScope } from '../../../src/service/commands/halts.ts';
 import { CommandRig, placeEquity, word } from '../../support/commands/command-rig.ts';

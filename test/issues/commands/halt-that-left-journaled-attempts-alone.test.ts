@@ -1,3 +1,5 @@
+// What a user saw: A place was sent to the venue after the answer to a halt had said that placing is halted.
+
 import { describe, expect, it } from 'vitest';
 import {
   atCapacity,

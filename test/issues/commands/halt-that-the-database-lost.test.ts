@@ -1,3 +1,5 @@
+// What a user saw: A halt that was answered as done ended by itself when the database lost its last commits.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';

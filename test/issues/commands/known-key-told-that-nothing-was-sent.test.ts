@@ -1,3 +1,5 @@
+// What a user saw: A repeated key got the answer that nothing was sent, although its order was live.
+
 import { describe, expect, it } from 'vitest';
 import { CommandRig, placeEquity } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: An order went live long after its place had failed, and no halt and no alarm came.
+
 import { describe, expect, it } from 'vitest';
 import { CommandRig, placeEquity, refused, unknown, word } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: An order landed after a person had settled it as rejected; the halt came six minutes late.
+
 import { describe, expect, it } from 'vitest';
 import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';

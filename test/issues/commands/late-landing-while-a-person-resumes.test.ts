@@ -1,3 +1,5 @@
+// What a user saw: A new halt of an account was lost because a person was clearing its old halt just then.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';

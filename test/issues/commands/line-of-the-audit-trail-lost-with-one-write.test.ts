@@ -1,3 +1,5 @@
+// What a user saw: After one failed database write, the audit trail did not show who had halted or settled.
+
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
@@ -23,7 +25,6 @@ function trail() {
   return { clock, audits, record, written, database, lost };
 }
 
-// One write that failed, as in a failover, and who had halted or settled was in the log of the process at most.
 it('lines are kept while the database is away, and written in their order when it is back', async () => {
   const { clock, record, written, database, lost } = trail();
   for (const action of ['halt', 'settle']) record(action);

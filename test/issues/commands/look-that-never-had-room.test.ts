@@ -1,3 +1,5 @@
+// What a user saw: A replace never got an outcome while the reads of accounts used up the read budget.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { AccountReads } from '../../../src/service/commands/account-reads.ts';

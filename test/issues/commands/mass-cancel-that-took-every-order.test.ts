@@ -1,10 +1,11 @@
+// What a user saw: To stop one strategy or one symbol, an operator had to cancel every order of the account.
+
 import { expect, it } from 'vitest';
 import type { OrderSelection } from '../../../src/domain/select-orders.ts';
 import type { CancelAllResult } from '../../../src/service/commands/commands.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 import { equityView, predictionView } from '../../support/orders/arbitrary-orders.ts';
 
-// A cancel-all was for one account or for all of them: to stop one strategy, or one symbol, everything had to go.
 type Done = Extract<CancelAllResult, { kind: 'done' }>;
 
 async function cancelOnly(rig: CommandRig, only: OrderSelection, idempotencyKey = 'only'): Promise<Done> {

@@ -1,3 +1,5 @@
+// What a user saw: An unknown order that was placed again in another spelling (`usd`) was sent a second time.
+
 import { describe, expect, it } from 'vitest';
 import { parsePlaceAccount, parsePlacePrediction } from '../../../src/contract/command-bodies.ts';
 import type { CommandRequest } from '../../../src/domain/command.ts';

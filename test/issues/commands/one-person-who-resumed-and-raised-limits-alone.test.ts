@@ -1,3 +1,5 @@
+// What a user saw: One person alone could end a halt, settle a command or raise a limit.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accountScope } from '../../../src/service/commands/halts.ts';
 import type { Approval } from '../../../src/store/commands/command-journal.ts';
@@ -15,7 +17,6 @@ async function waiting(rig: CommandRig): Promise<Approval> {
   return first;
 }
 
-/** One person with `ops:write` could end a halt, settle a command and raise a limit, and no setting asked for a second one. */
 describe('with four eyes', () => {
   it('a resume waits for a second principal, and is done once that has approved it', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });

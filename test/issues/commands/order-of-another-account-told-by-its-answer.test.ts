@@ -1,3 +1,5 @@
+// What a user saw: A caller could find out which order ids other accounts have, by trying to cancel them.
+
 import { expect, it } from 'vitest';
 import { CommandRig, cancelWorking, failedLook, replaceWorking, workingOrder } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A market order for 999999999999999999 shares was sent to the venue and applied.
+
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import type { Bounds } from '../../../src/domain/limits.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A cancel-all answered that nothing was open, and left an order that worked at the venue.
+
 import { expect, it } from 'vitest';
 import { expireOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import type { CancelAllResult } from '../../../src/service/commands/commands.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A venue showed orders under another symbol: their places were in conflict for good.
+
 import { describe, expect, it } from 'vitest';
 import type { OrderTerms } from '../../../src/sandbox/exchange/exchange-order.ts';
 import { acceptOrder, fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A place was shown as `applied` for ever although the venue had refused its order.
+
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Another process sent thirty places in the five seconds after a halt was answered with 200.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { platformSettings, type SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';

@@ -1,3 +1,5 @@
+// What a user saw: During an outage the service sent the platform many more reads than its budget allows.
+
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A process could hang in a loop while it waited to ask again about an unknown command.
+
 import { describe, expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 

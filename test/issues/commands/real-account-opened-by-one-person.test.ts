@@ -1,3 +1,5 @@
+// What a user saw: One person alone could open a real account with first limits as wide as that person liked.
+
 import { describe, expect, it } from 'vitest';
 import type { BoundsChange, LimitScope } from '../../../src/domain/limits.ts';
 import { CommandRig, placeEquity, word } from '../../support/commands/command-rig.ts';

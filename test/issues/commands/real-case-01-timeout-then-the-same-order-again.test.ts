@@ -1,8 +1,9 @@
+// What a user saw: An order whose answer timed out was placed again, and both orders were filled.
+
 import { expect, it } from 'vitest';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 import { timeout } from '../../support/commands/scripted-entry.ts';
 
-// A trading library timed out reading the answer to an order, its user's loop placed the order again, and both were filled.
 // What protects: `checkPlace` (domain/command-checks.ts) refuses the second key, the lookup by key (service/commands/submit-command.ts) answers the first.
 it('an order whose answer timed out is not placed again: its key is the same command, and another key with the same terms is refused', async () => {
   const desk = await CommandWorld.start();

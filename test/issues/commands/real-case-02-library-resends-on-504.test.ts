@@ -1,3 +1,5 @@
+// What a user saw: An HTTP library repeated an order by itself after a 504, and the venue had each copy.
+
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';

@@ -1,10 +1,11 @@
+// What a user saw: A retry timer placed an order again although the stream had already confirmed it.
+
 import { expect, it } from 'vitest';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { atCapacity, outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const hour = 3_600_000;
 
-// A bot armed a retry timer at the timeout, the stream confirmed the order, and the timer fired all the same.
 // What protects: `ProbeWatch.forget` (service/commands/probe-watch.ts) takes the timers with it when a command is over.
 it('what the stream confirms has no timer left: nothing is written and nothing is looked up for it in the hour after', async () => {
   const desk = await CommandWorld.start();

@@ -1,3 +1,5 @@
+// What a user saw: Six live orders disappeared from the books after some minutes of DNS errors.
+
 import { expect, it } from 'vitest';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';

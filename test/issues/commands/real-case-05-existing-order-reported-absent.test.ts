@@ -1,3 +1,5 @@
+// What a user saw: An exchange answered "no such order" about a live order, and callers placed it again.
+
 import { expect, it } from 'vitest';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
@@ -5,7 +7,6 @@ import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const minute = 60_000;
 
-// An exchange's order query answered "no such order" for minutes after it had taken the order; callers placed it again.
 // What protects: presumed absent is a label: `checkPlace` (domain/command-checks.ts) counts the command among the unresolved all the same.
 it.each([equity, prediction])(
   'a $stream order that no read shows for 15 minutes is presumed absent at most, frees no second one, and is its own when it appears',

@@ -1,3 +1,5 @@
+// What a user saw: A new order was answered with "duplicate" and was in no list, and it appeared later.
+
 import { expect, it } from 'vitest';
 import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
@@ -5,7 +7,6 @@ import { answered } from '../../support/commands/scripted-entry.ts';
 
 const duplicate = answered(409, { error: { type: 'conflict', code: 'DUPLICATE_ORDER', message: 'Duplicate client order id' } });
 
-// A venue answered "duplicate" to the only order there was, did not list it, and showed it later.
 // What protects: the statuses of `place_order` and `isOtherConflict` (venue/platform/order-writes.ts, judge-write.ts).
 it.each([equity, prediction])(
   '"duplicate" in answer to the only $stream order is no refusal: it stays unknown until the order shows',

@@ -1,10 +1,11 @@
+// What a user saw: A slow replace was given up and a new order sent in its place; the venue had both orders.
+
 import { expect, it } from 'vitest';
 import { acceptPending } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { CommandWorld } from '../../support/commands/command-world.ts';
 
 const minute = 60_000;
 
-// A framework waited for a replace, gave up, marked the order canceled and sent a new one; the venue had both.
 // What protects: `settleReplace` (domain/settle-command.ts) takes a pending amend for what it is, however long it lasts.
 it('a replace that stays pending for an hour is made canceled by no timer, and nothing is sent in its place', async () => {
   const desk = await CommandWorld.start();

@@ -1,3 +1,5 @@
+// What a user saw: An order for 1 was replaced while 0.165 of it was filled; in the end 1.165 was filled.
+
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { acceptPending, fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';

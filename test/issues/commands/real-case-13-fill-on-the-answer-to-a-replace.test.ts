@@ -1,3 +1,5 @@
+// What a user saw: A fill that only the answer to a replace showed was never booked.
+
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';

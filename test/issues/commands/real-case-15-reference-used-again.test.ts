@@ -1,9 +1,10 @@
+// What a user saw: A client id was used twice, and the second order's fills were booked on the first command.
+
 import { expect, it } from 'vitest';
 import { acceptOrder, fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 
-// A client id was used again once its first order was filled; the books then held the second order's fills against the first command.
 // What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the table of transitions (domain/) keep a place that is applied on its order, each by itself.
 it.each([equity, prediction])(
   'a key that comes again after its $stream order was filled is that command, and places nothing',

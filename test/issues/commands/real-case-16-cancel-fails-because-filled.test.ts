@@ -1,3 +1,5 @@
+// What a user saw: A cancel of a filled order got "no such order"; the bot believed it was never placed.
+
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
@@ -6,7 +8,6 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 
-// A cancel was answered "no such order" because the order had just been filled; the bot took it that the order had never been placed.
 // What protects: `lookAfterRefusal` (service/commands/look-at-order.ts).
 it.each([equity, prediction])(
   'a cancel that a filled $stream order refuses is moot, and the place stays what it is',

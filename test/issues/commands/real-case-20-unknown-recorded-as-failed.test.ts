@@ -1,10 +1,11 @@
+// What a user saw: An order with an unknown outcome was written down as failed, and a rule placed it again.
+
 import { expect, it } from 'vitest';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const minute = 60_000;
 
-// An unknown outcome was written down as failed, and a rule that retries what has failed placed it again.
 // What protects: `failed` (service/run/order-entry.ts) keeps unknown apart from refused, `checkPlace` counts it until a person supersedes it.
 it.each([equity, prediction])(
   'an unknown $stream order is never told as failed: a rule that tries again each minute places nothing until a person says so',

@@ -1,3 +1,5 @@
+// What a user saw: A caller that had lost its own database placed an order twice under the same reference.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, placePrediction } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A cancel was shown as rejected after a takeover, and later it cancelled its order.
+
 import { describe, expect, it } from 'vitest';
 import {
   CommandRig,

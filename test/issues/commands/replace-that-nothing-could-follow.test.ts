@@ -1,10 +1,11 @@
+// What a user saw: After one replace got lost, every further replace of the order was answered with 409.
+
 import { expect, it } from 'vitest';
 import { account, CommandWorld } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const tenMinutes = 10 * 60_000;
 
-// Each further replace was declined with 409 for good, also by whoever knew that the first was lost.
 it.each([
   ['never seen again', false, 'unknown'],
   ['overtaken by another client', true, 'conflict'],

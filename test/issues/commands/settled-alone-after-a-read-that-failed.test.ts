@@ -1,3 +1,5 @@
+// What a user saw: After one failed read, one person could settle a command without the second approval.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 

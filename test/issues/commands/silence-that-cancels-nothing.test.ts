@@ -1,3 +1,5 @@
+// What a user saw: A trading program died and its orders stayed open: no timer could cancel them.
+
 import { expect, it } from 'vitest';
 import { CommandRig, workingOrder } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: After a superseding place had failed, an order with the same terms was declined for ever.
+
 import { expect, it } from 'vitest';
 import { CommandRig, type EntryScript, placeEquity, refused, unknown } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: Orders were cancelled by a timer that their principal had switched off during a takeover.
+
 import { expect, it } from 'vitest';
 import { CommandRig, workingOrder } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A halt of the whole service stopped one lane, and the other lane went on placing.
+
 import { afterEach, expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: Two probes asked the platform about one command at once, even after its shard had left.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: With many unresolved commands, some were never looked up, and new places got RATE_LIMITED.
+
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 
