@@ -1,3 +1,5 @@
+// What a user saw: One cancel of an order never seen before made `tidemark command ls` list nothing at all.
+
 import { expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { commandAnswer } from '../../../src/contract/rest-answers.ts';

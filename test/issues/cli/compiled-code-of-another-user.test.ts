@@ -1,3 +1,5 @@
+// What a user saw: Tidemark ran compiled code that another user of the machine had put into its cache.
+
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +31,6 @@ it('the program keeps its code below a shared folder whose sticky bit protects i
   expect(keepsCode()).toBe(true);
 });
 
-// Code that another user could have put there was run as it was found.
 it.each([
   ['.', '777'],
   ['tidemark', '777'],

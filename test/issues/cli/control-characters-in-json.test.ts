@@ -1,3 +1,5 @@
+// What a user saw: A text from outside could clear the terminal of the person who read an answer or a log.
+
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';

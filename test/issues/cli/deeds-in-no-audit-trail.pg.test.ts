@@ -1,3 +1,5 @@
+// What a user saw: Unlinked logins and discarded quarantine rows were in no audit trail.
+
 import { expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: `npx tidemark` ended with ESTRICTALLOWSCRIPTS where npm's strict-allow-scripts was on.
+
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

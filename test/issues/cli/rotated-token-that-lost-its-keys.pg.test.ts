@@ -1,3 +1,5 @@
+// What a user saw: After a principal got its next token, a repeated idempotency key made a second order.
+
 import { expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Ctrl-C ended the program at once, without the drain that one signal should begin.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,3 +1,5 @@
+// What a user saw: The console did not find an order when its symbol was typed in another spelling.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filterOf, viewOf } from '../../../src/console/state/orders/blotter-view.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The console showed "stop" in place of the price of a stop order.
+
 import { describe, expect, it } from 'vitest';
 import { defaultView, hidingFilters, viewOf } from '../../../src/console/state/orders/blotter-view.ts';
 import { csvOf } from '../../../src/console/state/orders/order-csv.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The answer to a wrong body named one fault at a time, so the caller needed many tries.
+
 import { expect, it } from 'vitest';
 import { parsePlaceAccount, parsePlacePrediction, parseReplace } from '../../../src/contract/command-bodies.ts';
 

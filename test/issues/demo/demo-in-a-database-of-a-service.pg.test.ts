@@ -1,3 +1,5 @@
+// What a user saw: `tidemark demo` wrote made-up orders into the database of a real service.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { refuseUsedDatabase } from '../../../src/demo/refuse-used-database.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The proof of a demo failed when its log had 300,000 updates: its read took too long.
+
 import { expect, it } from 'vitest';
 import { proofStatementMs } from '../../../src/demo/proof/prove-run.ts';
 import { createPool } from '../../../src/store/session/pool.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The demo's proof passed although a person had settled an executed place as rejected.
+
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { proveCommands } from '../../../src/demo/proof/prove-commands.ts';

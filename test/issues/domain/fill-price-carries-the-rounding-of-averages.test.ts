@@ -1,3 +1,5 @@
+// What a user saw: A fill that the venue made at 0.6 was shown with the price 0.599999999997.
+
 import { describe, expect, it } from 'vitest';
 import { averageOfRest } from '../../../src/domain/decimal.ts';
 

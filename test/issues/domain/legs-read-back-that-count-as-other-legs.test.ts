@@ -1,4 +1,5 @@
-// What a user would have seen: equal orders with two memories, by where they had been stored and read back.
+// What a user saw: The stored bytes of an order depended on the moment at which a process had restarted.
+
 import { expect, it } from 'vitest';
 import type { Instrument, OrderView } from '../../../src/domain/order.ts';
 import { fold, observe } from '../../support/orders/observe.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A replace that had worked was shown as rejected, with the reason of a refused cancel.
+
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../../src/domain/order.ts';
 import { settleCommand } from '../../../src/domain/settle-command.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A cancel was shown as rejected because another program's was; then it cancelled the order.
+
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../../src/domain/order.ts';
 import { settleCommand } from '../../../src/domain/settle-command.ts';

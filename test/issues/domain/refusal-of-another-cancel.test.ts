@@ -1,3 +1,5 @@
+// What a user saw: The second of two cancels was shown as rejected, and the order was cancelled all the same.
+
 import { describe, expect, it } from 'vitest';
 import { settleCommand } from '../../../src/domain/settle-command.ts';
 import { cancelOf, commandOf, predictionOrder, replaceOf, updateAt } from '../../support/commands/settling.ts';

@@ -1,3 +1,5 @@
+// What a user saw: An order whose symbol was renamed stayed `new` for ever, with no fills.
+
 import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';

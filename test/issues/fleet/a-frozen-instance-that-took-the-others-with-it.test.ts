@@ -1,3 +1,5 @@
+// What a user saw: One frozen instance made places for healthy instances fail or wait.
+
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OtherInstance, OtherInstances } from '../../../src/service/fleet/other-instances.ts';
 import { Forwarding } from '../../../src/service/rest/instances/forwarding.ts';

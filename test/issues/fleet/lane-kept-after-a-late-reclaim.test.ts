@@ -1,3 +1,5 @@
+// What a user saw: After a stop, the standby had to wait for the lease to run out before it could begin.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

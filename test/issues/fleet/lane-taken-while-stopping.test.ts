@@ -1,3 +1,5 @@
+// What a user saw: A standby that was being stopped still opened sockets and began to read accounts.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

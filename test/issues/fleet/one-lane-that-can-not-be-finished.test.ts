@@ -1,3 +1,5 @@
+// What a user saw: The accounts of dead processes stayed without service behind one lane that always failed.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { OrphanLanes } from '../../../src/service/fleet/orphan-lanes.ts';

@@ -1,10 +1,11 @@
+// What a user saw: Commands of healthy shards waited because the journal of one shard could not be read.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { HeldShards } from '../../../src/service/fleet/held-shards.ts';
 import { ShardWork } from '../../../src/service/fleet/shard-work.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 
-// The first shard whose journal could not be read kept the commands of all behind it waiting.
 it('commands of a shard are taken although the journal of another one can not be read', async () => {
   const begun: number[] = [];
   let broken = true;

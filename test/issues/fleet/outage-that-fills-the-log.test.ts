@@ -1,3 +1,5 @@
+// What a user saw: During a database outage the log got a line with a stack trace every two seconds.
+
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+// What a user saw: Consumers dropped fills after a failover, because known revisions came with new content.
+
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Backoff } from '../../../src/runtime/backoff.ts';

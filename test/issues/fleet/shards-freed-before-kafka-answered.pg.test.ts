@@ -1,3 +1,5 @@
+// What a user saw: The shards of a dead process moved on after 3 s although Kafka had not answered yet.
+
 import { expect, it } from 'vitest';
 import { LaneFinisher } from '../../../src/service/fleet/lane-finisher.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';

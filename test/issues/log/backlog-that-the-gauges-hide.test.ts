@@ -1,3 +1,5 @@
+// What a user saw: The backlog gauge showed nothing pending while Kafka was away.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

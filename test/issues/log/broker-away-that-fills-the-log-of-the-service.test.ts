@@ -1,3 +1,5 @@
+// What a user saw: A broker that was away filled the log: each try wrote a line with a stack trace.
+
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';

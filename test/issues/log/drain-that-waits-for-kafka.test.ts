@@ -1,3 +1,5 @@
+// What a user saw: With Kafka away, a stopping service kept its lane for long, and the standby waited.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

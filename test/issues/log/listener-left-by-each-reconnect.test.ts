@@ -1,3 +1,5 @@
+// What a user saw: The memory of the service grew for as long as Kafka was away.
+
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { freePort } from '../../../src/demo/devstack/free-port.ts';

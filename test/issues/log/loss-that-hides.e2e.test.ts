@@ -1,3 +1,5 @@
+// What a user saw: After the database lost commits, consumers got revision 2 of an order twice.
+
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';

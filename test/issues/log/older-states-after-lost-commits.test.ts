@@ -1,3 +1,5 @@
+// What a user saw: The state topic showed an older revision of an order behind a newer one.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

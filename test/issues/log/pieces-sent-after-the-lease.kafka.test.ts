@@ -1,3 +1,5 @@
+// What a user saw: A process that had been frozen went on publishing after another one had taken its lane.
+
 import { expect, inject, it } from 'vitest';
 import { freshTopics, logPublisher, numberedRows, readAll } from '../../support/servers/kafka-fixture.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: Nothing reached Kafka any more once a read of large rows was over its time limit.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Each shard that moved by agreement was without a process for 1.3 s.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Lease } from '../../../src/runtime/lease.ts';

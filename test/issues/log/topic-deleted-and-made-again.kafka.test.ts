@@ -1,3 +1,5 @@
+// What a user saw: A topic was deleted and made again without its records, and status said `trusted`.
+
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { foundTopics, type PublishedTo } from '../../../src/service/log/judge-topic-ids.ts';

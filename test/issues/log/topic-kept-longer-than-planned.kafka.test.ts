@@ -1,3 +1,5 @@
+// What a user saw: Every process answered 503 after an operator had set a topic to be kept longer.
+
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Consumers got the updates of one order in a wrong order after a topic got more partitions.
+
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { plannedPartitions, type TopicNames, topicSpecs } from '../../../src/service/log/topics.ts';

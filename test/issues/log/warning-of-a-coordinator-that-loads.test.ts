@@ -1,3 +1,5 @@
+// What a user saw: Readers of a new Kafka logged a warning although it was only still starting.
+
 import { KafkaJSError, KafkaJSProtocolError } from 'kafkajs';
 import { expect, it } from 'vitest';
 import { isWithoutLeader } from '../../../src/service/log/read-topic.ts';

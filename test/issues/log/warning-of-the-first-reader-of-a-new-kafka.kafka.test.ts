@@ -1,3 +1,5 @@
+// What a user saw: The first reader of a new Kafka logged warnings although nothing was wrong.
+
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { startEmbeddedKafka } from '../../../src/demo/devstack/start-embedded-kafka.ts';

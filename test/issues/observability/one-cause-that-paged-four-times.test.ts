@@ -1,3 +1,5 @@
+// What a user saw: When Kafka was away at the start, three pages and a ticket came for this one cause.
+
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,5 @@
+// What a user saw: A read was reported as complete while some of its rows were not stored yet.
+
 import { expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: On a slow link to the database, nothing was stored any more after two batches had failed.
+
 import { expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

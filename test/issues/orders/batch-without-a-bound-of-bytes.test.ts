@@ -1,3 +1,5 @@
+// What a user saw: 500 large order events stopped a lane for ever: their one statement of 100 MB timed out.
+
 import { expect, it } from 'vitest';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';

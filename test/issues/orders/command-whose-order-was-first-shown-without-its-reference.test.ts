@@ -1,3 +1,5 @@
+// What a user saw: A place stayed unknown although its order was shown, because the reference came later.
+
 import { describe, expect, it } from 'vitest';
 import type { Order, OrderView } from '../../../src/domain/order.ts';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';

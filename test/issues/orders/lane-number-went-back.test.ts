@@ -1,3 +1,5 @@
+// What a user saw: After a failover the service tried the same batch for ever without a pause.
+
 import { expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

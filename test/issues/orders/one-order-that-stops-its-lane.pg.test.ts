@@ -1,3 +1,5 @@
+// What a user saw: One damaged row in the database kept 100 other orders from being stored.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { Backoff } from '../../../src/runtime/backoff.ts';

@@ -1,3 +1,5 @@
+// What a user saw: One order with an unexpected database error kept all others of its lane from being stored.
+
 import { describe, expect, it } from 'vitest';
 import { HealthRegistry } from '../../../src/observability/health.ts';
 import { addHealthChecks, type HealthParts } from '../../../src/service/run/add-health-checks.ts';

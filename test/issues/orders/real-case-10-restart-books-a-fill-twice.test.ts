@@ -1,3 +1,5 @@
+// What a user saw: After a restart, all earlier fills of an order were booked a second time.
+
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';

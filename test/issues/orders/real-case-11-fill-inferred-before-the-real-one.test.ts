@@ -1,3 +1,5 @@
+// What a user saw: One fill was booked twice: first from a read, then from its own late report.
+
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
@@ -8,7 +10,6 @@ import { account, CommandWorld, equity, prediction } from '../../support/command
 import { timeout } from '../../support/commands/scripted-entry.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 
-// Reconciliation read the filled quantity and made a fill of it; then the delayed report of that very fill came and was booked as well.
 // What protects: `deriveFill` (domain/order-fields.ts), and repetitions that the reducers know.
 it.each([equity, prediction])(
   'a fill of a $stream order that a probe showed first is booked once when its own frame comes late',

@@ -1,10 +1,11 @@
+// What a user saw: A filled order went back to working when old reports came again after a reconnect.
+
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
 import { account, CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 
-// After a reconnect the venue sent the last minutes again, and a filled order went back to working.
 // What protects: the join (domain/account-join.ts) and the version (domain/reduce.ts).
 it.each([equity, prediction])(
   'old frames of a $stream order that come again after a reconnect change nothing and are published to nobody',

@@ -1,3 +1,5 @@
+// What a user saw: An open order appeared as a second, new order after it had dropped out of a full cache.
+
 import { expect, it } from 'vitest';
 import { acceptPending, fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';

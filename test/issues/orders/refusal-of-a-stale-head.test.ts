@@ -1,3 +1,5 @@
+// What a user saw: A good order event was put into quarantine after one refusal by the database.
+
 import { expect, it } from 'vitest';
 import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A correction of an order was ignored after its shard had moved away and come back.
+
 import { expect, it } from 'vitest';
 import { orderKey } from '../../../src/domain/order.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

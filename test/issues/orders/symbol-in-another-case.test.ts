@@ -1,3 +1,5 @@
+// What a user saw: A place of `aapl` ended in conflict because the platform showed its order as `AAPL`.
+
 import { describe, expect, it } from 'vitest';
 import { parsePlaceAccount, parsePlacePrediction } from '../../../src/contract/command-bodies.ts';
 import { bindOrder } from '../../../src/service/orders/load-known.ts';

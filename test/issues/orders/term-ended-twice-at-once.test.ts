@@ -1,3 +1,5 @@
+// What a user saw: A service that lost its lane while it was stopping could hang.
+
 import { expect, it } from 'vitest';
 import type { ApplyResult } from '../../../src/store/orders/order-store.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

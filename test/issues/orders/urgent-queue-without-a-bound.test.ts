@@ -1,3 +1,5 @@
+// What a user saw: A backfill put 200,000 rows into memory while Postgres hung, and live events had to wait.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A write that was refused for missing rights was in no audit trail.
+
 import { afterEach, expect, it } from 'vitest';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
 import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
@@ -36,7 +38,6 @@ const entry = (principal: string, reason: string, detail: object, accountId?: st
     ...(accountId && { accountId }),
   });
 
-// A denied write was a line of the log at best, and in no audit trail.
 it('a denied write is in the audit trail: who, route, account, why', async () => {
   const { send, audits } = await started();
   expect(await send('reader', 'POST', '/v1/orders', { ...order, accountId: 'ACC-1' })).toBe(403);

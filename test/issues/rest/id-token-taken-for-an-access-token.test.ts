@@ -1,3 +1,5 @@
+// What a user saw: An ID token of the issuer was accepted as an access token.
+
 import { afterEach, expect, it } from 'vitest';
 import { ask, startIssuer, startRest } from '../../support/rest/rest-rig.ts';
 

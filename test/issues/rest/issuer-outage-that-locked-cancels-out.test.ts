@@ -1,3 +1,5 @@
+// What a user saw: Ten minutes after the token issuer went away, every caller got 503, also for cancels.
+
 import { afterEach, expect, it } from 'vitest';
 import { EventReader } from '../../support/rest/event-reader.ts';
 import { ask, startIssuer, startRest } from '../../support/rest/rest-rig.ts';

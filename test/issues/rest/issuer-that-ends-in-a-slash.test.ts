@@ -1,3 +1,5 @@
+// What a user saw: Every token of Auth0 was refused, because its issuer ends in a slash.
+
 import { afterEach, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ask, startIssuer, startRest } from '../../support/rest/rest-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Every token was refused while the issuer published two keys without ids.
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -48,7 +50,6 @@ async function verifierOf(published: readonly JWK[]) {
   return { verifier, lines, jwksUrl };
 }
 
-/** In the middle of a rotation an issuer published two keys, neither with an id, and every token was refused. */
 describe('an issuer whose keys have no ids', () => {
   it.each<[string, readonly JWK[], Record<string, unknown>]>([
     ['of several keys without ids', keys.slice(0, 2), {}],

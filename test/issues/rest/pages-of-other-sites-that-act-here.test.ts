@@ -1,3 +1,5 @@
+// What a user saw: A web page of another site could send commands to the service through a user's browser.
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 import { sampleCommand } from '../../support/commands/scripted-commands.ts';

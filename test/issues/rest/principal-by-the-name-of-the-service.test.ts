@@ -1,3 +1,5 @@
+// What a user saw: A principal could be named `tidemark`, and its halts looked like those of the service.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -9,7 +11,6 @@ import { sha256 } from '../../support/rest/rest-rig.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-/** A principal could be named `tidemark`: its halts and resumes looked like those of the service itself. */
 describe.each(['tidemark', 'Tidemark', 'TIDEMARK', 'loopback', 'Loopback'])('a principal %s', (name) => {
   it('gets no token', async () => {
     const io = cliIo({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });

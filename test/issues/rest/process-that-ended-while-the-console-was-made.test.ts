@@ -1,3 +1,5 @@
+// What a user saw: A service that was stopped some 3 s after its start sometimes ended with SIGABRT.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { ConsoleSite } from '../../../src/service/rest/console/console-site.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A new reader of the stream got 503, because fifty readers that were gone held all places.
+
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loopbackPrincipal } from '../../../src/service/rest/auth/principal.ts';

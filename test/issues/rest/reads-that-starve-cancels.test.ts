@@ -1,3 +1,5 @@
+// What a user saw: One principal's reads could take all the room for answers, and other callers had to wait.
+
 import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { sampleCommand } from '../../support/commands/scripted-commands.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A reader with a revoked token got events for up to an hour more.
+
 import { afterEach, expect, it } from 'vitest';
 import type { PrincipalToken } from '../../../src/store/principals.ts';
 import { EventReader } from '../../support/rest/event-reader.ts';

@@ -1,3 +1,5 @@
+// What a user saw: An operator could not halt, because two thousand sockets without a token took every place.
+
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAdmin } from '../../support/rest/admin-rig.ts';

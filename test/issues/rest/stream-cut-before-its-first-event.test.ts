@@ -1,3 +1,5 @@
+// What a user saw: A stream reader that was cut off before its first event missed what came meanwhile.
+
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EventReader } from '../../support/rest/event-reader.ts';
 import { startRest } from '../../support/rest/rest-rig.ts';

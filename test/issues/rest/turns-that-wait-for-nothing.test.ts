@@ -1,3 +1,5 @@
+// What a user saw: A request that waited for a command could make the service loop and answer no request.
+
 import { expect, it } from 'vitest';
 import type { Command } from '../../../src/domain/command.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';

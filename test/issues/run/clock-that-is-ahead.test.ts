@@ -1,3 +1,5 @@
+// What a user saw: Kafka refused every record because a clock was two hours ahead, and no message said so.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { toPublishError } from '../../../src/service/log/publish-sends.ts';
@@ -8,7 +10,6 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const hourMs = 3_600_000;
 
-/** A clock that was two hours ahead: Kafka refused every record, for ever, and nothing that the service showed named a clock. */
 async function rig() {
   const clock = new VirtualClock();
   const theirs = { database: 0, platform: 0, age: undefined as string | undefined, away: false };

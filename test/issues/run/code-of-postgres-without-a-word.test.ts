@@ -1,11 +1,11 @@
+// What a user saw: A full disk was "53100" in the log, and nothing at all in `tidemark status`.
+
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { sentenceOf } from '../../../src/runtime/program-error.ts';
 import { sqlstateSentence, sqlstates, sqlstateWords } from '../../../src/runtime/sqlstate-words.ts';
 import { ingestCheck } from '../../../src/service/run/add-health-checks.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
-
-// A full disk was "53100" in the log, in no runbook, and nothing at all in `tidemark status`.
 
 it('a code is said in words, also one that only its class is known of, and other words stay', () => {
   expect(sqlstateSentence('53100')).toBe('the disk of the database is full (SQLSTATE 53100)');

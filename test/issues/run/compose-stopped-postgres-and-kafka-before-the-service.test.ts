@@ -1,3 +1,5 @@
+// What a user saw: `docker compose stop` stopped Postgres and Kafka too early, and the service ended with 1.
+
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -1,3 +1,5 @@
+// What a user saw: The audit trail did not show that the configuration had changed.
+
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: No order was stored while audits and other reads used all database connections.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The accounts of a linked login were not followed, and neither status nor alerts said so.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { sumOfSeries } from '../../../src/observability/read-metric.ts';

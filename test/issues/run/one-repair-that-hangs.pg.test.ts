@@ -1,3 +1,5 @@
+// What a user saw: One read that hung held up the repairs of all other accounts for half an hour.
+
 import { expect, it } from 'vitest';
 import { RepairWorker } from '../../../src/service/run/repair-worker.ts';
 import type { AccountAccess } from '../../../src/service/sources/account-access.ts';

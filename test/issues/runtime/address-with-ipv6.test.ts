@@ -1,3 +1,5 @@
+// What a user saw: With an address such as [::1], the service and its commands could not connect.
+
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,5 @@
+// What a user saw: After the database lost commits, a process held a lane for ever and did nothing with it.
+
 import { expect, it } from 'vitest';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

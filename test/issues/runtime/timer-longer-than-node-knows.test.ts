@@ -1,3 +1,5 @@
+// What a user saw: With tokens that live for a month, the service asked for new tokens without end.
+
 import { afterEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: A user without a home folder got a raw system error (`uv_os_homedir`) from each command.
+
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,3 +1,5 @@
+// What a user saw: The sandbox showed old stock orders as filled at 0.5, far from the market price.
+
 import { expect, it } from 'vitest';
 import { seedOrders } from '../../../src/sandbox/market/seed-orders.ts';
 import { book } from '../../support/platform/book.ts';

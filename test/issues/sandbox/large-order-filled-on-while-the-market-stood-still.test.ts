@@ -1,3 +1,5 @@
+// What a user saw: The sandbox went on filling a large order after its market had been stopped.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { orderDesk } from '../../support/commands/order-entry.ts';

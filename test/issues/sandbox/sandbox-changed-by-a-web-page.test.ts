@@ -1,3 +1,5 @@
+// What a user saw: Any web page that a developer had open could stop or change the sandbox.
+
 import { describe, expect, it } from 'vitest';
 import { DeskServer } from '../../../src/demo/desk/desk-server.ts';
 import { runningSandbox } from '../../support/platform/sandbox.ts';
