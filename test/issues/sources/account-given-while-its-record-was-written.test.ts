@@ -1,3 +1,5 @@
+// What a user saw: Orders that had ended were shown as open after their shard had moved.
+
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { AccountClaims, AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';

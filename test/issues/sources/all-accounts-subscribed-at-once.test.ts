@@ -1,3 +1,5 @@
+// What a user saw: With a thousand accounts the stream reconnected again and again, and never became live.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 

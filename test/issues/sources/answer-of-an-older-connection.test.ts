@@ -1,3 +1,5 @@
+// What a user saw: After a token was renewed, an account stayed without a live connection.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: An order showed for ever what the platform had said before it lost its store.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { eventText, predictionRow, type Row } from '../../support/platform/platform-rows.ts';

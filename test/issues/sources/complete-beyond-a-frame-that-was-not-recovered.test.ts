@@ -1,3 +1,5 @@
+// What a user saw: The stream was marked complete although an order event in it could not be read.
+
 import { expect, it } from 'vitest';
 import { liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';

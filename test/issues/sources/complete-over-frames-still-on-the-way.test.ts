@@ -1,3 +1,5 @@
+// What a user saw: The stream was marked complete up to a time from which events were still on the way.
+
 import { describe, expect, it } from 'vitest';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
 import { liveConnectors } from '../../support/orders/connectors-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The stream was marked complete although only half of an order event had arrived.
+
 import { expect, it, onTestFinished } from 'vitest';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

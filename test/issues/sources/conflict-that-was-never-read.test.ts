@@ -1,3 +1,5 @@
+// What a user saw: An order that contradicted itself stayed in conflict: the platform was not asked about it.
+
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';

@@ -1,3 +1,5 @@
+// What a user saw: After a token change, every order event came twice until the token ended.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: Orders stayed missing after the clock of the service had been an hour fast.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 

@@ -1,3 +1,5 @@
+// What a user saw: An order was shown as expired for ever although it worked again; its cancel was refused.
+
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
@@ -26,7 +28,6 @@ async function live() {
   return { ...rig, row, shows, brings, order };
 }
 
-// EXPIRED, and then NEW again: it stayed expired for good, and its cancel was refused.
 it.each([
   ['EXPIRED', 'NEW', 'new', {}],
   ['CANCELED', 'PARTIALLY_FILLED', 'partially_filled', { cumQty: '40', leavesQty: '60' }],

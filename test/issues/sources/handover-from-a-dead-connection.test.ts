@@ -1,3 +1,5 @@
+// What a user saw: Orders were missing after a token renewal, while the stream was marked complete.
+
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow } from '../../support/platform/platform-rows.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A command had to wait ten minutes for its order while its account was being read whole.
+
 import { expect, it, onTestFinished } from 'vitest';
 import type { ListRequest } from '../../../src/venue/platform/order-reads.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

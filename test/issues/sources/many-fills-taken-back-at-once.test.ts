@@ -1,3 +1,5 @@
+// What a user saw: Of 200 orders whose fills were taken back, 136 went on showing too many fills.
+
 import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';

@@ -1,3 +1,5 @@
+// What a user saw: With many accounts, the memory of the service grew without a limit during audits.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

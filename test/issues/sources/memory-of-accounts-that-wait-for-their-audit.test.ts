@@ -1,3 +1,5 @@
+// What a user saw: The memory grew by up to 64 MB for each account while the platform sent unreadable rows.
+
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Observation } from '../../../src/domain/observation.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The prediction orders of a new account never appeared after a short database error.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

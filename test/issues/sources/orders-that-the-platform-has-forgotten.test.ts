@@ -1,3 +1,5 @@
+// What a user saw: The service asked 87,000 times for orders that the platform had lost, and showed none.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow, predictionRow } from '../../support/platform/platform-rows.ts';

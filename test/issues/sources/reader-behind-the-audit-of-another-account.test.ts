@@ -1,3 +1,5 @@
+// What a user saw: A command had to wait five minutes for its order while another account was audited.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow, predictionRow, type Row } from '../../support/platform/platform-rows.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The last fill of an order was missing, and the position was wrong until a person looked.
+
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Fills that were made while the socket was down were never booked.
+
 import { expect, it } from 'vitest';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';

@@ -1,3 +1,5 @@
+// What a user saw: No order event came for three hours, and no alarm was raised, because heartbeats came.
+
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { fillOrder } from '../../../src/sandbox/exchange/venue-steps.ts';
@@ -6,7 +8,6 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
-// Heartbeats came for three hours, orders did not, and every watchdog was content.
 // What protects: the audit (service/sources/account-session.ts).
 it.each([equity, prediction])(
   'a stream that only beats for three hours loses no fill of a $stream order: the audit finds it within its interval',

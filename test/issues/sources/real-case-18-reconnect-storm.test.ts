@@ -1,10 +1,11 @@
+// What a user saw: After an outage the venue got thousands of connections a second, each with a full read.
+
 import { expect, it } from 'vitest';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const hour = 3_600_000;
 
-// A venue came back from an outage under thousands of connections a second, each of them with a full read of its orders.
 // What protects: `Backoff` (runtime/backoff.ts) and the schedule of probes (service/commands/probe-watch.ts).
 it('an outage of an hour is asked into at a bounded, falling rate, by sockets and by probes, and one connection each follows it', async () => {
   const desk = await CommandWorld.start();

@@ -1,3 +1,5 @@
+// What a user saw: With 20,000 resting orders, the platform had to send 20,000 rows a minute.
+
 import { expect, it } from 'vitest';
 import { liveConnectors } from '../../support/orders/connectors-rig.ts';
 import { accountRow, type Row } from '../../support/platform/platform-rows.ts';

@@ -1,3 +1,5 @@
+// What a user saw: An account waited 209 s to become live because the lists of other accounts got no answer.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 

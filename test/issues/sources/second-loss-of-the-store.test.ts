@@ -1,3 +1,5 @@
+// What a user saw: After the platform lost its store twice, orders showed old states as if they were live.
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ListRequest } from '../../../src/venue/platform/order-reads.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

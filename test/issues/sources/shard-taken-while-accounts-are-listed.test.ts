@@ -1,3 +1,5 @@
+// What a user saw: Orders from before and after a loss of the platform's store were shown as the same orders.
+
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';

@@ -1,3 +1,5 @@
+// What a user saw: SourceSilent paged for a process without accounts, though another one heard every event.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { SourceGauges } from '../../../src/service/sources/source-status.ts';

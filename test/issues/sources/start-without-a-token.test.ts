@@ -1,3 +1,5 @@
+// What a user saw: Without a token the service hung from its start, answered no probe and ignored SIGTERM.
+
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';

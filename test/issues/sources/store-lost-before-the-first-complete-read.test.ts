@@ -1,3 +1,5 @@
+// What a user saw: An order stayed at an old version for ever after the platform had lost its store.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { predictionRow } from '../../support/platform/platform-rows.ts';

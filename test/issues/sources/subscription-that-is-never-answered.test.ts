@@ -1,3 +1,5 @@
+// What a user saw: One account without an answer made all accounts of its login reconnect every five seconds.
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { accountRow } from '../../support/platform/platform-rows.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The process ended when a token had a character that no HTTP header can carry.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';

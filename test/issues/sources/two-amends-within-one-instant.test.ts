@@ -1,3 +1,5 @@
+// What a user saw: An order kept a wrong price for ever after two changes within one second.
+
 import { expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';

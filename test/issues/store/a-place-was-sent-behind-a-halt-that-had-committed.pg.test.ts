@@ -1,3 +1,5 @@
+// What a user saw: A place was sent to the venue after a halt had been stored.
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Consumers dropped the first updates after a failover.
+
 import { expect, it } from 'vitest';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';

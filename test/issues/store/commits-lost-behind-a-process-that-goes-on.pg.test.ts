@@ -1,3 +1,5 @@
+// What a user saw: After the database lost commits, some new updates never reached Kafka.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock as clock } from '../../../src/runtime/clock.ts';

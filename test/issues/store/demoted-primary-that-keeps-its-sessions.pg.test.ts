@@ -1,3 +1,5 @@
+// What a user saw: After a failover nothing was stored, because the service stayed with the old primary.
+
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';

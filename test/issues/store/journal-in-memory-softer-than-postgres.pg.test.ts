@@ -1,3 +1,5 @@
+// What a user saw: A developer's test passed with the journal in memory, and Postgres refused the same step.
+
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { attemptStates, type Command, commandStates } from '../../../src/domain/command.ts';

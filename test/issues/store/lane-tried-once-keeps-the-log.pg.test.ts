@@ -1,3 +1,5 @@
+// What a user saw: The database grew without end, because a lane that was used once kept the whole log.
+
 import { expect, it } from 'vitest';
 import { maintainLog } from '../../../src/store/maintenance.ts';
 import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';

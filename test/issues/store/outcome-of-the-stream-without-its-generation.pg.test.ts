@@ -1,3 +1,5 @@
+// What a user saw: A reader of the event stream could not tell two outcomes of one version apart.
+
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';

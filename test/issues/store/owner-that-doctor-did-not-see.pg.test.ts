@@ -1,3 +1,5 @@
+// What a user saw: `tidemark doctor` found nothing wrong in a restored database with wrong owners.
+
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';

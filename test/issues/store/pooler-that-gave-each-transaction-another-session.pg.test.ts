@@ -1,3 +1,5 @@
+// What a user saw: The service started behind a pooler in transaction mode, where its locks exclude no one.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';

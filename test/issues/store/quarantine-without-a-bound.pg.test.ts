@@ -1,3 +1,5 @@
+// What a user saw: The quarantine grew without a limit when no person dealt with its rows.
+
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

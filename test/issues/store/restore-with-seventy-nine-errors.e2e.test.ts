@@ -1,3 +1,5 @@
+// What a user saw: A restore of the database gave 79 errors, and then no migration could run.
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// What a user saw: A lane that came back read all rows of the other lanes before it could publish its own.
+
 import type { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The whole process ended when one database connection broke just after it was opened.
+
 import { expect, it } from 'vitest';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { proxiedUrl, storeRig } from '../../support/orders/store-rig.ts';

@@ -1,3 +1,5 @@
+// What a user saw: On a database with settings of its own, the service read and wrote other times and texts.
+
 import type { ClientBase } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,3 +1,5 @@
+// What a user saw: Halts, limits and ended tokens were lost with a database restore, and no one was warned.
+
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';

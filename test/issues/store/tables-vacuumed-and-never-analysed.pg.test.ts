@@ -1,3 +1,5 @@
+// What a user saw: `tidemark replay` of a large log ended with a statement timeout after an autovacuum.
+
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
 import { auditOrders } from '../../../src/store/commands/audit-reads.ts';

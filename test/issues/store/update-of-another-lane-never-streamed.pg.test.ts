@@ -1,3 +1,5 @@
+// What a user saw: An update that committed a moment late never came to the readers of the event stream.
+
 import type { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { untilEnded } from '../../../src/store/orders/read-stream.ts';

@@ -1,3 +1,5 @@
+// What a user saw: The accounts of a login stopped working although the platform had just given a new token.
+
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';

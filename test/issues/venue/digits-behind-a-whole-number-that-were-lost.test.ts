@@ -1,3 +1,5 @@
+// What a user saw: An average price with forty digits was shown as 100, without its last digits.
+
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

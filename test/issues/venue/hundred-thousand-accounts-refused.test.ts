@@ -1,3 +1,5 @@
+// What a user saw: With more than some 46,000 accounts, not one account was ever listed.
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,3 +1,5 @@
+// What a user saw: An account never became live where the platform sent null for a field that may be missing.
+
 // An account never got live, no token was had, every place was refused and a rejected place stayed
 // unknown, where the platform sent null or an empty text for a field that it may leave out.
 import { expect, it } from 'vitest';

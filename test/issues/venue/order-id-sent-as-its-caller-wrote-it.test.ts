@@ -1,3 +1,5 @@
+// What a user saw: A caller could reach other paths of the platform by an order id such as `../v2/users/me`.
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
 import { getOrder } from '../../../src/venue/platform/platform-reads.ts';

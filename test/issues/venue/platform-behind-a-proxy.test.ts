@@ -1,3 +1,5 @@
+// What a user saw: A service behind an HTTP proxy could not reach the platform at all.
+
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

@@ -1,3 +1,5 @@
+// What a user saw: After TIDEMARK_ENCRYPTION_KEY was changed, the service never signed in again.
+
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { Secret } from '../../../src/runtime/secret.ts';

@@ -1,3 +1,5 @@
+// What a user saw: A wrong setting gave an error message that named neither the setting nor its value.
+
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { databaseFix, databaseTrouble } from '../../../src/cli/with-database.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
