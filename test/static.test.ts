@@ -133,6 +133,15 @@ describe('the house', () => {
   );
 });
 
+it('the tests of bugs begin with what a user saw', () => {
+  // One sentence for a reader who has not met the bug: the symptom, and no line that has to be scrolled.
+  const symptom = /^\/\/ What a user saw: [A-Z0-9`"][^\n]*\.$/;
+  const wrong = sourcesIn('test/issues')
+    .map(({ file, text }) => ({ file, first: text.split('\n', 1)[0] ?? '' }))
+    .filter(({ first }) => first.length > 110 || !symptom.test(first));
+  expect(wrong).toEqual([]);
+});
+
 describe('the parts of the tests', () => {
   it('have names of their own, so that a reader knows which fake a test uses', () => {
     const classesIn = (files: typeof sources) =>
