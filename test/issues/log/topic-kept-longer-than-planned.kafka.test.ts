@@ -65,6 +65,9 @@ describe('a setting that an operator has changed', () => {
     const names = await freshTopics(brokers);
     const planned = topicSpecs(names).find(({ name }) => name === names[topic])?.settings ?? {};
     await withAdmin(kafkaDeps, options, (admin) => setOn(admin, names[topic], { ...planned, ...settings }));
-    expect(await checkTopics(kafkaDeps, options, names)).toEqual({ kind: 'planned', doubts: [expect.stringMatching(doubt)] });
+    // A broker shows a change of settings once its own copy of the metadata has it.
+    await eventually(async () =>
+      expect(await checkTopics(kafkaDeps, options, names)).toEqual({ kind: 'planned', doubts: [expect.stringMatching(doubt)] }),
+    );
   });
 });
