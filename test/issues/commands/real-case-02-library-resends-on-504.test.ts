@@ -1,4 +1,4 @@
-// What a user saw: An HTTP library repeated an order by itself after a 504, and the venue had each copy.
+// What a user saw: An HTTP library repeated an order by itself after a 504, and the venue took both.
 
 import { expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';

@@ -1,4 +1,4 @@
-// What a user saw: Orders that had ended were shown as open after their shard had moved.
+// What a user saw: Orders that had ended were never shown after their shard had moved to another process.
 
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';

@@ -1,4 +1,4 @@
-// What a user saw: The service started behind a pooler in transaction mode, where its locks exclude no one.
+// What a user saw: The service started behind a pooler in transaction mode, where its locks do not hold.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkDatabase } from '../../../src/cli/doctor/check-database.ts';

@@ -1,4 +1,4 @@
-// What a user saw: Halts, limits and ended tokens were lost with a database restore, and no one was warned.
+// What a user saw: Halts, limits and ended tokens were lost with a database restore, without any warning.
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
