@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
 import { type TopicNames, topicSpecs } from '../../../src/service/log/topics.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
+import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
