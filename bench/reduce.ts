@@ -10,7 +10,7 @@ import type { Head } from '../src/domain/head.ts';
 import type { Observation } from '../src/domain/observation.ts';
 import type { OrderView } from '../src/domain/order.ts';
 import { reduce } from '../src/domain/reduce.ts';
-import { hashOfValue } from '../src/service/orders/tally.ts';
+import { hashOfValue } from '../src/service/orders/unproven.ts';
 
 const updatesARound = Number(process.argv[2] ?? 100_000);
 const lifeLength = 5;

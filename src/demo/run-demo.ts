@@ -9,7 +9,7 @@ import { readTopic } from '../service/log/read-topic.ts';
 import { awaitLive } from './await-live.ts';
 import { DemoDesk } from './desk/demo-desk.ts';
 import { DeskServer } from './desk/desk-server.ts';
-import { TopicTally } from './proof/topic-tally.ts';
+import { TopicCounts } from './proof/topic-counts.ts';
 import { type DemoProof, settleAndProve } from './settle-and-prove.ts';
 import { type CommandsShown, showCommands } from './show-commands.ts';
 import type { Market } from './stack/start-parts.ts';
@@ -43,8 +43,8 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     throw error;
   });
   const reading = new AbortController();
-  const tally = new TopicTally();
-  const watched = new DemoDesk({ io, log, stack, tally }, { rate });
+  const counts = new TopicCounts();
+  const watched = new DemoDesk({ io, log, stack, counts }, { rate });
   desk.attach(watched);
   try {
     say(
@@ -53,7 +53,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
         : '\nUpdates, read back from Kafka:\n',
     );
     const stage = { ours: false };
-    const consumer = consume(io, log, stack, { tally, say, output, stage, signal: reading.signal });
+    const consumer = consume(io, log, stack, { counts, say, output, stage, signal: reading.signal });
     let ended: number | undefined;
     void stack.service.exited.then((code) => {
       ended = code;
@@ -65,7 +65,7 @@ export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
     ]);
     if (ended !== undefined) throw serviceEnded(ended, stack.service.lastLines());
     await desk.close();
-    const proof = await settleAndProve({ io, log, stack, tally });
+    const proof = await settleAndProve({ io, log, stack, counts });
     report(io, flags, stack, { proof, shown }, say);
     reading.abort();
     await consumer;
@@ -115,7 +115,7 @@ function serviceEnded(code: number, lines: readonly string[]): ProgramError {
 }
 
 interface ConsumeOptions {
-  readonly tally: TopicTally;
+  readonly counts: TopicCounts;
   readonly say: (line: string) => void;
   /** Where `say` writes. */
   readonly output: 'stdout' | 'stderr';
@@ -127,7 +127,7 @@ async function consume(
   io: CliIo,
   log: Log,
   stack: DemoStack,
-  { tally, say, output, stage, signal }: ConsumeOptions,
+  { counts, say, output, stage, signal }: ConsumeOptions,
 ): Promise<void> {
   if (stack.brokers === undefined) return;
   const kafka = { ...kafkaDefaults, brokers: stack.brokers };
@@ -141,7 +141,7 @@ async function consume(
   );
   for await (const { partition, value } of records) {
     if (value === undefined) continue;
-    tally.addUpdate(partition, value);
+    counts.addUpdate(partition, value);
     const now = Math.floor(io.clock.monotonicMs() / 1000);
     if (now !== second) [second, shown] = [now, 0];
     // Parsing a record costs more than this text search, and most are not ours.
@@ -149,7 +149,7 @@ async function consume(
     shown += 1;
     const update = shown <= shownPerSecond ? parseUpdate(value) : undefined;
     if (update !== undefined) say(formatUpdate(update, 'short', paint));
-    if (!hintShown && !stage.ours && tally.records >= 30) {
+    if (!hintShown && !stage.ours && counts.records >= 30) {
       hintShown = true;
       say(whereToLook(stack));
     }

@@ -4,7 +4,7 @@ import { createPool } from '../store/session/pool.ts';
 import { askSandbox } from './ask-sandbox.ts';
 import { type CommandsProof, proveCommands } from './proof/prove-commands.ts';
 import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from './proof/prove-run.ts';
-import type { TopicTally } from './proof/topic-tally.ts';
+import type { TopicCounts } from './proof/topic-counts.ts';
 import type { DemoStack } from './start-stack.ts';
 
 /** Orders and commands of a whole run, by the platform's ledger, the database and the topic. */
@@ -20,7 +20,7 @@ interface ProveDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock'>;
   readonly log: Log;
   readonly stack: Pick<DemoStack, 'sandbox' | 'databaseUrl' | 'brokers'>;
-  readonly tally: TopicTally;
+  readonly counts: TopicCounts;
   /** Called with each step as it begins. */
   readonly onStep?: (step: ProofStep) => void;
 }
@@ -30,7 +30,7 @@ const settleMs = 30_000;
 /**
  * Stops the market, waits until the service has nothing left to do, and compares. The proof then shows anything that never settles. The market stays stopped.
  */
-export async function settleAndProve({ io, log, stack, tally, onStep }: ProveDeps): Promise<DemoProof> {
+export async function settleAndProve({ io, log, stack, counts, onStep }: ProveDeps): Promise<DemoProof> {
   const { control } = stack.sandbox;
   onStep?.('quiet');
   await askSandbox(io, control, '/rate', { rate: 0 });
@@ -40,14 +40,14 @@ export async function settleAndProve({ io, log, stack, tally, onStep }: ProveDep
     { log },
     { url: stack.databaseUrl, applicationName: 'tidemark-demo', maxConnections: 2, statementMs: proofStatementMs },
   );
-  const taken = stack.brokers === undefined ? undefined : tally;
+  const taken = stack.brokers === undefined ? undefined : counts;
   try {
     const deadline = io.clock.monotonicMs() + settleMs;
     for (;;) {
       onStep?.('arriving');
       await io.clock.sleep(1000);
       onStep?.('comparing');
-      const run = await proveRun({ pool, fetch: io.fetch, tally: taken }, { control, accounts });
+      const run = await proveRun({ pool, fetch: io.fetch, counts: taken }, { control, accounts });
       const commands = await proveCommands({ pool, fetch: io.fetch }, control);
       const settled = run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;
       if (settled || io.clock.monotonicMs() > deadline) return { run, commands };

@@ -2,11 +2,11 @@ import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
 import { batchOfMark } from '../../src/service/log/newest-records.ts';
 import { decodeWitness } from '../../src/service/log/witness-writer.ts';
-import { addSums, hashOfValue } from '../../src/service/orders/tally.ts';
+import { addSums, hashOfValue } from '../../src/service/orders/unproven.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
 import type { MemberCard } from '../../src/store/fleet/shard-store.ts';
-import type { BindingRow, HeadRow, QuarantineRow, Tally } from '../../src/store/orders/order-store.ts';
+import type { BindingRow, HeadRow, QuarantineRow, Unproven } from '../../src/store/orders/order-store.ts';
 import type { StoredLogRow } from '../../src/store/orders/update-log.ts';
 
 /** How often each thing goes wrong, as a probability a call. */
@@ -91,7 +91,7 @@ export function openOrdersOf(held: readonly HeldOrder[], { touchedBeforeMs, afte
 }
 
 /** As `OrderStore.readUnproven`, from the rows of one lane. */
-export function unprovenOf(rows: readonly LogEntry[], generation: number): Tally | undefined {
+export function unprovenOf(rows: readonly LogEntry[], generation: number): Unproven | undefined {
   const proofs = rows.flatMap(({ topic, payload }) =>
     topic === 'continuity' && payload.includes('"proof":{') ? [(JSON.parse(payload) as { proof: WrittenProof }).proof] : [],
   );

@@ -4,7 +4,7 @@ import { html } from '../parts/html.ts';
 import { Go } from '../parts/link.ts';
 import { useValue } from '../parts/use-value.ts';
 import { addressOf } from '../state/address.ts';
-import { quarantineFilterOf, filterText, type QuarantineFilter, QuarantineList } from '../state/quarantine-list.ts';
+import { filterText, type QuarantineFilter, QuarantineList, quarantineFilterOf } from '../state/quarantine-list.ts';
 import { type JobAction, JobDialog } from './job-dialog.ts';
 import { QuarantineFilters } from './quarantine-filters.ts';
 import { QuarantineJobs } from './quarantine-jobs.ts';

@@ -5,7 +5,7 @@ import type { Log } from '../../observability/log.ts';
 import { createPool } from '../../store/session/pool.ts';
 import { askSandbox } from '../ask-sandbox.ts';
 import { visibleAccounts } from '../proof/prove-run.ts';
-import type { TopicTally } from '../proof/topic-tally.ts';
+import type { TopicCounts } from '../proof/topic-counts.ts';
 import { type DemoProof, settleAndProve } from '../settle-and-prove.ts';
 import { ShownRest } from '../shown-rest.ts';
 import type { DemoStack } from '../start-stack.ts';
@@ -18,7 +18,7 @@ interface DeskDeps {
   readonly io: Pick<CliIo, 'fetch' | 'clock' | 'random'>;
   readonly log: Log;
   readonly stack: DemoStack;
-  readonly tally: TopicTally;
+  readonly counts: TopicCounts;
 }
 
 interface DeskOptions {

@@ -5,7 +5,7 @@ import type { Order, OrderView, Stream } from '../../domain/order.ts';
 import type { SandboxDescription } from '../../sandbox/describe-sandbox.ts';
 import { decodeOrder } from '../../service/sources/decode-order.ts';
 import { parseJson } from '../../venue/platform/parse-json.ts';
-import type { TopicTally } from './topic-tally.ts';
+import type { TopicCounts } from './topic-counts.ts';
 
 /** The result of a run, by the platform's ledger, the database and the topic: never by the service's own claims. */
 export interface RunProof {
@@ -40,7 +40,7 @@ interface ProofDeps {
   readonly pool: Pool;
   readonly fetch: typeof fetch;
   /** The records that a consumer read. Undefined: there is no Kafka, so the rows of the log wait for it and are not lost. */
-  readonly tally: TopicTally | undefined;
+  readonly counts: TopicCounts | undefined;
 }
 
 interface ProvenRun {
@@ -63,8 +63,8 @@ export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProo
   const faults: string[] = [];
   const missing = await missingOnTopic(deps, faults);
   const wrong = await ordersUnlikeTruth(deps, run, faults);
-  const { tally } = deps;
-  const onTopicOnly = tally === undefined ? 0 : tally.contradictions + Math.max(0, tally.consumed - missing.rows);
+  const { counts } = deps;
+  const onTopicOnly = counts === undefined ? 0 : counts.contradictions + Math.max(0, counts.consumed - missing.rows);
   const doubled = (await versionsTwice(deps.pool, faults)) + onTopicOnly;
   let observations = 0;
   for await (const _line of readLines(deps.fetch, `${run.control}/ledger?kind=event`)) observations += 1;
@@ -72,20 +72,20 @@ export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProo
     observations,
     updates: missing.rows,
     byReads: missing.byReads,
-    published: tally?.records ?? 0,
-    consumed: tally?.consumed ?? 0,
+    published: counts?.records ?? 0,
+    consumed: counts?.consumed ?? 0,
     lost: missing.count + wrong.count,
     doubled,
-    outOfOrder: tally?.outOfOrder ?? 0,
+    outOfOrder: counts?.outOfOrder ?? 0,
     orders: wrong.orders,
-    repeats: tally?.repeats ?? 0,
+    repeats: counts?.repeats ?? 0,
     faults: faults.slice(0, shownFaults),
   };
 }
 
 /** Compares the log, row by row, with the records that the consumer read. */
 async function missingOnTopic(
-  { pool, tally }: ProofDeps,
+  { pool, counts }: ProofDeps,
   faults: string[],
 ): Promise<{ rows: number; byReads: number; count: number }> {
   let rows = 0;
@@ -102,7 +102,7 @@ async function missingOnTopic(
       rows += 1;
       // Not parsed: a run of the benchmarks has millions of rows.
       if (!payload.includes('"cause":"stream"')) byReads += 1;
-      if (tally === undefined || tally.has(`${stream}:${orderId}`, revision, payload)) continue;
+      if (counts === undefined || counts.has(`${stream}:${orderId}`, revision, payload)) continue;
       count += 1;
       faults.push(`${stream}:${orderId} revision ${revision} is in the log and not on the topic`);
     }

@@ -2,7 +2,7 @@ import { orderKey } from '../../domain/order.ts';
 import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
-import { type ApplyResult, type Binding, RefusedReadError, type Tally } from '../../store/orders/order-store.ts';
+import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
 import { settleEntries } from './entry.ts';
@@ -12,7 +12,7 @@ import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
 import { loadKnown } from './load-known.ts';
 import { prepareBatch } from './prepare-batch.ts';
-import { emptyTally } from './tally.ts';
+import { noneUnproven } from './unproven.ts';
 
 const maxFlights = 2;
 
@@ -45,7 +45,7 @@ export class BatchPipeline {
   private again: Entry[] = [];
   private nextNumber: bigint;
   /** Of all batches up to `nextNumber` - 1. */
-  private tally: Tally;
+  private unproven: Unproven;
   private readonly generation: number;
   private stopped = false;
   /** Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets it. */
@@ -60,7 +60,7 @@ export class BatchPipeline {
     this.poison = new PoisonSearch(options.batchMaxCount);
     this.nextNumber = hold.batch + 1n;
     this.generation = hold.generation ?? options.generation;
-    this.tally = emptyTally(hold.batch);
+    this.unproven = noneUnproven(hold.batch);
   }
 
   /** Other processes may have changed the orders of these accounts; not those of unsettled entries, with which no account is given away. */
@@ -102,7 +102,7 @@ export class BatchPipeline {
   private async resumeProofs(): Promise<void> {
     while (!this.stopped) {
       try {
-        this.tally = (await this.deps.store.readUnproven(this.deps.lease.lane, this.generation)) ?? this.tally;
+        this.unproven = (await this.deps.store.readUnproven(this.deps.lease.lane, this.generation)) ?? this.unproven;
         return;
       } catch (error) {
         if (error instanceof RefusedReadError) {
@@ -156,10 +156,10 @@ export class BatchPipeline {
       this.again = entries.concat(this.again);
       return;
     }
-    const tallyBefore = this.tally;
-    const term = { lane: this.deps.lease.lane, generation: this.generation, number: this.nextNumber, tally: tallyBefore };
+    const unprovenBefore = this.unproven;
+    const term = { lane: this.deps.lease.lane, generation: this.generation, number: this.nextNumber, unproven: unprovenBefore };
     const prepared = prepareBatch(entries, this.cache, { ...term, bindings });
-    this.tally = prepared.tally;
+    this.unproven = prepared.unproven;
     this.cache.trim();
     const { heads, updates, quarantine, bindings: bound } = prepared;
     const rows = heads.length + updates.length + quarantine.length;
@@ -180,7 +180,7 @@ export class BatchPipeline {
               ...(bound.length > 0 && { bindings: bound }),
             })
             .catch((error: unknown) => ({ kind: 'unknown', code: String(error) }));
-    this.launch({ number, entries, prepared, tallyBefore, answer });
+    this.launch({ number, entries, prepared, unprovenBefore, answer });
   }
 
   private launch(sent: Omit<Flight, 'sentMs' | 'result'>): void {
@@ -290,7 +290,7 @@ export class BatchPipeline {
     }
     const lowest = flights.find((flight) => flight.number !== undefined)?.number;
     if (lowest !== undefined) this.nextNumber = lowest;
-    this.tally = flights[0]?.tallyBefore ?? this.tally;
+    this.unproven = flights[0]?.unprovenBefore ?? this.unproven;
     this.again = flights.flatMap((flight) => flight.entries).concat(this.again);
   }
 

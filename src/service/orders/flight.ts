@@ -1,5 +1,5 @@
 import type { CommittedBatch } from '../../domain/committed-batch.ts';
-import type { ApplyResult, Tally } from '../../store/orders/order-store.ts';
+import type { ApplyResult, Unproven } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
 
@@ -11,7 +11,7 @@ export interface Flight {
   readonly entries: readonly Entry[];
   readonly prepared: PreparedBatch;
   /** What no proof covered before it, for the case that it fails. */
-  readonly tallyBefore: Tally;
+  readonly unprovenBefore: Unproven;
   readonly sentMs: number;
   /** Never rejects. */
   readonly answer: Promise<ApplyResult>;

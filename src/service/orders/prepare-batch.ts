@@ -6,11 +6,11 @@ import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../dom
 import { type OrderView, orderKey } from '../../domain/order.ts';
 import { reduce, reduceOwned } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/settling.ts';
-import type { Binding, BindingRow, HeadRow, QuarantineRow, Tally, UpdateRow } from '../../store/orders/order-store.ts';
+import type { Binding, BindingRow, HeadRow, QuarantineRow, Unproven, UpdateRow } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 import { bindOrder, referenceToBind } from './load-known.ts';
-import { addSums, hashOfValue, proofOf } from './tally.ts';
+import { addSums, hashOfValue, proofOf } from './unproven.ts';
 
 /** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
 const maxOrderBytes = 256 * 1024;
@@ -33,7 +33,7 @@ export interface PreparedBatch {
   readonly streams: readonly UpdateRow['stream'][];
   readonly bytes: number;
   /** The updates that no proof covers once this batch is committed. */
-  readonly tally: Tally;
+  readonly unproven: Unproven;
 }
 
 interface PrepareOptions {
@@ -42,7 +42,7 @@ interface PrepareOptions {
   /** The number under which the batch is to be committed. */
   readonly number: bigint;
   /** Of all batches before this one. */
-  readonly tally: Tally;
+  readonly unproven: Unproven;
   /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
   readonly bindings: ReadonlyMap<string, Binding>;
 }
@@ -142,23 +142,23 @@ class BatchBuilder {
       heads.push(headRow(head, state ?? encodeOrder(head.order), reducedFrom));
     const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
-    const tally = this.tally();
-    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes, tally };
+    const unproven = this.unproven();
+    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes, unproven };
   }
 
   /** The first mark of a batch proves all batches before it. They may still be in flight: if one of them fails, so does this one. */
   private proof(): BatchProof | undefined {
     if (this.proves) return undefined;
     this.proves = true;
-    const { lane, generation, number, tally } = this.options;
-    return proofOf(tally, { lane, generation, upTo: number - 1n });
+    const { lane, generation, number, unproven } = this.options;
+    return proofOf(unproven, { lane, generation, upTo: number - 1n });
   }
 
-  private tally(): Tally {
+  private unproven(): Unproven {
     const { count, sum } = this;
-    const { number, tally } = this.options;
+    const { number, unproven } = this.options;
     if (this.proves) return { after: number - 1n, count, sum };
-    return { after: tally.after, count: tally.count + count, sum: addSums(tally.sum, sum) };
+    return { after: unproven.after, count: unproven.count + count, sum: addSums(unproven.sum, sum) };
   }
 
   private bind(head: Head | undefined, view: OrderView): ReturnType<typeof bindOrder> {

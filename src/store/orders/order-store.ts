@@ -61,10 +61,10 @@ export interface Binding {
 }
 
 /** The updates of a lane's batches above `after`, as far as they are committed or about to be. */
-export interface Tally {
+export interface Unproven {
   readonly after: bigint;
   readonly count: number;
-  /** Of the hashes of their values, below 2^48 (`service/orders/tally.ts`). */
+  /** Of the hashes of their values, below 2^48 (`service/orders/unproven.ts`). */
   readonly sum: number;
 }
 
@@ -126,7 +126,7 @@ export interface OrderStore {
    * The updates behind the lane's newest proof of this generation; undefined: there is no such proof among its newest rows. Right only while the lane is ours.
    * Rejects like `readHeads`.
    */
-  readUnproven(lane: number, generation: number): Promise<Tally | undefined>;
+  readUnproven(lane: number, generation: number): Promise<Unproven | undefined>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */
   applyBatch(batch: Batch): Promise<ApplyResult>;
 }

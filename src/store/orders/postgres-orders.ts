@@ -10,7 +10,7 @@ import { PrimarySession } from '../session/primary-session.ts';
 import { describeCode, isTransient, retryTransaction, sqlstateOf } from '../session/retry-transaction.ts';
 import { applyBatch, Scratch } from './apply-batch.ts';
 import { textArray } from './binary-array.ts';
-import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Tally } from './order-store.ts';
+import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Unproven } from './order-store.ts';
 import { readUnproven } from './read-unproven.ts';
 
 interface OrderStoreDeps {
@@ -49,7 +49,7 @@ export class PostgresOrderStore implements OrderStore {
     return this.read(() => readBindings(this.deps.pool, attemptIds));
   }
 
-  readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+  readUnproven(lane: number, generation: number): Promise<Unproven | undefined> {
     return this.read(() => readUnproven(this.deps.pool, lane, generation));
   }
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Tally } from './order-store.ts';
+import type { Unproven } from './order-store.ts';
 
 /**
  * The newest rows among which the last proof is looked for. There is one every 15 s while an account is live, so this is enough for 13,000 updates a second. A
@@ -8,7 +8,7 @@ import type { Tally } from './order-store.ts';
 const lookedAtRows = 200_000;
 
 /**
- * The updates behind the lane's last proof, as ingest would have counted them (`service/orders/tally.ts`). The sum is made by Postgres, so that at most one row leaves it.
+ * The updates behind the lane's last proof, as ingest would have counted them (`service/orders/unproven.ts`). The sum is made by Postgres, so that at most one row leaves it.
  * The last proof is in batch `upTo` + 1, so nearly every row that is read counts.
  */
 const unprovenText = `
@@ -31,7 +31,7 @@ const unprovenText = `
   ) as c`;
 
 /** Undefined: the lane has no proof of this generation among its newest rows. */
-export async function readUnproven(pool: Pool, lane: number, generation: number): Promise<Tally | undefined> {
+export async function readUnproven(pool: Pool, lane: number, generation: number): Promise<Unproven | undefined> {
   const { rows } = await pool.query<{ up_to: string; updates: string; sum: string }>(unprovenText, [
     lane,
     generation,

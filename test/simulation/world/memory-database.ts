@@ -11,7 +11,7 @@ import type {
   BindingRow,
   OrderStore,
   QuarantineRow,
-  Tally,
+  Unproven,
 } from '../../../src/store/orders/order-store.ts';
 import type { RelayBacklog, RelayCursor, StoredLogRow, UpdateLog } from '../../../src/store/orders/update-log.ts';
 import {
@@ -85,7 +85,7 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return found;
   }
 
-  async readUnproven(lane: number, generation: number): Promise<Tally | undefined> {
+  async readUnproven(lane: number, generation: number): Promise<Unproven | undefined> {
     await this.call();
     return unprovenOf(
       this.log.filter((row) => row.lane === lane),

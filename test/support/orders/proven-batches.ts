@@ -2,7 +2,7 @@ import { formatInstant } from '../../../src/domain/instant.ts';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
 import { HeadCache } from '../../../src/service/orders/head-cache.ts';
 import { type PreparedBatch, prepareBatch } from '../../../src/service/orders/prepare-batch.ts';
-import { emptyTally } from '../../../src/service/orders/tally.ts';
+import { noneUnproven } from '../../../src/service/orders/unproven.ts';
 import { predictionView } from './arbitrary-orders.ts';
 import { observe } from './observe.ts';
 
@@ -21,7 +21,7 @@ export function provenBatches(
 ): PreparedBatch[] {
   const cache = new HeadCache(1_000);
   const batches: PreparedBatch[] = [];
-  let tally = emptyTally(BigInt(first - 1));
+  let unproven = noneUnproven(BigInt(first - 1));
   for (let number = first; number < first + count; number += 1) {
     const mark: ContinuityMark = {
       kind: 'continuity',
@@ -40,10 +40,10 @@ export function provenBatches(
       lane,
       generation,
       number: BigInt(number),
-      tally,
+      unproven,
       bindings: new Map(),
     });
-    tally = batch.tally;
+    unproven = batch.unproven;
     for (const key of batch.touched) cache.unpin(key);
     cache.trim();
     batches.push(batch);

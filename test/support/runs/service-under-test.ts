@@ -1,7 +1,7 @@
 import { inject } from 'vitest';
 import { parseSamples, type Sample, sumOf } from '../../../bench/prometheus-text.ts';
 import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from '../../../src/demo/proof/prove-run.ts';
-import { TopicTally } from '../../../src/demo/proof/topic-tally.ts';
+import { TopicCounts } from '../../../src/demo/proof/topic-counts.ts';
 import type { SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import type { TopicNames } from '../../../src/service/log/topics.ts';
 import { topicNames } from '../../../src/service/log/topics.ts';
@@ -89,13 +89,13 @@ export class World {
   /** Ledger, database and topic side by side, as they are now; the topic read whole by a new consumer. */
   async proof(sandbox: SandboxDescription): Promise<RunProof> {
     const accounts = await visibleAccounts(fetch, sandbox);
-    const tally = new TopicTally();
+    const counts = new TopicCounts();
     for (const { partition, value } of await readAll(this.brokers, this.topics.updates)) {
-      if (value !== undefined) tally.addUpdate(partition, value);
+      if (value !== undefined) counts.addUpdate(partition, value);
     }
     const pool = this.pool();
     try {
-      return await proveRun({ pool, fetch, tally }, { control: sandbox.control, accounts });
+      return await proveRun({ pool, fetch, counts }, { control: sandbox.control, accounts });
     } finally {
       await pool.end();
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { addSums, emptyTally, hashOfValue, proofOf } from '../../../src/service/orders/tally.ts';
+import { addSums, hashOfValue, noneUnproven, proofOf } from '../../../src/service/orders/unproven.ts';
 import { provenBatches } from '../../support/orders/proven-batches.ts';
 
 describe('a proof', () => {
@@ -18,7 +18,7 @@ describe('a proof', () => {
       count: 2,
       hash: '0000000000ff',
     });
-    expect(emptyTally(7n)).toEqual({ after: 7n, count: 0, sum: 0 });
+    expect(noneUnproven(7n)).toEqual({ after: 7n, count: 0, sum: 0 });
   });
 
   it('is of all batches before its own, which name themselves in their updates', () => {

@@ -20,7 +20,7 @@ interface Line {
  *
  * Invariant: `consumed` counts each (order, revision) once; one that comes again with the same content is a repeat, which the guarantee allows.
  */
-export class TopicTally {
+export class TopicCounts {
   records = 0;
   repeats = 0;
   /** The same order and revision with other content, or one order in two partitions. */

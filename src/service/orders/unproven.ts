@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { BatchProof } from '../../domain/batch-proof.ts';
-import type { Tally } from '../../store/orders/order-store.ts';
+import type { Unproven } from '../../store/orders/order-store.ts';
 
 const modulus = 2 ** 48;
 
-export function emptyTally(after: bigint): Tally {
+export function noneUnproven(after: bigint): Unproven {
   return { after, count: 0, sum: 0 };
 }
 
@@ -22,7 +22,7 @@ export function hashOfValue(payload: string): number {
 }
 
 /** Proves all that was counted, up to and with the batch `upTo`. */
-export function proofOf(tally: Tally, of: { lane: number; generation: number; upTo: bigint }): BatchProof {
-  const { after, count, sum } = tally;
+export function proofOf(unproven: Unproven, of: { lane: number; generation: number; upTo: bigint }): BatchProof {
+  const { after, count, sum } = unproven;
   return { ...of, after, count, hash: sum.toString(16).padStart(12, '0') };
 }
