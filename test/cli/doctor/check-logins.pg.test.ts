@@ -81,7 +81,7 @@ it('fails where only logins are followed and none is linked, and names no login 
   const { doctor } = await rig();
   expect((await doctor({ PLATFORM_CREDENTIALS: 'linked' })).by['logins']).toMatchObject({
     verdict: 'fail',
-    fix: 'Run `tidemark link`.',
+    fix: 'Run `tidemark link`, or set PLATFORM_CREDENTIALS to client or both.',
   });
   const client = {
     PLATFORM_CREDENTIALS: 'client',
