@@ -85,6 +85,8 @@ export class RepairWorker implements Service {
     const { pool, accounts, clock } = this.deps;
     const begun: Promise<void>[] = [];
     for (const request of await openRepairs(pool)) {
+      // A drain ends what is at work, and so makes room for the next: none begins behind it.
+      if (this.over.signal.aborted) return;
       const key = `${request.stream}:${request.accountId}`;
       const account = accounts.account(request.stream, request.accountId);
       if (account === undefined || this.atWork.has(key) || this.atWork.size >= accountsAtOnce) continue;
