@@ -1,5 +1,5 @@
 import type { Log } from '../../observability/log.ts';
-import { createMetrics } from '../../observability/metrics.ts';
+import { createMetrics, type Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Lease } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -65,25 +65,12 @@ export class LaneFinisher {
   }
 
   async finish(lane: number, ...signals: AbortSignal[]): Promise<void> {
-    const { lanes, updates, publishers, clock, random, log } = this.deps;
+    const { lanes, clock, log } = this.deps;
     const lease = new Lease(clock, this.options.actForMs);
     lease.enter(lane);
     // Its figures are not those of this process's own lane.
     const metrics = createMetrics();
-    const shared = { lease, clock, random, logger: log, log: updates };
-    const { updates: publisher, states, witness: witnessing } = publishers(lane);
-    // Nothing is published before Kafka has answered.
-    const ofWitness = { lease, clock, log, mayWrite: () => true };
-    const witness = witnessing && new WitnessWriter({ ...ofWitness, publisher: witnessing });
-    const covered = witness && { witness };
-    const relay = new Relay(
-      { ...shared, ...covered, publisher, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
-      relayDefaults,
-    );
-    const stateWriter = new StateWriter(
-      { ...shared, ...covered, publisher: states, metrics: metrics.relay },
-      { ...stateWriterDefaults, flushEveryMs: 200 },
-    );
+    const { relay, stateWriter, close } = this.writersOf(lease, metrics);
     const over = new AbortController();
     const taken = Promise.withResolvers<true>();
     const begun = Promise.withResolvers<void>();
@@ -122,8 +109,28 @@ export class LaneFinisher {
       await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
       for (const part of parts) await part.drain(within.signal);
-      await Promise.all([publisher.close(), states.close(), witnessing?.close()]);
+      await close();
     }
+  }
+
+  /** The parts that publish the rest of the lane, and the end of their publishers. */
+  private writersOf(lease: Lease, metrics: Metrics) {
+    const { updates: log, publishers, clock, random, log: logger } = this.deps;
+    const { updates, states, witness: witnesses } = publishers(lease.lane);
+    // They begin once Kafka has answered: nothing is published before.
+    const mayWrite = () => true;
+    const witness = witnesses && new WitnessWriter({ lease, clock, log: logger, mayWrite, publisher: witnesses });
+    const shared = { lease, clock, random, logger, log, ...(witness && { witness }) };
+    const relay = new Relay(
+      { ...shared, publisher: updates, metrics: { ...metrics.relay, latency: metrics.ingest.latency } },
+      relayDefaults,
+    );
+    const stateWriter = new StateWriter(
+      { ...shared, publisher: states, metrics: metrics.relay },
+      { ...stateWriterDefaults, flushEveryMs: 200 },
+    );
+    const close = () => Promise.all([updates.close(), states.close(), witnesses?.close()]);
+    return { relay, stateWriter, close };
   }
 
   private async askKafka(): Promise<void> {
