@@ -5,11 +5,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { portFault } from '../runtime/program-error.ts';
 import { type Random, seededRandom } from '../runtime/random.ts';
 import { makeTemporaryFolder } from '../runtime/temporary-folder.ts';
-import { AccessTokens } from './auth/access-tokens.ts';
-import { AuthorizationCodes } from './auth/authorization-codes.ts';
-import type { Login } from './auth/opaque-token.ts';
-import { RefreshTokens } from './auth/refresh-tokens.ts';
-import { SignIns } from './auth/sign-ins.ts';
+import { openAuth } from './auth/open-auth.ts';
 import { createControlApp } from './control/control-app.ts';
 import { Controls } from './control/controls.ts';
 import { MarketData } from './data/market-data.ts';
@@ -133,22 +129,12 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   };
   const exchange = new Exchange({ clock, onChange }, options.market);
   const cast = castOf(options);
-  const directory = seatCast(exchange, cast);
-  const tokens = await AccessTokens.create({ clock, random }, options.tokens);
-  const endAccess = (login: Login) => void tokens.revoke((principal) => principal.loginId === login.loginId);
-  const refreshTokens = new RefreshTokens({ clock, onReused: endAccess }, options.tokens.refresh);
-  const endLogin = (login: Login) => {
-    refreshTokens.revoke(({ loginId }) => loginId === login.loginId);
-    endAccess(login);
-  };
-  const codes = new AuthorizationCodes({ clock, random, onReused: endLogin });
-  const signIns = new SignIns({ clock, directory, codes });
+  const auth = await openAuth({ clock, random, directory: seatCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's deeds leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
   const wire = new Wire(seededRandom(seed ^ 0x0b0a5d));
   const veils = new Veils({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
-  const auth = { directory, tokens, codes, refreshTokens, signIns };
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
@@ -172,14 +158,8 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults, wire }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
-  const pacer = new Pacer(
-    {
-      clock,
-      step: () => feed.during('market', () => market.step()),
-      held: (unpaced) => ledger.behind || (unpaced && subscriptions.behind(readerBehindBytes)),
-    },
-    { rate: rateOf(options.market.rate), catchUpMs: options.market.catchUpMs },
-  );
+  const step = () => feed.during('market', () => market.step());
+  const pacer = pacerOf({ clock, step, ledger, subscriptions }, options.market);
   const uncertainty = new Uncertainty({ exchange, clock });
   const controls = new Controls({
     parts,
@@ -193,6 +173,20 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   });
   const streams = new StreamServer({ parts, subscriptions, eventFaults }, options.stream);
   return { parts, cast, controls, pacer, streams, uncertainty };
+}
+
+interface PacedParts {
+  readonly clock: Clock;
+  /** One change of the market. */
+  readonly step: () => boolean;
+  readonly ledger: Ledger;
+  readonly subscriptions: Subscriptions;
+}
+
+/** The market waits while the ledger is behind; as fast as it can, also while its readers are. */
+function pacerOf({ ledger, subscriptions, ...moved }: PacedParts, { rate, catchUpMs }: SandboxOptions['market']): Pacer {
+  const held = (unpaced: boolean) => ledger.behind || (unpaced && subscriptions.behind(readerBehindBytes));
+  return new Pacer({ ...moved, held }, { rate: rateOf(rate), catchUpMs });
 }
 
 const portFlags = { platform: '--port', staging: '--staging-port', auth: '--auth-port', control: '--control-port' } as const;

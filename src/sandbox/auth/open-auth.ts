@@ -1,0 +1,31 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { SandboxOptions } from '../sandbox-options.ts';
+import { AccessTokens } from './access-tokens.ts';
+import { AuthorizationCodes } from './authorization-codes.ts';
+import type { Directory } from './directory.ts';
+import type { Login } from './opaque-token.ts';
+import { RefreshTokens } from './refresh-tokens.ts';
+import { SignIns } from './sign-ins.ts';
+
+interface OpenAuthDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly directory: Directory;
+}
+
+/**
+ * Sign-in and its tokens. A refresh token that is used again ends the access of its login; a code that is
+ * used again ends its refresh tokens too.
+ */
+export async function openAuth({ clock, random, directory }: OpenAuthDeps, options: SandboxOptions['tokens']) {
+  const tokens = await AccessTokens.create({ clock, random }, options);
+  const endAccess = (login: Login) => void tokens.revoke((principal) => principal.loginId === login.loginId);
+  const refreshTokens = new RefreshTokens({ clock, onReused: endAccess }, options.refresh);
+  const endLogin = (login: Login) => {
+    refreshTokens.revoke(({ loginId }) => loginId === login.loginId);
+    endAccess(login);
+  };
+  const codes = new AuthorizationCodes({ clock, random, onReused: endLogin });
+  return { directory, tokens, codes, refreshTokens, signIns: new SignIns({ clock, directory, codes }) };
+}
