@@ -43,10 +43,14 @@ export interface Witnessed extends WitnessedStops {
  * noticed, and every value known before is void.
  */
 export class CommitWitness {
-  /** Told that the journal acknowledged something. Never waits, never throws. */
-  onCommand: () => void = () => {};
   private known: Witnessed | undefined;
   private changesSoFar = 0;
+  private readonly onCommand: () => void;
+
+  /** `onCommand`: called when the journal has acknowledged something. Never waits, never throws. */
+  constructor(onCommand = () => {}) {
+    this.onCommand = onCommand;
+  }
 
   /** Undefined: this process has not seen the lane's row yet. */
   get newest(): Witnessed | undefined {
@@ -122,7 +126,7 @@ export function encodeWitnessed(witnessed: Witnessed): string {
  */
 export class Lease {
   /** The commits that this process has seen; kept over its terms. */
-  readonly witness = new CommitWitness();
+  readonly witness: CommitWitness;
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentLane = 0;
   private currentEpoch = 0n;
@@ -130,9 +134,11 @@ export class Lease {
   private readonly clock: Clock;
   private readonly actForMs: number;
 
-  constructor(clock: Clock, actForMs: number) {
+  /** `onCommand`: see `CommitWitness`. */
+  constructor(clock: Clock, actForMs: number, onCommand?: () => void) {
     this.clock = clock;
     this.actForMs = actForMs;
+    this.witness = new CommitWitness(onCommand);
   }
 
   /** The lane that this process holds, or asks for. It changes only while the lease is lost. */

@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts';
 import { abortAfter } from './waiting.ts';
 
 /**
- * A long-lived part of the process. The supervisor starts parts in order and drains them in the order of the shutdown
- * plan, which is not simply the reverse: a source stops before the queue behind it is emptied.
+ * A long-lived part of the process. Its phase says when the supervisor starts it, and when it drains it. The drain
+ * is not simply the reverse of the start: a source stops before the queue behind it is emptied.
  */
 export interface Service {
   /** Short, stable, kebab-case: it names the part in logs and in `/status`. */
@@ -17,16 +17,31 @@ export interface Service {
   drain(signal: AbortSignal): Promise<void>;
 }
 
+/** A part that needs no start, only an end. */
+export function closing(name: string, close: (signal: AbortSignal) => Promise<void>): Service {
+  return { name, start: async () => undefined, drain: close };
+}
+
+/** A stretch of the life of a process. Phases start from the first to the last, and end from the last to the first. */
+export interface Phase {
+  /** Names it where the plan is wrong. */
+  readonly name: string;
+  /** Started one after the other. */
+  readonly starts: readonly Service[];
+  /**
+   * Drained one after the other. They may have started in another phase. Left out: those that this one starts,
+   * from the last to the first.
+   */
+  readonly ends?: readonly Service[];
+}
+
 interface SupervisorDeps {
   readonly clock: Clock;
   readonly log: RuntimeLog;
 }
 
 interface SupervisorOptions {
-  /** Started one after the other. */
-  readonly startOrder: readonly Service[];
-  /** The same services in the order of the shutdown plan. */
-  readonly drainOrder: readonly Service[];
+  readonly phases: readonly Phase[];
   /** For the whole drain. */
   readonly drainDeadlineMs: number;
 }
@@ -48,17 +63,20 @@ export class Supervisor {
   private readonly touched = new Set<Service>();
   private readonly stopping = new AbortController();
   private readonly deps: SupervisorDeps;
-  private readonly options: SupervisorOptions;
+  private readonly startOrder: readonly Service[];
+  private readonly drainOrder: readonly Service[];
+  private readonly drainDeadlineMs: number;
 
-  /** Throws when the two orders don't name the same services: a part left out of the plan would never be drained. */
-  constructor(deps: SupervisorDeps, options: SupervisorOptions) {
-    const planned = new Set(options.drainOrder);
-    const same = planned.size === options.startOrder.length && planned.size === options.drainOrder.length;
-    if (!same || options.startOrder.some((service) => !planned.has(service))) {
-      throw new Error('the start order and the drain order must name the same services, each once');
-    }
+  /** Throws unless the phases start and end the same services, each once: a part left out would never be drained. */
+  constructor(deps: SupervisorDeps, { phases, drainDeadlineMs }: SupervisorOptions) {
     this.deps = deps;
-    this.options = options;
+    this.startOrder = phases.flatMap(({ starts }) => starts);
+    this.drainOrder = phases.toReversed().flatMap(({ starts, ends = starts.toReversed() }) => ends);
+    this.drainDeadlineMs = drainDeadlineMs;
+    const isOnce = (service: Service) =>
+      [this.startOrder, this.drainOrder].every((order) => order.filter((other) => other === service).length === 1);
+    const wrong = phases.find(({ starts, ends = [] }) => ![...starts, ...ends].every(isOnce));
+    if (wrong !== undefined) throw new Error(`phase ${wrong.name}: the phases must start and end the same services, each once`);
   }
 
   get state(): SupervisorState {
@@ -97,7 +115,7 @@ export class Supervisor {
   }
 
   private async startAll(): Promise<void> {
-    for (const service of this.options.startOrder) {
+    for (const service of this.startOrder) {
       if (this.stopping.signal.aborted) return;
       this.touched.add(service);
       const beganMs = this.deps.clock.monotonicMs();
@@ -114,8 +132,8 @@ export class Supervisor {
 
   private async drainAll(): Promise<number> {
     const beganMs = this.deps.clock.monotonicMs();
-    const touched = this.options.drainOrder.filter((service) => this.touched.has(service));
-    const steps = await drainInOrder(touched, this.options.drainDeadlineMs, this.deps);
+    const touched = this.drainOrder.filter((service) => this.touched.has(service));
+    const steps = await drainInOrder(touched, this.drainDeadlineMs, this.deps);
     this.current = 'stopped';
     const unclean = steps.filter((step: DrainStep) => step.outcome !== 'drained').map((step) => step.name);
     this.deps.log.info({ ms: Math.round(this.deps.clock.monotonicMs() - beganMs), unclean }, 'drained');

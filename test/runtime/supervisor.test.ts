@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Service } from '../../src/runtime/supervisor.ts';
+import type { Phase, Service } from '../../src/runtime/supervisor.ts';
 import { Supervisor } from '../../src/runtime/supervisor.ts';
 import { VirtualClock } from '../support/runs/virtual-clock.ts';
 
@@ -35,8 +35,8 @@ function part(name: string, behaviour: Behaviour = {}): Service {
   };
 }
 
-function supervise(startOrder: Service[], drainOrder: Service[] = startOrder) {
-  const supervisor = new Supervisor({ clock, log }, { startOrder, drainOrder, drainDeadlineMs: 25_000 });
+function supervise(starts: Service[], ends: Service[] = starts) {
+  const supervisor = new Supervisor({ clock, log }, { phases: [{ name: 'all', starts, ends }], drainDeadlineMs: 25_000 });
   const ended: { code?: number } = {};
   void supervisor.run().then((code) => {
     ended.code = code;
@@ -164,13 +164,32 @@ describe('the supervisor', () => {
     expect(clock.armed).toBe(0);
   });
 
-  it('refuses a plan that leaves a part out', () => {
-    const [a, b] = [part('a'), part('b')];
-    expect(() => new Supervisor({ clock, log }, { startOrder: [a, b], drainOrder: [a], drainDeadlineMs: 1000 })).toThrow(
-      /same services/,
-    );
-    expect(() => new Supervisor({ clock, log }, { startOrder: [a, b], drainOrder: [a, a], drainDeadlineMs: 1000 })).toThrow(
-      /same services/,
-    );
+  it('ends the phases from the last to the first, and each as it says, or in reverse', async () => {
+    const [store, pool, ingest, source, rest] = [part('store'), part('pool'), part('ingest'), part('source'), part('rest')];
+    const phases: Phase[] = [
+      { name: 'database', starts: [store, pool] },
+      { name: 'reads', starts: [], ends: [rest] },
+      { name: 'data', starts: [ingest, source, rest], ends: [ingest, source] },
+    ];
+    const supervisor = new Supervisor({ clock, log }, { phases, drainDeadlineMs: 25_000 });
+    void supervisor.run();
+    await clock.settle();
+    supervisor.stop('SIGTERM');
+    await clock.settle();
+    expect(events.slice(0, 5)).toEqual(['start store', 'start pool', 'start ingest', 'start source', 'start rest']);
+    expect(events.slice(5)).toEqual(['drain ingest', 'drain source', 'drain rest', 'drain pool', 'drain store']);
+  });
+
+  it.each([
+    ['that leaves a part out', ['a', 'b'], ['a']],
+    ['that ends a part twice', ['a', 'b'], ['a', 'a']],
+    ['that ends a part twice beside the others', ['a', 'b'], ['a', 'b', 'a']],
+    ['that starts a part twice', ['a', 'b', 'a'], ['a', 'b']],
+    ['that ends a part which it does not start', ['a'], ['a', 'b']],
+  ])('refuses a plan %s', (_, starts, ends) => {
+    const parts = new Map(['a', 'b'].map((name) => [name, part(name)]));
+    const of = (names: string[]) => names.flatMap((name) => parts.get(name) ?? []);
+    const phases = [{ name: 'all', starts: of(starts), ends: of(ends) }];
+    expect(() => new Supervisor({ clock, log }, { phases, drainDeadlineMs: 1000 })).toThrow(/phase all: .*same services/);
   });
 });

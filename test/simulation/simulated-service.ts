@@ -4,7 +4,7 @@ import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
 import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
-import { Supervisor } from '../../src/runtime/supervisor.ts';
+import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
 import type { OrderEntry } from '../../src/service/commands/order-entry.ts';
 import { ShardDesks } from '../../src/service/commands/shard-desks.ts';
@@ -22,7 +22,6 @@ import { Relay } from '../../src/service/log/relay.ts';
 import { StateWriter } from '../../src/service/log/state-writer.ts';
 import { WitnessWriter } from '../../src/service/log/witness-writer.ts';
 import { Ingest } from '../../src/service/orders/ingest.ts';
-import { closing } from '../../src/service/run/assemble-service.ts';
 import { FollowCheck, followCheckDefaults } from '../../src/service/run/follow-check.ts';
 import { judgeTrust } from '../../src/service/run/judge-trust.ts';
 import { LaneParts } from '../../src/service/run/lane-parts.ts';
@@ -118,7 +117,7 @@ export class SimulatedService {
     const shared = { clock, random, log };
     this.host = host;
     this.tokens = tokens;
-    this.lease = new Lease(clock, settings.lease.actMs);
+    this.lease = new Lease(clock, settings.lease.actMs, () => witness.hurry());
     this.coverage = new CoverageWatch(clock);
     const lossCheck = new LossCheck({
       look: async () => deps.noticePublished(await deps.newestPublished()),
@@ -127,7 +126,6 @@ export class SimulatedService {
     });
     const mayWrite = () => lossCheck.mayPublish;
     const witness = new WitnessWriter({ ...shared, lease: this.lease, publisher: deps.witnessPublisher, mayWrite });
-    this.lease.witness.onCommand = () => witness.hurry();
     const relayShared = { ...shared, witness, logger: log, log: database.updates, lease: this.lease };
     const relayMetrics = { ...metrics.relay, latency: metrics.ingest.latency };
     this.relay = new Relay({ ...relayShared, publisher: deps.publisher, metrics: relayMetrics }, settings.relay);
@@ -197,8 +195,15 @@ export class SimulatedService {
     const shardsStep = closing('shards', (signal) => this.shards.release(signal));
     const data = [this.relay, stateWriter, outcomes];
     this.supervisor = new Supervisor(shared, {
-      startOrder: [...data, ingestStep, this.connectors, this.followCheck, this.commands, shardsStep, this.keeper, fleetStep],
-      drainOrder: [fleetStep, this.commands, this.followCheck, this.connectors, ingestStep, ...data, shardsStep, this.keeper],
+      phases: [
+        { name: 'lane', starts: [], ends: [shardsStep, this.keeper] },
+        {
+          name: 'data path',
+          starts: [...data, ingestStep, this.connectors, this.followCheck],
+          ends: [this.followCheck, this.connectors, ingestStep, ...data],
+        },
+        { name: 'work', starts: [this.commands, shardsStep, this.keeper, fleetStep], ends: [fleetStep, this.commands] },
+      ],
       drainDeadlineMs: 25_000,
     });
   }

@@ -1,94 +1,64 @@
 import type { Config } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Proxies } from '../../runtime/proxies.ts';
-import type { Random } from '../../runtime/random.ts';
-import type { Http } from '../../venue/platform/http.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
 import { ShardDesks } from '../commands/shard-desks.ts';
 import { OutcomeRelay } from '../log/outcome-relay.ts';
-import type { Publisher } from '../log/publisher.ts';
-import type { WitnessWriter } from '../log/witness-writer.ts';
-import type { FollowedAccounts } from '../sources/account-access.ts';
+import type { KafkaParts } from './kafka-parts.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
-import type { EntryAccounts, PlatformConfig } from './platform-parts.ts';
+import type { PlatformConfig, PlatformParts } from './platform-parts.ts';
 import { PlatformQuotes } from './platform-quotes.ts';
-import type { storeParts } from './store-parts.ts';
+import { QuarantineJobRound } from './quarantine-job-round.ts';
+import { RepairWorker } from './repair-worker.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { StoreParts } from './store-parts.ts';
+import type { UpdateParts } from './update-parts.ts';
 
-interface CommandPartsDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
+interface CommandPartsDeps extends SharedParts {
   readonly lease: Lease;
-  readonly store: Pick<ReturnType<typeof storeParts>, 'journal' | 'outcomes'>;
-  readonly accounts: EntryAccounts & FollowedAccounts;
-  readonly http: Http;
-  readonly proxies: Proxies;
-  /** A separate publisher, since each takes one send at a time. */
-  readonly publisher: Publisher;
-  readonly witness?: Pick<WitnessWriter, 'cover'>;
-  /** The shard of an account. */
-  readonly shardOf: (accountId: string) => number;
-  /** Those that this process holds, and how much of all it is, from 0 to 1. */
-  readonly held: { readonly shards: readonly number[]; readonly part: number };
-  readonly tracing?: Tracing | undefined;
+  readonly store: Pick<StoreParts, 'journal' | 'outcomes' | 'pool'>;
+  readonly platform: Pick<PlatformParts, 'http' | 'proxies'>;
+  readonly kafka: Pick<KafkaParts, 'outcomePublisher'>;
+  readonly way: Pick<UpdateParts, 'sources' | 'held' | 'witness'>;
+  readonly tracing: Tracing | undefined;
 }
 
+export type CommandParts = ReturnType<typeof commandParts>;
+
 /**
- * The command side: the desks, with their way to the platform, and the relay of its steps. Made also when commands are off: those that were sent
- * before they were turned off are still settled.
+ * The command side: the desks with their way to the platform, the relay of their steps, and the repairs that
+ * people ask for. Made also when commands are off: those that were sent before are still settled.
  */
-export function commandParts(
-  { store, accounts, http, proxies, publisher, witness, shardOf, held, ...shared }: CommandPartsDeps,
-  config: PlatformConfig,
-) {
-  const { clock, random, log, metrics, lease, tracing } = shared;
+export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
+  const { clock, random, log, metrics } = shared;
+  const { http, proxies } = platform;
+  const { sources: accounts, held, witness } = way;
+  const { platformUrl, platformStagingUrl: stagingUrl } = config;
+  const toPlatform = { accounts, clock, random, log, metrics: metrics.platform };
   const entry = new PlatformOrderEntry(
-    { accounts, lines: new SocketWriteLines({ clock, proxies }), clock, metrics: metrics.platform },
-    {
-      platformUrl: config.platformUrl,
-      ...(config.platformStagingUrl !== undefined && { stagingUrl: config.platformStagingUrl }),
-    },
+    { ...toPlatform, lines: new SocketWriteLines({ clock, proxies }) },
+    { platformUrl, ...(stagingUrl !== undefined && { stagingUrl }) },
   );
   const outcomes = new OutcomeRelay({
-    log: store.outcomes,
+    ...{ ...shared, witness, logger: log, log: store.outcomes, metrics: metrics.relay },
     shards: () => held.shards,
-    publisher,
-    ...(witness && { witness }),
-    lease,
-    clock,
-    random,
-    logger: log,
-    metrics: metrics.relay,
-    tracing,
+    publisher: kafka.outcomePublisher,
   });
   const desk = new ShardDesks(
     {
-      journal: store.journal,
-      entry,
-      accounts,
-      quotes: new PlatformQuotes(
-        { accounts, http, clock, random, metrics: metrics.platform, log },
-        { platformUrl: config.platformUrl },
-      ),
-      shardOf,
+      ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
+      quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
+      // Before the shards are known, none is held, and commands are declined whatever the number.
+      shardOf: (accountId) => held.shardOf(accountId) ?? 0,
       part: () => held.part,
-      lease,
-      clock,
-      random,
-      log,
-      metrics: metrics.commands,
       onStep: () => outcomes.wake(),
-      tracing,
     },
     commandOptions(config),
   );
-  return { desk, outcomes };
+  const { pool } = store;
+  const jobs = new QuarantineJobRound({ ...shared, pool, accounts, metrics: metrics.ingest });
+  return { desk, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, jobs }) };
 }
 
 /** The settings as options of the desks; an option without a setting keeps its default. */

@@ -1,9 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
 import { AccountClaims } from '../sources/accounts-follower.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
@@ -13,16 +9,13 @@ import { Window } from '../sources/window.ts';
 import { wsSocketDefaults, wsSocketFactory } from '../sources/ws-socket.ts';
 import { CredentialSources } from './credential-sources.ts';
 import type { FollowCheckOptions } from './follow-check.ts';
-import type { PlatformConfig, platformParts } from './platform-parts.ts';
-import type { storeParts } from './store-parts.ts';
+import type { PlatformConfig, PlatformParts } from './platform-parts.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { StoreParts } from './store-parts.ts';
 
-interface CredentialPartsDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts' | 'credentials' | 'isKeyed'>;
-  readonly platform: ReturnType<typeof platformParts>;
+interface CredentialPartsDeps extends SharedParts {
+  readonly store: Pick<StoreParts, 'accounts' | 'credentials' | 'isKeyed'>;
+  readonly platform: PlatformParts;
   readonly ingest: ObservationSink;
   /** Whether this process follows an account, and how much of all shards it holds, from 0 to 1. */
   readonly held: { follows(accountId: string): boolean; readonly part: number };

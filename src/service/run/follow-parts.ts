@@ -1,9 +1,6 @@
 import { fitnessRules } from '../../domain/judge-fitness.ts';
 import type { MemberReport } from '../../domain/member-report.ts';
 import type { EventLoopWatch } from '../../observability/event-loop-watch.ts';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { HeldShards } from '../fleet/held-shards.ts';
 import type { LossCheck } from '../fleet/loss-check.ts';
 import { OwnFitness } from '../fleet/own-fitness.ts';
@@ -12,14 +9,12 @@ import { followOptions } from './credential-parts.ts';
 import type { CredentialSources } from './credential-sources.ts';
 import { FollowCheck, followCheckDefaults } from './follow-check.ts';
 import type { PlatformConfig } from './platform-parts.ts';
-import type { storeParts } from './store-parts.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { StoreParts } from './store-parts.ts';
 
-interface FollowPartsDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
+interface FollowPartsDeps extends SharedParts {
   readonly sources: CredentialSources;
-  readonly store: Pick<ReturnType<typeof storeParts>, 'accounts'>;
+  readonly store: Pick<StoreParts, 'accounts'>;
   readonly held: HeldShards;
   readonly eventLoop: EventLoopWatch;
   readonly lossCheck: LossCheck;

@@ -1,8 +1,5 @@
 import { hostname } from 'node:os';
 import type { ConfigWith } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
@@ -13,14 +10,11 @@ import { RefreshingTokenSource } from '../../venue/platform/token-source.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import type { ClockWatch } from './clock-watch.ts';
+import type { SharedParts } from './shared-parts.ts';
 
 export type PlatformConfig = ConfigWith<'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
 
-interface PlatformPartsDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
-  readonly log: Log;
+interface PlatformPartsDeps extends SharedParts {
   readonly store: TokenStore;
   readonly clocks: Pick<ClockWatch, 'watching'>;
 }
@@ -29,6 +23,8 @@ interface PlatformPartsDeps {
 export function holderName(random: Random): string {
   return `${hostname()}-${random.uuid().slice(0, 8)}`;
 }
+
+export type PlatformParts = ReturnType<typeof platformParts>;
 
 /** Everything that speaks HTTP with the platform. Without a staging address no prediction orders are read. */
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {

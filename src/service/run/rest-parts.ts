@@ -1,15 +1,6 @@
 import type { Config } from '../../config/config.ts';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
-import type { AccountRepairs } from '../../store/account-repairs.ts';
-import type { CommandJournal } from '../../store/commands/command-journal.ts';
-import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
-import type { OrderReads } from '../../store/orders/order-reads.ts';
-import type { PrincipalStore } from '../../store/principals.ts';
-import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
+import { PostgresFleetDesk } from '../../store/fleet/fleet-desk.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
@@ -22,23 +13,15 @@ import { readGateDefaults } from '../rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
 import type { ServiceView } from '../rest/service-view.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { StoreParts } from './store-parts.ts';
 
-interface RestPartsDeps {
+interface RestPartsDeps extends SharedParts {
   readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
+  readonly store: Pick<StoreParts, 'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'>;
   readonly commands: Commands;
-  readonly reads: OrderReads;
-  readonly commandReads: OrderReads;
   readonly service: ServiceView;
-  readonly quarantine: QuarantineDesk;
-  readonly fleet: FleetDesk;
-  readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
-  readonly principals: PrincipalStore;
-  readonly journal: Pick<CommandJournal, 'audit'>;
   readonly others: OtherInstances;
   /** The name of this process. */
   readonly instance: string;
@@ -57,12 +40,9 @@ const silentPart = 0.8;
 const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
-export function restParts(
-  { principals, journal, others, instance, ...deps }: RestPartsDeps,
-  config: Config,
-  version: string,
-): RestServer {
+export function restParts({ store, others, instance, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
   const { console, consoleDemoUrl: url } = config;
+  const { reads, commandReads, quarantine, repairs, principals, journal, pool } = store;
   const http = new UndiciHttp(deps, {
     connectMs: 1_000,
     totalMs: forwardMs + config.commandDeadlineMs,
@@ -70,7 +50,8 @@ export function restParts(
   });
   return new RestServer(
     {
-      ...deps,
+      ...{ ...deps, reads, commandReads, quarantine, repairs },
+      fleet: new PostgresFleetDesk({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
       forwarding: new Forwarding(
         { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
         { instance, mostInFlight: mostForwards, answerWithinMs: config.leaseExpireMs * silentPart },

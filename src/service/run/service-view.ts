@@ -10,8 +10,7 @@ import { type StatusParts, statusDocument } from './status-document.ts';
 
 interface ServiceViewDeps {
   readonly commands: 'on' | 'off';
-  /** Asked for at each call: they are made after REST. */
-  readonly status: () => StatusParts;
+  readonly status: StatusParts;
   readonly ring: PipelineRing;
   readonly consumers: ConsumerGroups;
   readonly look: () => Promise<Fleet>;
@@ -22,7 +21,7 @@ interface ServiceViewDeps {
 export function serviceView({ commands, status, ring, consumers, look, clock }: ServiceViewDeps): ServiceView {
   return {
     commands,
-    status: (scope) => statusDocument(status(), scope),
+    status: (scope) => statusDocument(status, scope),
     history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
     consumers: () => consumersOf(consumers),
     fleet: async () => fleetDocument(await look(), clock.nowMs()),

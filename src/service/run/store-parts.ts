@@ -1,3 +1,4 @@
+import type { ConfigWith } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -45,6 +46,18 @@ interface StorePartsOptions {
 const commandConnections = 8;
 /** For the reads of command routes (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
 const commandReadConnections = 2;
+
+/** The settings as options of these parts. */
+export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptions {
+  return {
+    url: config.databaseUrl.reveal(),
+    poolSize: config.databasePoolSize,
+    generationFloor: config.generation,
+    ...(config.encryptionKey !== undefined && { encryptionKey: config.encryptionKey }),
+  };
+}
+
+export type StoreParts = ReturnType<typeof storeParts>;
 
 /**
  * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or the heads that it needs) nor a renewal may queue behind a

@@ -1,0 +1,44 @@
+import type { Config } from '../../config/config.ts';
+import { EventLoopWatch } from '../../observability/event-loop-watch.ts';
+import { databaseTimeMs } from '../../store/session/database-clock.ts';
+import { ClockWatch } from './clock-watch.ts';
+import { Housekeeping } from './housekeeping.ts';
+import type { KafkaParts } from './kafka-parts.ts';
+import { ReplacedTopics } from './replaced-topics.ts';
+import { SchemaGate } from './schema-gate.ts';
+import type { SharedParts } from './shared-parts.ts';
+import type { StoreParts } from './store-parts.ts';
+import { TopicsCheck } from './topics-check.ts';
+
+interface WatchPartsDeps extends SharedParts {
+  readonly store: StoreParts;
+  readonly kafka: KafkaParts;
+}
+
+export type WatchParts = ReturnType<typeof watchParts>;
+
+const hourMs = 3_600_000;
+
+/** The parts that look after database, topics and clocks, in every process, with or without a lane. */
+export function watchParts({ store, kafka, ...shared }: WatchPartsDeps, config: Config) {
+  const { clock, log } = shared;
+  const metrics = shared.metrics.process;
+  const { pool, partitionRows, published } = store;
+  return {
+    eventLoop: new EventLoopWatch({ clock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 10 }),
+    schema: new SchemaGate({ pool, log }),
+    housekeeping: new Housekeeping(
+      { ...shared, pool },
+      {
+        partitionRows,
+        retentionMs: config.retentionDays * 24 * hourMs,
+        budgetBytes: config.databaseBudgetMb * 1_000_000,
+        maintainEveryMs: 60_000,
+        countEveryMs: 15_000,
+      },
+    ),
+    topics: new TopicsCheck({ clock, ask: kafka.checkTopics, metrics }),
+    replaced: new ReplacedTopics({ clock, log, findTopics: kafka.findTopics, published, metrics }),
+    clocks: new ClockWatch({ clock, log, metrics, databaseMs: () => databaseTimeMs(pool) }),
+  };
+}
