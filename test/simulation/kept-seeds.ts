@@ -3,6 +3,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [15, 'a frame that Postgres refuses was taken because a later one of the same batch was clean (a fault of the simulator)'],
   [17, 'the timer of a probe fired the last digit too early, and was armed for the same instant without end'],
   [66, 'prediction orders at an old version for good: a store lost before the first complete read'],
+  [71, 'the end of a connection overtook an event of the same instant by a rounding (a fault of the simulator)'],
   [89, 'a look for a successor found no room in a small budget, every time'],
   [93, 'as 66'],
   [131, 'a cancel of an order that nobody moved any more (a fault of the simulator)'],

@@ -47,6 +47,8 @@ export class MemorySocket implements Socket {
   private readonly unread: Arrival[] = [];
   private bytes = 0;
   private lastArrivalMs = 0;
+  /** What was sent and has not arrived, the oldest first. */
+  private readonly onTheWay: (() => void)[] = [];
   private readonly clock: Clock;
   private readonly random: Random;
   private readonly peer: SocketPeer;
@@ -170,8 +172,11 @@ export class MemorySocket implements Socket {
   private carry(arrive: () => void): void {
     const nowMs = this.clock.monotonicMs();
     this.lastArrivalMs = Math.max(this.lastArrivalMs, nowMs + this.latencyMs());
+    this.onTheWay.push(arrive);
+    // The first that was sent, whichever timer comes first: two of one instant differ by a rounding (seed 71).
     this.clock.after(this.lastArrivalMs - nowMs, () => {
-      if (!this.silent) arrive();
+      const next = this.onTheWay.shift();
+      if (!this.silent) next?.();
     });
   }
 
