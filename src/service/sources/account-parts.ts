@@ -40,6 +40,8 @@ interface AccountPartsOptions {
   readonly timings: StreamTimings;
   /** The life of the account's session. */
   readonly signal: AbortSignal;
+  /** Gets every order before its version is used. True: the order is not offered. */
+  readonly guard: (observation: Observation) => boolean;
 }
 
 /**
@@ -57,10 +59,18 @@ export class AccountParts {
   readonly storeLost: StoreLost;
 
   constructor(deps: AccountPartsDeps, options: AccountPartsOptions, record: AccountRecord) {
-    const { stream, timings, signal } = options;
+    const { stream, timings, signal, guard } = options;
     const { accountId, sourceEpoch } = record;
     const about = { stream, accountId };
-    const intake = new RowIntake(deps, { ...about, sourceEpoch });
+    const intake = new RowIntake(
+      {
+        ...deps,
+        guard,
+        onDoubt: (observation, doubt) => this.doubts.raise(observation, doubt),
+        onOrder: (orderId) => this.absent.seen(orderId),
+      },
+      { ...about, sourceEpoch },
+    );
     const looks = new OrderLooks({ ...deps, intake }, { ...about, signal });
     const unrecovered = new Unrecovered({ ...deps, looks }, { signal });
     const absent = new AbsentOrders({ ...deps, intake }, { ...about, signal });
@@ -72,8 +82,6 @@ export class AccountParts {
       { stream, timings, onAudited },
       record,
     );
-    intake.onOrder = (orderId) => absent.seen(orderId);
-    intake.onDoubt = (observation, doubt) => doubts.raise(observation, doubt);
     this.intake = intake;
     this.looks = looks;
     this.unrecovered = unrecovered;

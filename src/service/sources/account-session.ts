@@ -87,8 +87,8 @@ export class AccountSession {
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
     const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, this.sinceMs);
     const { signal } = this.life;
-    this.parts = new AccountParts(deps, { ...options, signal }, record);
-    this.parts.intake.guard = (observation) => this.withholds(observation);
+    const guard = (observation: Observation) => this.withholds(observation);
+    this.parts = new AccountParts(deps, { ...options, signal, guard }, record);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
     const standing = () => ({
       live: this.state === 'live',

@@ -34,6 +34,12 @@ interface RowIntakeDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
   readonly log: Log;
+  /** Gets every order before its version is used. True: the order is not offered. */
+  readonly guard: (observation: Observation) => boolean;
+  /** Called for rows after whose commit the order ought to be read from REST. */
+  readonly onDoubt: Observation['onDoubt'];
+  /** Called with the order of every row that is offered. */
+  readonly onOrder: (orderId: string) => void;
 }
 
 const rememberedFaults = 1_000;
@@ -47,14 +53,7 @@ const rememberedFaults = 1_000;
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
   sourceEpoch: number;
-  /** Gets every order before its version is used. True: the order is not offered. */
-  guard: (observation: Observation) => boolean = () => false;
-  /** Called for rows after whose commit the order ought to be read from REST. */
-  onDoubt: Observation['onDoubt'];
-  /** Called with the order of every row that is offered. */
-  onOrder: (orderId: string) => void = () => {};
-  /** The store is lost: only the read that fills the next epoch may offer rows. */
-  suspended = false;
+  private isSuspended = false;
   private store = 0;
   /** A digest of the last unreadable row of each order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
   private readonly faults = new Map<string, string>();
@@ -68,6 +67,21 @@ export class RowIntake {
     this.stream = options.stream;
     this.accountId = options.accountId;
     this.sourceEpoch = options.sourceEpoch;
+  }
+
+  /** The store is lost: only the read that fills the next epoch may offer rows. */
+  get suspended(): boolean {
+    return this.isSuspended;
+  }
+
+  /** Until `resume` no row of the stream is offered, and no answer that is still under way. */
+  suspend(): void {
+    this.isSuspended = true;
+    this.advanceMark();
+  }
+
+  resume(): void {
+    this.isSuspended = false;
   }
 
   /** Names the platform's store as it is known now: taken before a row is asked for, and handed back with it. */
@@ -89,11 +103,11 @@ export class RowIntake {
   takeRow(row: unknown, source: RowSource): TakenRow {
     if (source.storeMark !== undefined && source.storeMark !== this.store) return { kind: 'withheld' };
     const item = decodeOrder(row, this.originOf(source), source.raw);
-    if (item.kind === 'order' && this.guard(item)) return { kind: 'withheld' };
+    if (item.kind === 'order' && this.deps.guard(item)) return { kind: 'withheld' };
     if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
     if (item.kind === 'order') {
       this.deps.sink.offer(withOutcome(item, source.onOutcome));
-      this.onOrder(item.view.orderId);
+      this.deps.onOrder(item.view.orderId);
     } else if (item.kind === 'foreign') {
       this.foreign(item);
     } else if (source.cause === 'stream' || this.isNewFault(item)) {
@@ -107,7 +121,7 @@ export class RowIntake {
   inspect(row: unknown): void {
     const source = { cause: 'snapshot', receivedMs: this.deps.clock.monotonicMs(), bytes: 0, raw: () => '' } as const;
     const item = decodeOrder(row, this.originOf(source), source.raw);
-    if (item.kind === 'order') this.guard(item);
+    if (item.kind === 'order') this.deps.guard(item);
   }
 
   private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {
@@ -121,7 +135,7 @@ export class RowIntake {
       bytes,
       ...(correction && { correction }),
       ...(urgent && { urgent }),
-      onDoubt: this.onDoubt,
+      onDoubt: this.deps.onDoubt,
     };
   }
 

@@ -100,8 +100,7 @@ export class StoreLost {
     const { intake } = this.deps;
     if (!this.active) this.forgetHeld();
     this.state = 'frozen';
-    intake.suspended = true;
-    intake.advanceMark();
+    intake.suspend();
     this.witnesses.clear();
     this.witnessRoom.giveBackAll();
     this.reportsNewLoss(cause);
@@ -143,7 +142,7 @@ export class StoreLost {
     if (!outcome.complete) return outcome;
     if (!this.isReading()) return { complete: false, error: lostAgain };
     this.state = 'watching';
-    intake.suspended = false;
+    intake.resume();
     this.handledMs = clock.monotonicMs();
     const frames = this.held;
     this.held = [];

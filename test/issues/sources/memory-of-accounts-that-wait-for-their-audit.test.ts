@@ -48,7 +48,10 @@ it('an account that waits for its audit notes nothing of its stream', async () =
 it('keeps a few bytes of each unreadable row of a list to know it again, however large it is', () => {
   const clock = new VirtualClock();
   const sink = new ScriptedSink();
-  const deps = { sink, clock, metrics: createMetrics().source, log: silentLog };
+  const deps = {
+    ...{ sink, clock, metrics: createMetrics().source, log: silentLog },
+    ...{ guard: () => false, onDoubt: undefined, onOrder: () => {} },
+  };
   const intake = new RowIntake(deps, { stream: 'account', accountId: 'acct-1', sourceEpoch: 0 });
   const take = (ordId: string, note: string) => {
     const row = { ...accountRow, ordId, qty: 'many', note };
