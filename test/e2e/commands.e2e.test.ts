@@ -25,20 +25,7 @@ async function started(env: Record<string, string> = {}) {
   const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
   const service = await world.serve();
   await service.waitLive();
-  if ((env['TIDEMARK_COMMANDS'] ?? 'on') === 'on') await takesCommands(service);
   return { sandbox: description, world, service };
-}
-
-/** An account may be live a moment before the commands of its shard are taken over: until then they are answered 503, to be asked again. */
-async function takesCommands(service: RunningService): Promise<void> {
-  for (const account of [accountId, 'SIM-1002', 'SIM-1003'])
-    await eventually(
-      async () => {
-        const { status, body } = await call(service, 'POST', '/v1/orders/preview', { body: { ...resting, accountId: account } });
-        if (status === 503) throw new Error(JSON.stringify(body));
-      },
-      { deadlineMs: 60_000, everyMs: 100 },
-    );
 }
 
 function nextPlace(sandbox: SandboxDescription, rule: object) {

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { platformSettings, type SandboxDescription } from '../../../src/sandbox/describe-sandbox.ts';
 import { TakenAccounts } from '../../support/orders/taken-accounts.ts';
 import { controlLines, runningSandbox } from '../../support/platform/sandbox.ts';
-import { call } from '../../support/rest/rest-call.ts';
+import { call, callAt } from '../../support/rest/rest-call.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { type RunningService, World } from '../../support/runs/service-under-test.ts';
 import { proxyTo, through } from '../../support/servers/network.ts';
@@ -24,9 +24,10 @@ function placing(service: RunningService, accounts: readonly string[]) {
   let over = false;
   const asked: Promise<unknown>[] = [];
   const run = (async () => {
+    const address = await service.restAddress();
     for (let n = 0; !over; n += 1) {
       const body = { ...order, accountId: accounts[n % accounts.length] };
-      asked.push(call(service, 'POST', '/v1/orders', { body }).catch(() => undefined));
+      asked.push(callAt(address, 'POST', '/v1/orders', { body }).catch(() => undefined));
       await systemClock.sleep(askEveryMs);
     }
   })();

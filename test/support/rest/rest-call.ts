@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import type { RunningService } from '../runs/service-under-test.ts';
 
 export interface RestAnswer {
@@ -20,14 +21,28 @@ interface CallOptions {
   readonly traceparent?: string;
 }
 
-/** One request to the REST port of a service, as a caller makes it; what changes something has an idempotency key. */
+/** How long a shard may be between two holders, or its commands not yet taken over, on a machine that is busy. */
+const takenOverWithinMs = 60_000;
+
+/**
+ * One request to the REST port of a service, as a caller makes it: what changes something has an idempotency key, and
+ * is asked again, under the same key, while no process has the commands of its account (`NOT_LEADER`).
+ */
 export async function call(
   service: RunningService,
   method: string,
   path: string,
   options: CallOptions = {},
 ): Promise<RestAnswer> {
-  return callAt(await service.restAddress(), method, path, options);
+  const address = await service.restAddress();
+  const { key = randomUUID() } = options;
+  const untilMs = systemClock.monotonicMs() + takenOverWithinMs;
+  for (;;) {
+    const answer = await callAt(address, method, path, { ...options, key });
+    const isTaken = answer.status !== 503 || answer.body?.code !== 'NOT_LEADER';
+    if (method === 'GET' || isTaken || options.forwarded || systemClock.monotonicMs() > untilMs) return answer;
+    await systemClock.sleep(200);
+  }
 }
 
 export async function callAt(address: string, method: string, path: string, options: CallOptions = {}): Promise<RestAnswer> {
