@@ -4,13 +4,13 @@ import type { CommandWishes } from '../simulation/plan/command-plan.ts';
 
 // What only some kinds of runs hold, without any planted bug. Few of those that are long: a run of shards that move takes as long as ten others.
 const kinds: readonly (readonly [string, CommandWishes, number])[] = [
-  ['the database loses commits that nobody alive has seen', { hiding: true }, 150],
-  ['people halt beside a loss of commits', { forgetting: true }, 300],
-  ['people halt at one process while another one places', { leaking: true }, 60],
-  ['owners cancel what we cancel', { contesting: true }, 60],
-  ['the platform does what no document says', { odd: true }, 200],
-  ['the database loses its last commits', { losing: true }, 200],
-  ['shards change hands all the time', { moving: true }, 40],
+  ['the database loses commits that nobody alive has seen', { hiding: true }, 60],
+  ['people halt beside a loss of commits', { forgetting: true }, 120],
+  ['people halt at one process while another one places', { leaking: true }, 30],
+  ['owners cancel what we cancel', { contesting: true }, 30],
+  ['the platform does what no document says', { odd: true }, 80],
+  ['the database loses its last commits', { losing: true }, 80],
+  ['shards change hands all the time', { moving: true }, 20],
 ];
 const from = 30_001;
 
