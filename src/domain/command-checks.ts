@@ -76,7 +76,7 @@ const overtakenAfterMs = 10 * 60_000;
 
 /**
  * A replace that nothing shows any more, or that another client overtook: its caller may send another one, by naming it. Again and again, until a person has
- * settled it: it can't be told from the order any more.
+ * settled it: the order does not show it any more.
  */
 function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
   if (request.kind !== 'replace') return false;

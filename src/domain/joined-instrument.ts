@@ -3,7 +3,7 @@ import { compareInstants } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
 import { compareText, contradictsLeg, isLearntMore } from './view-content.ts';
 
-/** A fact that some sources leave out, and the place of the view that told it. */
+/** A fact that some sources leave out, and the place of the view that has it. */
 interface Told<T> {
   readonly cumQty: Decimal;
   readonly updatedAt: string;
@@ -11,7 +11,7 @@ interface Told<T> {
 }
 
 /**
- * What views have told of an account order's instrument beside its symbol, which every view has. A
+ * What views have shown of an account order's instrument beside its symbol, which every view has. A
  * source that leaves a fact out does not deny it; a newer view that tells another one changes it.
  */
 export interface InstrumentJoin {
@@ -55,7 +55,7 @@ export function mergeInstruments(a: InstrumentJoin, b: InstrumentJoin): Instrume
   return same ? a : present(kind, outcome, legs, effects);
 }
 
-/** After a correction: what the read tells; a fact that it leaves out is kept, as if the read had told it. */
+/** After a correction: what the read shows; a fact that it leaves out is kept, as if the read had shown it. */
 export function correctInstrument(held: InstrumentJoin, view: OrderView): InstrumentJoin {
   const fresh = instrumentOfView(view);
   const { cumQty, updatedAt } = view;

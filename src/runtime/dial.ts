@@ -27,7 +27,7 @@ export class NotConnectedError extends Error {
  * the set-up. Rejects with a `NotConnectedError`.
  *
  * A proxy is always asked for a tunnel, for `http` too, and never given a request itself: it could repeat one or answer in the platform's place, and a refusal
- * of its own could not be told from one of the platform.
+ * of its own could not be distinguished from one of the platform.
  */
 export async function dial({ clock, proxies }: DialDeps, url: URL, { connectMs, signal }: DialOptions): Promise<Socket> {
   const proxy = proxies.proxyFor(url);

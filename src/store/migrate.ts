@@ -91,7 +91,7 @@ async function openSession({ url, log }: MigrateOptions): Promise<PrimarySession
   return client;
 }
 
-/** Without this, two processes could migrate at once: the lock would be nobody's. */
+/** Without this, two processes could migrate at once: no session would hold the lock. */
 async function assertWholeSession(client: PrimarySession, options: MigrateOptions): Promise<void> {
   const beside = await openSession(options);
   try {

@@ -29,7 +29,7 @@ export interface PrincipalToken {
 export interface PrincipalStore {
   /** All tokens that have not ended, at most 10,000. Has a deadline; rejects when the database can't be reached. */
   active(): Promise<readonly PrincipalToken[]>;
-  /** The token was given an end, or an earlier one, while this process looked. Left out: nobody remembers it. */
+  /** The token was given an end, or an earlier one, while this process looked. Left out: no process remembers it. */
   sawEnd?(token: PrincipalToken, endsAtMs: number): void;
   /** Ends the token then at the latest, as it was before the database lost that. Rejects when it can't be reached. Left out: it can't be written. */
   endAgain?(token: PrincipalToken, endsAtMs: number): Promise<void>;

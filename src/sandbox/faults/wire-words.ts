@@ -11,7 +11,7 @@ const symbol = z.string().min(1).max(21);
 export const wireWords = z.strictObject({
   /** A field that may be left out, and is, comes as null or as an empty text. */
   nulls: probability.optional(),
-  /** An object has fields that nobody knows. */
+  /** An object has fields that no document names. */
   extras: probability.optional(),
   /** A decimal is a JSON number, or has zeros behind it up to forty digits. */
   numbers: probability.optional(),

@@ -13,7 +13,7 @@ interface HaltAgreementDeps {
   readonly log: Log;
 }
 
-/** One small statement each, for as long as somebody waits for the answer to a halt. */
+/** One small statement each, for as long as a caller waits for the answer to a halt. */
 const askEveryMs = 50;
 
 /**

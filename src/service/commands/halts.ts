@@ -133,7 +133,7 @@ export class Halts {
     term: Term | undefined,
   ): Promise<Halt | undefined> {
     const halt = await this.write(this.hold(scope, cause, word), term);
-    // It was in the journal already, without our knowing, and somebody has resumed since: this call is newer than that.
+    // It was in the journal already, without our knowing, and a person has resumed since: this call is newer than that.
     return halt?.clearedAtMs === undefined ? halt : this.write(this.hold(scope, cause, word), term);
   }
 

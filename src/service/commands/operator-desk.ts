@@ -190,7 +190,7 @@ export class OperatorDesk implements OperatorActs {
     try {
       command = await this.deps.journal.find(commandId);
     } catch (err) {
-      // Without the command nobody can be asked for it, and without the second principal it is not done.
+      // Without the command there is no second principal to ask, and without the second principal it is not done.
       this.deps.log.warn({ err, commandId }, 'a command that is to be settled could not be read');
       return unsettled;
     }

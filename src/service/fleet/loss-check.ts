@@ -27,7 +27,7 @@ export function isRefused(err: unknown): boolean {
 
 /**
  * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
- * them (`CommitWitness`), but Kafka has the newest witness of each lane, whoever wrote last on the other topics (`WitnessWriter`), and the newest updates, states and
+ * them (`CommitWitness`), but Kafka has the newest witness of each lane, whichever process wrote last on the other topics (`WitnessWriter`), and the newest updates, states and
  * marks of each partition.
  *
  * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it

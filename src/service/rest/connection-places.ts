@@ -14,7 +14,7 @@ interface ConnectionPlacesOptions {
   readonly port: 'rest' | 'admin';
   /** Sockets at once. */
   readonly max: number;
-  /** Whether callers sign in. Where nobody does, all sockets are alike, and may have all places. */
+  /** Whether callers sign in. Where they do not, all sockets are alike, and may have all places. */
   readonly signIn: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Place {
   busy: number;
   /** A request of it was answered. */
   hasAsked: boolean;
-  /** The principal of its last request; undefined: nobody has signed in on it. */
+  /** The principal of its last request; undefined: no caller has signed in on it. */
   principal: string | undefined;
 }
 

@@ -23,7 +23,7 @@ const askWithinMs = 20_000;
 
 /**
  * Compares the ids of our topics with those that records were published to, which the database keeps: a topic that was deleted and made again is there, as planned,
- * and what was on it is gone. Also while everything runs, since Kafka says so to nobody.
+ * and what was on it is gone. Also while everything runs, since Kafka does not say so.
  *
  * Invariant: an id that is kept is replaced by a person's act alone (`replay`, `audit --repair`, `topics accept`). A question that gets no answer leaves the doubts
  * as they are, and so does a Kafka that gives no ids.

@@ -34,7 +34,7 @@ const maxConnections = 2000;
 const takeAnswerMs = 30_000;
 /** Requests that wait for one other instance. */
 const mostForwards = 64;
-/** Of the time after which a silent instance loses its lane: nobody waits for its answer until the others have taken over. */
+/** Of the time after which a silent instance loses its lane: no caller waits for its answer until the others have taken over. */
 const silentPart = 0.8;
 /** Longer than the answer of any route; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;

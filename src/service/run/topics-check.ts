@@ -22,7 +22,7 @@ export interface TopicDoubts {
 const maxAgeMs = 15_000;
 /** Below the deadline of a health check, so that a broker that hangs is one that does not answer. */
 const askWithinMs = 2_500;
-/** How often it asks where nobody asks for readiness: doubts are in the status, and in an alert. */
+/** How often it asks where no probe asks for readiness: doubts are in the status, and in an alert. */
 const lookEveryMs = 60_000;
 
 /**

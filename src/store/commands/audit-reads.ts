@@ -87,7 +87,7 @@ function toAudited({ stream, order_id, revision, newest, lane, seq, generation, 
   return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
 }
 
-/** Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame that nobody could read names none. */
+/** Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame that could not be read names none. */
 export interface Quarantined {
   readonly rows: number;
   readonly orders: number;

@@ -332,7 +332,7 @@ export interface CommandJournal {
   withoutHalt(haltId: string, expireMs: number): Promise<string[]>;
   /**
    * Adds the halt unless an active one has the same scope and cause; then that one is returned. One that is there already is returned as it is, also where it
-   * was cleared: whoever puts a halt back does not know that. Without a fence the holder of the shard is not checked: this is
+   * was cleared: the process that puts a halt back does not know that. Without a fence the holder of the shard is not checked: this is
    * for a process that saw the cause while it led, and could not write the halt down then.
    */
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;

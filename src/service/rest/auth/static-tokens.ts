@@ -74,7 +74,7 @@ export class StaticTokens {
 
   private async refresh(store: PrincipalStore): Promise<void> {
     try {
-      // Whoever wrote it into the table: its deeds would look like those of the service.
+      // Written into the table by hand: its deeds would look like those of the service.
       const read = (await store.active()).filter(({ name }) => !isReservedName(name));
       this.noteEnds(store, read);
       this.stored = read.map((token) =>

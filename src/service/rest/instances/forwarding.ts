@@ -40,7 +40,7 @@ interface SendOptions {
   readonly body?: unknown;
   /** The account that it is about, if it is one: its holder is the only one to answer. */
   readonly accountId?: string | undefined;
-  /** Nobody waits for the answer any more. */
+  /** No caller waits for the answer any more. */
   readonly signal?: AbortSignal;
 }
 
