@@ -18,7 +18,7 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
     JSON.stringify(schemas).replaceAll(`${root}__shared#/$defs/`, root),
   ) as Record<string, Record<string, unknown>>;
   const all = { ...own, ...((shared['$defs'] ?? {}) as Record<string, Record<string, unknown>>) };
-  return Object.fromEntries(
+  const named = Object.fromEntries(
     Object.entries(all)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([id, { $schema: _dialect, $id: _place, id: _id, title, description = title, ...schema }]) => [
@@ -31,6 +31,19 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
         },
       ]),
   );
+  return withoutUnused(named, new Set(Object.keys(own)), root);
+}
+
+/** A shape that `withTypeNull` has written out in every place is named by none any more, and linters refuse it. `asked`: these stay. */
+function withoutUnused(
+  schemas: Readonly<Record<string, JsonSchema>>,
+  asked: ReadonlySet<string>,
+  root: string,
+): Record<string, JsonSchema> {
+  const text = JSON.stringify(schemas);
+  const used = Object.entries(schemas).filter(([id]) => asked.has(id) || text.includes(`"${root}${id}"`));
+  const left = Object.fromEntries(used);
+  return used.length === Object.keys(schemas).length ? left : withoutUnused(left, asked, root);
 }
 
 /**
