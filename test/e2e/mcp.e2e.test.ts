@@ -17,7 +17,10 @@ async function started() {
   const service = await world.serve();
   await service.waitLive();
   const env = { TIDEMARK_URL: await service.restAddress() };
-  return { sandbox, service, env, assistant: await McpProcess.start(env) };
+  const assistant = await McpProcess.start(env);
+  // The commands of a shard may be taken over some moments after its accounts are live.
+  await eventually(async () => expect((await assistant.rig.call('preview_place', resting)).isError).toBe(false));
+  return { sandbox, service, env, assistant };
 }
 
 describe('tidemark mcp, from an assistant to the platform and back', () => {
