@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { wireSubjects } from '../../support/platform/wire-subjects.ts';
 import { rowsOf, tableOf } from '../../support/platform/wire-variations.ts';
 
-const page = '../../docs/platform-tolerance.md';
+const page = '../../../docs/platform-tolerance.md';
 const head = `# What is made of each field that the platform may send otherwise
 
 Made by \`npx vitest run -u --project unit test/venue/platform/wire-outcomes.test.ts\`, through the code that reads each answer; a test compares it. Read it after a change: each cell is a decision.
