@@ -19,8 +19,3 @@ export interface Quotes {
   /** With the tokens of the credential that follows the account. Undefined: there was none within 2 s. Never rejects. */
   lastQuote(accountId: string, of: Quoted): Promise<Quote | undefined>;
 }
-
-/** An instrument that the command would trade, with its quote where the platform gave one in time. */
-export interface QuoteRead extends Quoted {
-  readonly quote?: Quote;
-}
