@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 
 /** The topic that records of a kind were published to. */
-interface PublishedTopic {
+export interface PublishedTopic {
   /** A key of `TopicNames`. */
   readonly kind: string;
   readonly name: string;

@@ -1,14 +1,8 @@
+import type { PublishedTopic } from '../../store/published-topics.ts';
 import type { FoundTopicIds } from './kafkajs/read-topic-ids.ts';
 import type { TopicNames } from './topics.ts';
 
 export type TopicKind = keyof TopicNames;
-
-/** The topic that records of a kind were published to. */
-export interface PublishedTo {
-  readonly kind: string;
-  readonly name: string;
-  readonly topicId: string;
-}
 
 /** A topic of this installation as Kafka has it now. */
 export interface FoundTopic {
@@ -29,16 +23,16 @@ interface ReplacedTopic {
 interface TopicIdFindings {
   readonly replaced: readonly ReplacedTopic[];
   /** Of kinds that were never seen before: to be kept. */
-  readonly first: readonly PublishedTo[];
+  readonly first: readonly PublishedTopic[];
   /** Kafka gives no id of them, so nothing can be said. */
   readonly unknown: readonly string[];
 }
 
 /** Compares the topics with those that were published to, kind by kind: a topic of another name is another one too. */
-export function judgeTopicIds(found: readonly FoundTopic[], published: readonly PublishedTo[]): TopicIdFindings {
+export function judgeTopicIds(found: readonly FoundTopic[], published: readonly PublishedTopic[]): TopicIdFindings {
   const expected = new Map(published.map((topic) => [topic.kind, topic]));
   const replaced: ReplacedTopic[] = [];
-  const first: PublishedTo[] = [];
+  const first: PublishedTopic[] = [];
   const unknown: string[] = [];
   for (const { kind, name, id } of found) {
     const was = expected.get(kind);
@@ -49,7 +43,7 @@ export function judgeTopicIds(found: readonly FoundTopic[], published: readonly 
   return { replaced, first, unknown };
 }
 
-function sentenceOf(name: string, id: string | null, was: PublishedTo): string {
+function sentenceOf(name: string, id: string | null, was: PublishedTopic): string {
   const expected = `the topic that was published to has ${was.topicId}`;
   if (id === null) return `${name} is gone, and what was on it: ${expected}`;
   if (name !== was.name)

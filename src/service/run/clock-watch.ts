@@ -1,6 +1,7 @@
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 import { type ClockReading, clockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
@@ -38,22 +39,21 @@ const validForMs = 300_000;
 export class ClockWatch implements Service {
   readonly name = 'clock-watch';
   private readonly readings = new Map<Other, { readonly reading: ClockReading; readonly atMs: number }>();
-  private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   private sinceMs: number | undefined;
   private readonly deps: ClockWatchDeps;
 
   constructor(deps: ClockWatchDeps) {
     this.deps = deps;
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.compare() }, { everyMs: lookEveryMs });
   }
 
   async start(): Promise<void> {
-    this.running = this.watch();
+    this.rounds.begin();
   }
 
-  async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
+  drain(): Promise<void> {
+    return this.rounds.end();
   }
 
   /** The same client, whose answers are looked at. */
@@ -82,19 +82,16 @@ export class ClockWatch implements Service {
     return { detail: `the clock of this process ${seen.join(', and ')}`, sinceMs: this.sinceMs ?? this.deps.clock.nowMs() };
   }
 
-  private async watch(): Promise<void> {
+  private async compare(): Promise<void> {
     const { clock, log } = this.deps;
-    while (!this.over.signal.aborted) {
-      const beganMs = clock.monotonicMs();
-      try {
-        const theirsMs = await withDeadline(clock, askWithinMs, 'the time of Postgres', this.deps.databaseMs());
-        this.see('postgres', clockReading(clock.nowMs(), clock.monotonicMs() - beganMs, theirsMs));
-      } catch (err) {
-        log.debug({ err }, 'the clock could not be compared with that of Postgres');
-      }
-      this.forgetOld();
-      await clock.sleep(lookEveryMs, this.over.signal);
+    const beganMs = clock.monotonicMs();
+    try {
+      const theirsMs = await withDeadline(clock, askWithinMs, 'the time of Postgres', this.deps.databaseMs());
+      this.see('postgres', clockReading(clock.nowMs(), clock.monotonicMs() - beganMs, theirsMs));
+    } catch (err) {
+      log.debug({ err }, 'the clock could not be compared with that of Postgres');
     }
+    this.forgetOld();
   }
 
   private sawAnswer(outcome: HttpOutcome, tookMs: number): void {

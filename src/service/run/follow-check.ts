@@ -3,6 +3,7 @@ import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { plural } from '../../runtime/plural.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
@@ -80,23 +81,22 @@ export class FollowCheck implements Service {
   /** By stream and account. */
   private missing = new Map<string, Missing>();
   private shown: readonly Unfollowed[] = [];
-  private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   private readonly deps: FollowCheckDeps;
   private readonly options: FollowCheckOptions;
 
   constructor(deps: FollowCheckDeps, options: FollowCheckOptions) {
     this.deps = deps;
     this.options = options;
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.look() }, options);
   }
 
   async start(): Promise<void> {
-    this.running = this.run();
+    this.rounds.begin();
   }
 
-  async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
+  drain(): Promise<void> {
+    return this.rounds.end();
   }
 
   /** The shards of this process have changed: the records of new ones may have been written by another. */
@@ -109,13 +109,9 @@ export class FollowCheck implements Service {
     return this.shown;
   }
 
-  private async run(): Promise<void> {
-    const { clock } = this.deps;
-    while (!this.over.signal.aborted) {
-      await this.load();
-      this.compare();
-      await clock.sleep(this.options.everyMs, this.over.signal);
-    }
+  private async look(): Promise<void> {
+    await this.load();
+    this.compare();
   }
 
   /** Never rejects: a database that can't be read leaves what was read before. */

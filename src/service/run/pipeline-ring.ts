@@ -1,5 +1,6 @@
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { type PipelineRates, type PipelineReading, ratesBetween } from '../fleet/pipeline-reading.ts';
 
@@ -27,23 +28,22 @@ const minuteMs = 60_000;
 export class PipelineRing implements Service {
   readonly name = 'pipeline-ring';
   private readings: PipelineReading[] = [];
-  private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   private readonly deps: PipelineRingDeps;
   private readonly options: PipelineRingOptions;
 
   constructor(deps: PipelineRingDeps, options: PipelineRingOptions) {
     this.deps = deps;
     this.options = options;
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.take() }, options);
   }
 
   async start(): Promise<void> {
-    this.running = this.run();
+    this.rounds.begin();
   }
 
-  async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
+  drain(): Promise<void> {
+    return this.rounds.end();
   }
 
   get everyMs(): number {
@@ -61,16 +61,13 @@ export class PipelineRing implements Service {
     return ratesBetween(before ?? now, now);
   }
 
-  private async run(): Promise<void> {
-    const { clock, log, read } = this.deps;
-    while (!this.over.signal.aborted) {
-      try {
-        this.readings.push(await read());
-        if (this.readings.length > this.options.kept) this.readings.shift();
-      } catch (err) {
-        log.warn({ err }, 'the state of the pipeline could not be read; the next reading follows');
-      }
-      await clock.sleep(this.options.everyMs, this.over.signal);
+  private async take(): Promise<void> {
+    const { log, read } = this.deps;
+    try {
+      this.readings.push(await read());
+      if (this.readings.length > this.options.kept) this.readings.shift();
+    } catch (err) {
+      log.warn({ err }, 'the state of the pipeline could not be read; the next reading follows');
     }
   }
 }

@@ -1,9 +1,11 @@
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
-import { type FoundTopic, judgeTopicIds, type PublishedTo } from '../log/judge-topic-ids.ts';
+import type { PublishedTopics } from '../../store/published-topics.ts';
+import { type FoundTopic, judgeTopicIds } from '../log/judge-topic-ids.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
 interface ReplacedTopicsDeps {
@@ -11,10 +13,7 @@ interface ReplacedTopicsDeps {
   readonly log: Log;
   readonly metrics: Pick<Metrics['process'], 'topicsReplaced'>;
   readonly findTopics: () => Promise<readonly FoundTopic[]>;
-  readonly published: {
-    read(): Promise<readonly PublishedTo[]>;
-    keepFirst(topics: readonly PublishedTo[]): Promise<void>;
-  };
+  readonly published: Pick<PublishedTopics, 'read' | 'keepFirst'>;
 }
 
 /** A person who has written a topic again sees the doubt end within this time. */
@@ -30,13 +29,13 @@ const askWithinMs = 20_000;
  */
 export class ReplacedTopics implements Service {
   readonly name = 'replaced-topics';
-  private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   private replaced: TopicDoubts = { details: [], sinceMs: undefined };
   private readonly deps: ReplacedTopicsDeps;
 
   constructor(deps: ReplacedTopicsDeps) {
     this.deps = deps;
+    this.rounds = new Rounds({ clock: deps.clock, round: () => this.tryLook() }, { everyMs: lookEveryMs });
   }
 
   get doubts(): TopicDoubts {
@@ -44,22 +43,18 @@ export class ReplacedTopics implements Service {
   }
 
   async start(): Promise<void> {
-    this.running = this.watch();
+    this.rounds.begin();
   }
 
-  async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
+  drain(): Promise<void> {
+    return this.rounds.end();
   }
 
-  private async watch(): Promise<void> {
+  private async tryLook(): Promise<void> {
     const { clock, log } = this.deps;
-    while (!this.over.signal.aborted) {
-      await withDeadline(clock, askWithinMs, 'comparing the ids of topics', this.look()).catch((err: unknown) =>
-        log.debug({ err }, 'the ids of the topics could not be compared with those that were published to'),
-      );
-      await clock.sleep(lookEveryMs, this.over.signal);
-    }
+    await withDeadline(clock, askWithinMs, 'comparing the ids of topics', this.look()).catch((err: unknown) =>
+      log.debug({ err }, 'the ids of the topics could not be compared with those that were published to'),
+    );
   }
 
   private async look(): Promise<void> {

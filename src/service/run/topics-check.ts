@@ -1,6 +1,7 @@
 import type { CheckResult, HealthRegistry } from '../../observability/health.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { SingleFlight, withDeadline } from '../../runtime/waiting.ts';
 import type { TopicsState } from '../log/plan-topics.ts';
@@ -32,8 +33,7 @@ const lookEveryMs = 60_000;
  */
 export class TopicsCheck implements Service {
   readonly name = 'topics-check';
-  private readonly over = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private readonly rounds: Rounds;
   private differing: TopicDoubts = { details: [], sinceMs: undefined };
   private readonly flight = new SingleFlight<TopicsState>();
   private goodUntilMs = Number.NEGATIVE_INFINITY;
@@ -43,6 +43,7 @@ export class TopicsCheck implements Service {
 
   constructor(deps: TopicsCheckDeps) {
     this.deps = deps;
+    this.rounds = new Rounds({ clock: deps.clock, round: async () => void (await this.look()) }, { everyMs: lookEveryMs });
   }
 
   get doubts(): TopicDoubts {
@@ -50,19 +51,11 @@ export class TopicsCheck implements Service {
   }
 
   async start(): Promise<void> {
-    this.running = this.watch();
+    this.rounds.begin();
   }
 
-  async drain(): Promise<void> {
-    this.over.abort();
-    await this.running;
-  }
-
-  private async watch(): Promise<void> {
-    while (!this.over.signal.aborted) {
-      await this.look();
-      await this.deps.clock.sleep(lookEveryMs, this.over.signal);
-    }
+  drain(): Promise<void> {
+    return this.rounds.end();
   }
 
   addTo(health: HealthRegistry): void {

@@ -2,12 +2,13 @@
 
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { foundTopics, type PublishedTo } from '../../../src/service/log/judge-topic-ids.ts';
+import { foundTopics } from '../../../src/service/log/judge-topic-ids.ts';
 import { readTopicIds } from '../../../src/service/log/kafkajs/read-topic-ids.ts';
 import { applyTopics, checkTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
 import { topicSpecs } from '../../../src/service/log/topics.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { ReplacedTopics } from '../../../src/service/run/replaced-topics.ts';
+import type { PublishedTopic } from '../../../src/store/published-topics.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
@@ -23,14 +24,14 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
   const names = await freshTopics(brokers);
   const all = Object.values(names);
   await withAdmin(kafkaDeps, options, async (admin, client) => {
-    const kept: PublishedTo[] = [];
+    const kept: PublishedTopic[] = [];
     const asked = { found: 0 };
     const findTopics = async () => {
       const found = foundTopics(names, await readTopicIds(client, all));
       asked.found += 1;
       return found;
     };
-    const published = { read: async () => kept, keepFirst: async (first: readonly PublishedTo[]) => void kept.push(...first) };
+    const published = { read: async () => kept, keepFirst: async (first: readonly PublishedTopic[]) => void kept.push(...first) };
     const clock = new VirtualClock();
     const { process } = createMetrics();
     const watch = new ReplacedTopics({ clock, log: silentLog, metrics: process, findTopics, published });

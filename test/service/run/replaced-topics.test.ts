@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
-import { type FoundTopic, judgeTopicIds, type PublishedTo } from '../../../src/service/log/judge-topic-ids.ts';
+import { type FoundTopic, judgeTopicIds } from '../../../src/service/log/judge-topic-ids.ts';
 import { ReplacedTopics } from '../../../src/service/run/replaced-topics.ts';
+import type { PublishedTopic } from '../../../src/store/published-topics.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const topic = (kind: FoundTopic['kind'], id: FoundTopic['id'], name = `t.${kind}`): FoundTopic => ({ kind, name, id });
-const published = (kind: string, topicId: string, name = `t.${kind}`): PublishedTo => ({ kind, name, topicId });
+const published = (kind: string, topicId: string, name = `t.${kind}`): PublishedTopic => ({ kind, name, topicId });
 
 it.each([
   ['the same id', [topic('state', 'A')], [published('state', 'A')], [], 0],
@@ -24,7 +25,7 @@ it.each([
 
 it('keeps a doubt while Kafka or the database is away, and ends it when the topic was accepted', async () => {
   const clock = new VirtualClock();
-  const world = { kept: [] as PublishedTo[], found: [topic('updates', 'A')], away: false };
+  const world = { kept: [] as PublishedTopic[], found: [topic('updates', 'A')], away: false };
   const findTopics = async () => {
     if (world.away) throw new Error('no answer');
     return world.found;
