@@ -56,18 +56,19 @@ export function topicsCommand(io: CliIo): Command {
   return command;
 }
 
-const kinds: readonly TopicKind[] = ['updates', 'state', 'continuity', 'outcomes', 'witness'];
+const kinds = Object.keys(topicNames('')) as TopicKind[];
 
 async function runAccept(io: CliIo, chosen: readonly TopicKind[]): Promise<void> {
   const config = readConfig(io, ['databaseUrl', 'kafkaBrokers']);
   const names = topicNames(config.topicPrefix);
   const brokers = config.kafkaBrokers.join(', ');
+  const deps = { log: commandLog(io, config), clock: io.clock };
   await requireTopics(
-    { log: commandLog(io, config), clock: io.clock },
+    deps,
     config,
     chosen.map((kind) => names[kind]),
   );
-  const found = await findTopics({ log: commandLog(io, config), clock: io.clock }, config);
+  const found = await findTopics(deps, config);
   const nameless = found.find(({ kind, id }) => chosen.includes(kind) && typeof id !== 'string');
   if (nameless !== undefined)
     throw new ProgramError(`Kafka (${brokers}) gives no id of ${nameless.name}, and one is expected`, {

@@ -38,12 +38,12 @@ async function checkStream(part: string, url: string, accessToken: Secret, deps:
 
 /** As of a list: a scope helps where the stream is refused, and neither scope nor address where the platform has a fault of its own. */
 function fixOf(end: SocketEnd, setting: string): string {
-  const address = `check ${setting}: it is the whole address of the stream, with its path`;
+  const address = `${setting}: it is the whole address of the stream, with its path`;
   const status = end.kind === 'refused' ? end.status : 0;
   if (status === 403) return 'Give the client the scope order:information in the client center.';
   if (status === 429 || status >= 500)
-    return `Run it again in a minute: the platform has a fault, or asks for fewer requests. If it stays, ${address}.`;
-  return `C${address.slice(1)}, of the platform that gave the token.`;
+    return `Run it again in a minute: the platform has a fault, or asks for fewer requests. If it stays, check ${address}.`;
+  return `Check ${address}, of the platform that gave the token.`;
 }
 
 function handshake(

@@ -2,6 +2,7 @@ import { withDeadline } from '../../runtime/waiting.ts';
 import type { PublishedBatch } from '../../store/fleet/lane-store.ts';
 import type { FollowDeps, TopicRecord } from './follow-topic.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import { hiddenCluster } from './kafkajs/hidden-cluster.ts';
 import { openKafkaClient } from './kafkajs/kafka-client.ts';
 import { readTopic } from './read-topic.ts';
 import type { AdminDeps } from './with-admin.ts';
@@ -29,7 +30,7 @@ interface FetchedPartition {
   readonly messages: readonly { offset: string; key: Buffer | null; value: Buffer | null; timestamp: string }[];
 }
 
-const createCluster = 'private:Kafka:createCluster';
+const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
 /** The most records that are kept of each partition's last batch: one fetch brings whole batches. */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
@@ -39,7 +40,7 @@ const partitionMaxBytes = 1_048_588;
  * within `deadlineMs`.
  *
  * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
- * half of the time that a takeover may take. kafkajs hides its cluster behind a symbol, so the version is pinned and a test reads a real topic.
+ * half of the time that a takeover may take.
  */
 export async function newestRecords(
   deps: AdminDeps,
@@ -59,7 +60,12 @@ async function asking<T>(
 ): Promise<T> {
   const client = openKafkaClient(options, deps);
   try {
-    return await withDeadline(deps.clock, deadlineMs, `reading the end of ${topic}`, work(clusterOf(client.kafka)));
+    return await withDeadline(
+      deps.clock,
+      deadlineMs,
+      `reading the end of ${topic}`,
+      work(hiddenCluster<Cluster>(client.kafka, clusterOptions)),
+    );
   } finally {
     client.retire();
   }
@@ -116,13 +122,6 @@ export class WitnessReader {
     this.next = 0n;
     this.newest.clear();
   }
-}
-
-function clusterOf(kafka: object): Cluster {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === createCluster);
-  const create = symbol && (kafka as Record<symbol, unknown>)[symbol];
-  if (typeof create !== 'function') throw new Error('kafkajs: its cluster is gone; see src/service/log/newest-records.ts');
-  return create({ allowAutoTopicCreation: false, isolationLevel: 0 }) as Cluster;
 }
 
 /** The first offset of each partition, and the one behind its last. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Kafka } from 'kafkajs';
+import { hiddenCluster } from './hidden-cluster.ts';
 
 /** By topic: its id as Kafka's own tools print it; null: there is no such topic. A topic of which Kafka gives no id is left out. */
 export type FoundTopicIds = ReadonlyMap<string, string | null>;
@@ -43,7 +44,7 @@ const unknownTopic = 3;
  * it does not answer.
  */
 export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Promise<FoundTopicIds> {
-  const cluster = clusterOf(kafka);
+  const cluster = hiddenCluster<Cluster>(kafka, { metadataMaxAge: 300_000, allowAutoTopicCreation: false });
   try {
     await cluster.connect();
     const broker = await cluster.brokerPool.findConnectedBroker();
@@ -59,14 +60,6 @@ export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Pro
   } finally {
     await cluster.disconnect();
   }
-}
-
-/** kafkajs hides it behind a symbol: the version is pinned, and a test reads real ids. */
-function clusterOf(kafka: Kafka): Cluster {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === 'private:Kafka:createCluster');
-  const create = symbol && (kafka as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[symbol];
-  if (create === undefined) throw new Error('kafkajs: createCluster is gone; see src/service/log/kafkajs/read-topic-ids.ts');
-  return create({ metadataMaxAge: 300_000, allowAutoTopicCreation: false });
 }
 
 /** The header of a flexible request ends with tagged fields, which kafkajs does not write: they are the first byte here. */
