@@ -15,7 +15,11 @@ const suffixes = {
   property: { include: ['test/**/*.property.test.ts'], isolate: false },
   simulation: { include: ['test/**/*.simulation.test.ts'] },
   // A file of these took 1.8 s of processor time in a process of its own, and takes 1.2 s without.
-  pg: { include: ['test/**/*.pg.test.ts'], globalSetup: ['test/support/servers/global-setup-postgres.ts'], isolate: false },
+  pg: {
+    include: ['test/**/*.pg.test.ts'],
+    globalSetup: ['test/support/servers/global-setup-postgres.ts'],
+    isolate: false,
+  },
   kafka: {
     include: ['test/**/*.kafka.test.ts'],
     // As those of e2e: some start servers, and one has Maven fetch them first.

@@ -11,7 +11,10 @@ export interface Child {
   readonly pid: number;
   /** Resolves with the exit code. */
   readonly exited: Promise<number>;
-  /** The first line of either output that is a JSON object. Rejects when it ends without, or after 30 s. */
+  /**
+   * The first line of either output that is a JSON object.
+   * Rejects when it ends without, or after 30 s.
+   */
   readonly firstJson: Promise<unknown>;
   /** The newest line that is a JSON object. */
   lastJson(): unknown;
@@ -31,7 +34,10 @@ export interface ChildOptions {
 const keptLines = 40;
 const root = join(import.meta.dirname, '..');
 
-/** A Node process of the benchmark, ended with it even when it is killed with -9. What it last said is printed when it ends by itself. */
+/**
+ * A Node process of the benchmark, ended with it even when it is killed with -9. What it last said
+ * is printed when it ends by itself.
+ */
 export async function startChild(cleanup: Cleanup, options: ChildOptions): Promise<Child> {
   const folder = await mkdtemp(join(tmpdir(), `tidemark-bench-${options.name}-`));
   const lines: string[] = [];
@@ -75,6 +81,8 @@ export async function startChild(cleanup: Cleanup, options: ChildOptions): Promi
 function inherited(): Record<string, string> {
   const own = /^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_|NODE_OPTIONS)/;
   return Object.fromEntries(
-    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0])),
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !own.test(entry[0]),
+    ),
   );
 }

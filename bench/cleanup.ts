@@ -1,9 +1,14 @@
-/** What has to be undone at the end, whatever the end is: the newest first, each once, a failure of one never in the way of the others. */
+/**
+ * What has to be undone at the end, whatever the end is: the newest first, each once, a failure of
+ * one never in the way of the others.
+ */
 export class Cleanup {
   private steps: (() => Promise<void>)[] = [];
   private running: Promise<void> | undefined;
 
-  /** Ends the process as the signal would, once everything is undone. A second signal does not wait. */
+  /**
+   * Ends the process as the signal would, once everything is undone. A second signal does not wait.
+   */
   onSignals(): void {
     for (const [signal, number] of [
       ['SIGINT', 2],

@@ -16,9 +16,10 @@ const fence = { shard: 0, epoch: 1n };
 const rounds = 3_000;
 
 /**
- * What the journal adds to a command: its three commits (open, mark as sending, record the answer), one after the other, beside a commit of one row on the same
- * connection in the same run. Then what limits add to the first of them: the same under a limit of quantity alone, and under every limit beside 100 open orders.
- * `node bench/command-journal.ts`
+ * What the journal adds to a command: its three commits (open, mark as sending, record the answer),
+ * one after the other, beside a commit of one row on the same connection in the same run. Then what
+ * limits add to the first of them: the same under a limit of quantity alone, and under every limit
+ * beside 100 open orders. `node bench/command-journal.ts`
  */
 async function measureCommandJournal(url: string): Promise<Record<string, { p50Ms: number; p99Ms: number }>> {
   await migrate({ url, log, clock: systemClock });
@@ -26,7 +27,14 @@ async function measureCommandJournal(url: string): Promise<Record<string, { p50M
   const journal = createPostgresJournal({ pool, clock: systemClock, random: systemRandom });
   await pool.query('create table if not exists bare (id bigint generated always as identity primary key, text text)');
   await journal.takeOver(fence, systemClock.nowMs(), 0);
-  const spent: Record<string, number[]> = { bare: [], open: [], openUnderOne: [], openUnderAll: [], markSending: [], step: [] };
+  const spent: Record<string, number[]> = {
+    bare: [],
+    open: [],
+    openUnderOne: [],
+    openUnderAll: [],
+    markSending: [],
+    step: [],
+  };
   await setLimits(pool, journal);
   const time = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     const startMs = performance.now();
@@ -48,7 +56,10 @@ async function measureCommandJournal(url: string): Promise<Record<string, { p50M
   );
 }
 
-async function oneCommand(journal: CommandJournal, time: <T>(what: string, work: () => Promise<T>) => Promise<T>): Promise<void> {
+async function oneCommand(
+  journal: CommandJournal,
+  time: <T>(what: string, work: () => Promise<T>) => Promise<T>,
+): Promise<void> {
   const atMs = systemClock.nowMs();
   const [commandId, attemptId] = [systemRandom.uuid(), `tm-${systemRandom.uuid()}`];
   const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' };
@@ -65,7 +76,9 @@ async function oneCommand(journal: CommandJournal, time: <T>(what: string, work:
   };
   const opened = await time('open', () => journal.open(asked, fence));
   const marked = await time('markSending', () => journal.markSending(attemptId, atMs, fence));
-  const evidence = [{ kind: 'answer', code: 'accepted', detail: { status: 200, clientId: attemptId }, attemptId, atMs }] as const;
+  const evidence = [
+    { kind: 'answer', code: 'accepted', detail: { status: 200, clientId: attemptId }, attemptId, atMs },
+  ] as const;
   const attempt = { attemptId, from: 'sending', to: 'accepted' } as const;
   const stepped = await time('step', () =>
     journal.step({ commandId, version: 1, to: 'accepted', atMs, attempt, evidence }, fence),
@@ -79,7 +92,13 @@ async function setLimits(pool: Pool, journal: CommandJournal): Promise<void> {
   const [most, many] = ['1000000000', 1_000_000];
   const all: Bounds = {
     ...{ maxQuantity: most, maxNotional: most, collarPercent: '50', allowedSymbols: ['AAPL'], instruments: ['equity'] },
-    ...{ maxOpenOrders: many, maxSymbolExposure: most, maxAccountExposure: most, ordersPerMinute: many, duplicateWindowMs: 1 },
+    ...{
+      maxOpenOrders: many,
+      maxSymbolExposure: most,
+      maxAccountExposure: most,
+      ordersPerMinute: many,
+      duplicateWindowMs: 1,
+    },
   };
   const word = { by: 'bench', reason: 'bench', requestId: 'bench', atMs: systemClock.nowMs() };
   await journal.changeLimits({ accountId: 'acct-2', before: {}, bounds: { maxQuantity: most }, ...word });

@@ -15,7 +15,10 @@ export interface CommandingService {
 
 const connections = 64;
 
-/** Budgets, breaker and halts far away: what is measured is the way of a command, not the brakes on it. The probes keep their own budget. */
+/**
+ * Budgets, breaker and halts far away: what is measured is the way of a command, not the brakes on
+ * it. The probes keep their own budget.
+ */
 const withoutBrakes = {
   TIDEMARK_COMMANDS: 'on',
   TIDEMARK_COMMAND_RATE: '10000',
@@ -39,7 +42,9 @@ export async function startCommandingService(
 }
 
 /** The accounts that the service's client may trade, and whether prediction orders too. */
-export function tradedAccounts({ description }: SandboxProcess): { readonly id: string; readonly predictions: boolean }[] {
+export function tradedAccounts({
+  description,
+}: SandboxProcess): { readonly id: string; readonly predictions: boolean }[] {
   return description.users.filter(({ username }) => username !== 'carol').flatMap(({ accounts }) => accounts);
 }
 
@@ -48,13 +53,23 @@ export interface Placing {
   readonly body: object;
 }
 
-/** The `index`-th of many orders that all differ in their terms and are far from the market: they rest, and no two look like one sent twice. */
+/**
+ * The `index`-th of many orders that all differ in their terms and are far from the market: they
+ * rest, and no two look like one sent twice.
+ */
 export function restingOrder(accounts: ReturnType<typeof tradedAccounts>, index: number): Placing {
   const account = accounts[index % accounts.length];
   if (account === undefined) throw new Error('there is no account to trade');
   const quantity = String(1 + index);
   if (account.predictions && index % 2 === 0) {
-    const terms = { symbol: 'FED-CUT-DEC26', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', price: '0.01' };
+    const terms = {
+      symbol: 'FED-CUT-DEC26',
+      outcome: 'YES',
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+      price: '0.01',
+    };
     return { path: '/v1/predictions/orders', body: { accountId: account.id, ...terms, quantity } };
   }
   const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', timeInForce: 'GTC', price: '1' };

@@ -1,8 +1,11 @@
 /**
- * The blotter under load: 100,000 open orders and 5,000 updates a second, in Chromium, from the real REST server over orders in memory. An empty page that asks
- * for every frame is measured in the same run, so that a slow machine is seen. Prints a table; docs/performance.md says how to read it.
+ * The blotter under load: 100,000 open orders and 5,000 updates a second, in Chromium, from
+ * the real REST server over orders in memory. An empty page that asks for every frame is
+ * measured in the same run, so that a slow machine is seen. Prints a table;
+ * docs/performance.md says how to read it.
  *
- * Run: npm exec -- node bench/console.ts [--orders 100000] [--rate 5000] [--seconds 60] [--profile FILE]
+ * Run: npm exec -- node bench/console.ts [--orders 100000]
+ * [--rate 5000] [--seconds 60] [--profile FILE]
  */
 import { parseArgs } from 'node:util';
 import { formatTable } from '../src/cli/io/format-text.ts';
@@ -23,7 +26,11 @@ const cleanup = new Cleanup();
 cleanup.onSignals();
 try {
   const source = new OrderSource(orders);
-  const { server, address } = await startRest({ withConsole: true, ports: { reads: source }, stream: { pollGapMs: 5 } });
+  const { server, address } = await startRest({
+    withConsole: true,
+    ports: { reads: source },
+    stream: { pollGapMs: 5 },
+  });
   cleanup.add(() => server.drain(new AbortController().signal));
   const profile = values.profile === undefined ? {} : { profile: values.profile };
   const options = { address, source, orders, rate, seconds, wake: () => server.wake(), ...profile };
@@ -52,7 +59,12 @@ function table({ empty, loaded, heapMb, ...rest }: ConsoleFigures): string {
       ms(loaded[name]),
       (loaded[name] / empty[name]).toFixed(2),
     ]),
-    ...Object.entries(loaded.shares).map(([name, share]) => [`main thread: ${name}`, '', `${Math.round(share * 100)} %`, '']),
+    ...Object.entries(loaded.shares).map(([name, share]) => [
+      `main thread: ${name}`,
+      '',
+      `${Math.round(share * 100)} %`,
+      '',
+    ]),
     [
       'heap after 10 s, in the middle, at the end, MB',
       '',

@@ -23,12 +23,18 @@ export interface DebeziumServer {
 export interface DebeziumPlan {
   readonly databaseUrl: string;
   readonly brokers: readonly string[];
-  /** A table with the columns of Debezium's outbox router: id, aggregatetype, aggregateid, type, payload. */
+  /**
+   * A table with the columns of Debezium's outbox router: id,
+   * aggregatetype, aggregateid, type, payload.
+   */
   readonly table: string;
   readonly topic: string;
 }
 
-/** Debezium Server with its outbox router, tuned for latency. Rejects with a sentence where its jars or a Java for it are not to be had. */
+/**
+ * Debezium Server with its outbox router, tuned for latency. Rejects with a sentence where its jars
+ * or a Java for it are not to be had.
+ */
 export async function startDebezium(cleanup: Cleanup, plan: DebeziumPlan): Promise<DebeziumServer> {
   const java = await newerJava();
   const home = await debeziumFolder();
@@ -71,13 +77,18 @@ function debeziumFolder(): Promise<string> {
   const build = async (folder: string) => {
     const goal = ['-B', '-q', unpack, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`];
     await run('mvn', goal, { cwd: folder, timeout: 10 * 60_000, maxBuffer: 2 ** 24 }).catch((cause: Error) => {
-      throw new Error(`Maven could not fetch ${artifact}: ${cause.message.split('\n').slice(0, 3).join(' ')}`, { cause });
+      throw new Error(`Maven could not fetch ${artifact}: ${cause.message.split('\n').slice(0, 3).join(' ')}`, {
+        cause,
+      });
     });
   };
   return cachedFolder({ clock: systemClock }, { path, build }).then((folder) => join(folder, 'debezium-server'));
 }
 
-/** Debezium Server needs a newer Java than Kafka: the first that is new enough, of JAVA_HOME, PATH and the usual folder of Linux. */
+/**
+ * Debezium Server needs a newer Java than Kafka: the first that is new enough, of JAVA_HOME, PATH
+ * and the usual folder of Linux.
+ */
 async function newerJava(): Promise<string> {
   const home = process.env['JAVA_HOME'];
   const programs = [...(home ? [`${home}/bin/java`] : []), 'java', ...globSync('/usr/lib/jvm/*/bin/java')];
@@ -90,7 +101,10 @@ async function newerJava(): Promise<string> {
   throw new Error(`Debezium Server needs Java ${oldestJava} or newer: set JAVA_HOME to one`);
 }
 
-/** With its defaults it asks its queue every 500 ms and answers after half a second; `poll.interval.ms` is what matters most. */
+/**
+ * With its defaults it asks its queue every 500 ms and answers after half a second;
+ * `poll.interval.ms` is what matters most.
+ */
 function properties({ databaseUrl, brokers, table, topic }: DebeziumPlan, folder: string): string {
   const url = new URL(databaseUrl);
   const source: Record<string, string | number> = {

@@ -5,8 +5,8 @@ import { accountOrderEventData } from '../src/venue/platform/wire/account-order.
 import { predictionOrder } from '../src/venue/platform/wire/prediction-order.ts';
 
 /**
- * Microseconds from the text of a frame to an observation, best and median of rounds, beside the same with zod, and the parsing alone. Prints JSON.
- * Run: npm exec -- node bench/decode.ts
+ * Microseconds from the text of a frame to an observation, best and median of rounds, beside the
+ * same with zod, and the parsing alone. Prints JSON. Run: npm exec -- node bench/decode.ts
  */
 const perRound = 20_000;
 const rounds = 15;
@@ -40,7 +40,10 @@ const predictionFrames = Array.from({ length: 500 }, (_, i) => {
     workingPrice: '0.42',
     placedBy: 'user-000017',
   };
-  const data = JSON.stringify(row).replace('"certainty"', `"version":${9_007_199_254_740_993n + BigInt(i)},"certainty"`);
+  const data = JSON.stringify(row).replace(
+    '"certainty"',
+    `"version":${9_007_199_254_740_993n + BigInt(i)},"certainty"`,
+  );
   return `{"type":"event","timestamp":"2026-11-21T14:31:07.655Z","payload":{"topic":"prediction","name":"prediction.order","target":"account:acct-000001","data":${data}}}`;
 });
 

@@ -9,8 +9,8 @@ import { createPool } from '../src/store/session/pool.ts';
 import { processUsage } from './sample-process.ts';
 
 /**
- * What it costs each process to look at its fleet twice a second, at rest and while shards move, and to plan: by the number of processes and of shards.
- * `node bench/fleet-size.ts`
+ * What it costs each process to look at its fleet twice a second, at rest and while shards move,
+ * and to plan: by the number of processes and of shards. `node bench/fleet-size.ts`
  */
 const log = pino({ level: 'warn' }, pino.destination(2));
 const sizes = [
@@ -28,7 +28,10 @@ interface Spent {
   readonly serverMs: number;
 }
 
-/** Mean processor time of a look, of this process and of the session `pid`. `before`: what others do before each look, in another session. */
+/**
+ * Mean processor time of a look, of this process and of the session `pid`. `before`: what others do
+ * before each look, in another session.
+ */
 async function measureLooks(store: PostgresShardStore, pid: number, before: () => Promise<unknown>): Promise<Spent> {
   const spent = { lookMs: 0, serverMs: 0 };
   for (let i = -20; i < looks; i += 1) {

@@ -14,7 +14,9 @@ export interface TraceEvent {
 
 export interface FrameFigures {
   readonly frames: number;
-  /** Of our code and its garbage collection on the page's main thread, from one frame to the next. */
+  /**
+   * Of our code and its garbage collection on the page's main thread, from one frame to the next.
+   */
   readonly scriptMsP50: number;
   readonly scriptMsP95: number;
   readonly scriptMsHighest: number;

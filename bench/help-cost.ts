@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 const runs = 5;
 
-/** Seconds of processor time of `tidemark --help`, the middle of five runs: by the shell, as Node has no times of ended children. */
+/**
+ * Seconds of processor time of `tidemark --help`, the middle of five runs: by the shell, as Node
+ * has no times of ended children.
+ */
 export function helpCpuSeconds(): number {
   const program = join(import.meta.dirname, '..', 'bin', 'tidemark.js');
   const script = `TIMEFORMAT='%U %S'; time "$0" "$1" --help >/dev/null`;

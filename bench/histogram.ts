@@ -1,10 +1,16 @@
 import type { Sample } from './prometheus-text.ts';
 
-/** Counts by upper bound, ascending, cumulative as Prometheus has them; the last bound is Infinity. */
+/**
+ * Counts by upper bound, ascending, cumulative as Prometheus has them; the last bound is Infinity.
+ */
 export type Buckets = readonly (readonly [upperBound: number, count: number])[];
 
 /** The buckets of one histogram, summed over the series that have those labels. */
-export function bucketsOf(samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): Buckets {
+export function bucketsOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): Buckets {
   const wanted = Object.entries(labels);
   const counts = new Map<number, number>();
   for (const sample of samples) {
@@ -29,7 +35,10 @@ export interface Quantile {
   readonly atMost: number;
 }
 
-/** Undefined when nothing was observed. In the last bucket, which has no upper bound, the value is its lower one. */
+/**
+ * Undefined when nothing was observed. In the last bucket, which has no
+ * upper bound, the value is its lower one.
+ */
 export function quantile(buckets: Buckets, q: number): Quantile | undefined {
   const total = buckets.at(-1)?.[1] ?? 0;
   if (total <= 0) return undefined;

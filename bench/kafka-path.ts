@@ -41,15 +41,21 @@ export interface KafkaPathFigures {
 type Send = (rows: readonly LogRow[]) => Promise<void>;
 
 /**
- * Bare kafkajs to the log topic (12 partitions, as planned): `acks: -1`, not idempotent, its own partitioner, sends of 500, one in flight. The topic is
- * the measurement's own, and is deleted afterwards.
+ * Bare kafkajs to the log topic (12 partitions, as planned): `acks: -1`, not
+ * idempotent, its own partitioner, sends of 500, one in flight. The topic is the
+ * measurement's own, and is deleted afterwards.
  */
 export function measureKafkaPath(options: KafkaPathOptions): Promise<KafkaPathFigures> {
   return onFreshTopic(options, async (kafka, topic) => {
     quietThrottleTimer();
     const { clientId, connectTimeoutMs, requestTimeoutMs } = kafka;
     const settings = { clientId, connectionTimeout: connectTimeoutMs, requestTimeout: requestTimeoutMs };
-    const client = new Kafka({ ...settings, brokers: [...kafka.brokers], logLevel: logLevel.NOTHING, retry: { retries: 0 } });
+    const client = new Kafka({
+      ...settings,
+      brokers: [...kafka.brokers],
+      logLevel: logLevel.NOTHING,
+      retry: { retries: 0 },
+    });
     const producer = client.producer({
       idempotent: false,
       allowAutoTopicCreation: false,
@@ -94,7 +100,11 @@ async function onFreshTopic(
   }
 }
 
-async function drive(send: Send, rows: readonly LogRow[], seconds: number): Promise<Omit<KafkaPathFigures, 'payloadBytes'>> {
+async function drive(
+  send: Send,
+  rows: readonly LogRow[],
+  seconds: number,
+): Promise<Omit<KafkaPathFigures, 'payloadBytes'>> {
   const sendMs: number[] = [];
   const cpu = process.cpuUsage();
   const startMs = performance.now();

@@ -8,7 +8,10 @@ export interface LagSample {
 
 export interface LagVerdict {
   readonly bounded: boolean;
-  /** Updates a second by which the lag rose from the first third of the time to the last. Negative: it fell. */
+  /**
+   * Updates a second by which the lag rose from the first third of
+   * the time to the last. Negative: it fell.
+   */
   readonly growthPerSecond: number;
   readonly highest: number;
   readonly median: number;
@@ -16,12 +19,16 @@ export interface LagVerdict {
 
 /** A second of the rate may wait: more is a backlog, not a batch on its way. */
 const longestLagSeconds = 1;
-/** A rise of less than this share of the rate is noise of thirds that are 20 s long; a rate that is too high by 5 % shows as 5 %. */
+/**
+ * A rise of less than this share of the rate is noise of thirds that are 20 s long; a rate that is
+ * too high by 5 % shows as 5 %.
+ */
 const noiseShare = 0.005;
 
 /**
- * Whether a rate can be kept up for ever: the lag neither grows nor is larger than a second of it. Thirds are compared by their medians, so that one
- * checkpoint or collection neither makes nor hides a trend.
+ * Whether a rate can be kept up for ever: the lag neither grows nor is larger than a
+ * second of it. Thirds are compared by their medians, so that one checkpoint or
+ * collection neither makes nor hides a trend.
  */
 export function judgeLag(samples: readonly LagSample[], ratePerSecond: number): LagVerdict {
   const third = Math.max(1, Math.floor(samples.length / 3));

@@ -1,6 +1,6 @@
 /**
- * Loaded into the sandbox by `node --import`: each order's `clOrdId` is longer by BENCH_LONGER_BY characters that no compression shortens by much, so that its
- * rows, states and records are.
+ * Loaded into the sandbox by `node --import`: each order's `clOrdId` is longer by BENCH_LONGER_BY
+ * characters that no compression shortens by much, so that its rows, states and records are.
  */
 import { randomBytes } from 'node:crypto';
 import { TermsInventor } from '../src/sandbox/market/invent-terms.ts';

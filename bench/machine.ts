@@ -8,7 +8,10 @@ export interface MachineFigures {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
-  /** Processes that wanted a core in the minute before. Well below 1, or the figures are somebody else's too. */
+  /**
+   * Processes that wanted a core in the minute before. Well below
+   * 1, or the figures are somebody else's too.
+   */
   readonly loadBefore: number;
   readonly versions: Readonly<Record<string, string>>;
   /** Of Postgres, as it has them. */
@@ -43,7 +46,9 @@ export async function describeMachine(stack: Stack): Promise<MachineFigures> {
 
 /** What was measured: the commit, or the version where there is no repository. */
 function revision(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
   try {
     const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
       encoding: 'utf8',

@@ -7,7 +7,11 @@ import { withService } from './with-service.ts';
 
 export interface AccountsFigures {
   /** At the same rate with a few accounts, and with many. */
-  readonly loaded: readonly { readonly accounts: string; readonly cost: AloneFigures; readonly latency: LatencyFigures }[];
+  readonly loaded: readonly {
+    readonly accounts: string;
+    readonly cost: AloneFigures;
+    readonly latency: LatencyFigures;
+  }[];
 }
 
 const rate = 5_000;

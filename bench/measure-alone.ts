@@ -15,7 +15,10 @@ export interface AloneFigures {
   readonly elsewherePercent: number;
 }
 
-/** The processor time of the service at rates from quiet to busy: an update is the dearer the fewer share a batch. */
+/**
+ * The processor time of the service at rates from quiet to busy: an
+ * update is the dearer the fewer share a batch.
+ */
 export async function measureAlone(
   cleanup: Cleanup,
   stack: Stack,

@@ -11,7 +11,10 @@ import { measureTwoProcesses, type TwoProcessesFigures } from './measure-two-pro
 import type { RealRows } from './real-rows.ts';
 import type { Stack } from './stack.ts';
 
-/** What users ask for beside the rate: what it costs, what stops it, and what other surroundings do to it. */
+/**
+ * What users ask for beside the rate: what it costs, what stops
+ * it, and what other surroundings do to it.
+ */
 export interface AsUsersFigures {
   readonly stalls?: readonly StallFigures[];
   readonly alone?: readonly AloneFigures[];
@@ -39,7 +42,8 @@ export async function measureAsUsers(
     stalls: () => measureStalls(cleanup, stack, { rates: [1000, 5000], seconds: 20 }),
     alone: () => measureAlone(cleanup, stack, { rates: [1000, 5000, 10_000], seconds: 10 }),
     distance: () => measureDistance(cleanup, stack, { addedMs: [1, 10], seconds: 5 }),
-    payloads: () => measurePayloads(cleanup, stack, real, { sizes: [300, 1200, 4000], ownBytes: payloadBytes, seconds: 5 }),
+    payloads: () =>
+      measurePayloads(cleanup, stack, real, { sizes: [300, 1200, 4000], ownBytes: payloadBytes, seconds: 5 }),
     accounts: () => measureAccounts(cleanup, stack, { accounts: 1000, seconds: 5 }),
     shards: () => measureShards(cleanup, stack, { seconds: 20 }),
     'two-processes': () => measureTwoProcesses(cleanup, stack, { seconds: 20 }),

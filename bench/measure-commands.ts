@@ -29,10 +29,15 @@ export interface Quantiles {
 
 const commandsPerSecond = 100;
 const streamRate = 1000;
-/** Half of the time: until then the service is still being compiled, and that takes a core of its own. */
+/**
+ * Half of the time: until then the service is still being
+ * compiled, and that takes a core of its own.
+ */
 const warmUpShare = 0.5;
 
-/** Commands at a steady rate while the stream runs, through a stopwatch in front of the platform. */
+/**
+ * Commands at a steady rate while the stream runs, through a stopwatch in front of the platform.
+ */
 export async function measureCommands(cleanup: Cleanup, stack: Stack, seconds: number): Promise<CommandFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const [platform, staging] = await Promise.all([

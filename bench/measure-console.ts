@@ -115,11 +115,16 @@ export function startLoad({ source, wake, rate }: Pick<ConsoleOptions, 'source' 
 async function traced(browser: Browser, page: Page, work: () => Promise<void>): Promise<FrameFigures> {
   await browser.startTracing(page, { categories: traceCategories });
   await work();
-  const { traceEvents } = JSON.parse(String(await browser.stopTracing())) as { readonly traceEvents: readonly TraceEvent[] };
+  const { traceEvents } = JSON.parse(String(await browser.stopTracing())) as {
+    readonly traceEvents: readonly TraceEvent[];
+  };
   return framesOf(traceEvents);
 }
 
-/** A key every quarter of a second. Its answer is measured in the page, by the page's own clock, up to the frame that shows it. */
+/**
+ * A key every quarter of a second. Its answer is measured in the page, by the page's own clock, up
+ * to the frame that shows it.
+ */
 async function pressKeys(page: Page, keys: number[], forMs: number): Promise<void> {
   await page.evaluate(
     "globalThis.keyTimes = []; addEventListener('keydown', (event) => requestAnimationFrame(() => setTimeout(() => keyTimes.push(performance.now() - event.timeStamp))), true);",
@@ -148,7 +153,10 @@ async function endProfile(cdp: CDPSession, file: string): Promise<void> {
   await writeFile(file, JSON.stringify(profile));
 }
 
-/** By the page's own CSV: that is the way by which a reader gets all rows of a view. The last updates may be under way. */
+/**
+ * By the page's own CSV: that is the way by which a reader gets all rows of a view. The last
+ * updates may be under way.
+ */
 export async function settlesEqual(page: Page, source: OrderSource): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-csv-'));
   try {
@@ -172,10 +180,15 @@ function isEqual(csv: string, source: OrderSource): boolean {
     .trimEnd()
     .split('\r\n');
   const names = head.split(',');
-  const [id, revision, filled] = ['orderId', 'revision', 'cumQty'].map((name) => names.indexOf(name)) as [number, number, number];
+  const [id, revision, filled] = ['orderId', 'revision', 'cumQty'].map((name) => names.indexOf(name)) as [
+    number,
+    number,
+    number,
+  ];
   const shown = lines.map((line) => line.split(','));
   const newest = source.newest();
   return (
-    shown.length === newest.size && shown.every((cells) => newest.get(cells[id] ?? '') === `${cells[revision]} ${cells[filled]}`)
+    shown.length === newest.size &&
+    shown.every((cells) => newest.get(cells[id] ?? '') === `${cells[revision]} ${cells[filled]}`)
   );
 }

@@ -13,9 +13,14 @@ export interface ConsolesFigures {
   /** Of the service's processor, for an update: each way measured three times, in turn. */
   readonly withoutMicros: readonly number[];
   readonly withMicros: readonly number[];
-  /** Of the medians: below 1 by what the open consoles take from the highest rate of a service that has a core for itself. */
+  /**
+   * Of the medians: below 1 by what the open consoles take from the highest rate
+   * of a service that has a core for itself.
+   */
   readonly share: number;
-  /** Readers that were cut because they took too little. 0, or the figures are of fewer consoles. */
+  /**
+   * Readers that were cut because they took too little. 0, or the figures are of fewer consoles.
+   */
   readonly ended: number;
 }
 
@@ -23,7 +28,10 @@ const consoles = 10;
 const rate = 5_000;
 const rounds = 3;
 
-/** The cost of ten open consoles for the service, at 5,000 updates a second: a rate that one page can show. */
+/**
+ * The cost of ten open consoles for the service, at 5,000 updates
+ * a second: a rate that one page can show.
+ */
 export async function measureConsoles(cleanup: Cleanup, stack: Stack, seconds: number): Promise<ConsolesFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const port = await freePort();
@@ -52,7 +60,12 @@ export async function measureConsoles(cleanup: Cleanup, stack: Stack, seconds: n
 
 async function openReaders(cleanup: Cleanup, address: string): Promise<Child> {
   const args = [address, String(consoles)];
-  const readers = await startChild(cleanup, { name: 'stream-readers', script: 'bench/stream-readers.ts', args, env: {} });
+  const readers = await startChild(cleanup, {
+    name: 'stream-readers',
+    script: 'bench/stream-readers.ts',
+    args,
+    env: {},
+  });
   await readers.firstJson;
   return readers;
 }

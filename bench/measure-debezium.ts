@@ -27,7 +27,10 @@ export interface DebeziumFigures {
   readonly perSecond: number;
   readonly paced: {
     readonly rate: number;
-    /** From before the row's insert to the broker's time of append; whole milliseconds at the broker. */
+    /**
+     * From before the row's insert to the broker's time of append;
+     * whole milliseconds at the broker.
+     */
     readonly p50Ms: number;
     readonly p99Ms: number;
     readonly cpuMicrosPerRow: Readonly<Record<string, number>>;
@@ -44,10 +47,16 @@ const partitions = 12;
 const writers = 8;
 
 /**
- * Debezium Server with its outbox router beside our service, on the same Postgres and Kafka: what a user would take instead to bring rows of a log into Kafka. Its
- * rows are made by a writer here: it has no sockets to read and nothing to reduce.
+ * Debezium Server with its outbox router beside our service, on the same Postgres and Kafka: what a
+ * user would take instead to bring rows of a log into Kafka. Its rows are made by a writer here: it
+ * has no sockets to read and nothing to reduce.
  */
-export async function measureDebezium(cleanup: Cleanup, stack: Stack, real: RealRows, seconds: number): Promise<DebeziumFigures> {
+export async function measureDebezium(
+  cleanup: Cleanup,
+  stack: Stack,
+  real: RealRows,
+  seconds: number,
+): Promise<DebeziumFigures> {
   const none = { version: debeziumVersion, bareWritePerSecond: 0, servicePerSecond: 0, perSecond: 0, rssMb: 0 };
   const unmeasured = { ...none, paced: { rate: pacedRate, p50Ms: 0, p99Ms: 0, cpuMicrosPerRow: {} } };
   try {
@@ -91,7 +100,9 @@ async function startOutbox(cleanup: Cleanup, stack: Stack, real: RealRows): Prom
   const kafka = { ...kafkaDefaults, brokers: stack.kafka.brokers };
   const topic = `bench-debezium-${systemRandom.uuid().slice(0, 8)}`;
   const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
-  await withAdmin(deps, kafka, (admin) => admin.createTopics({ topics: [{ topic, numPartitions: partitions, configEntries }] }));
+  await withAdmin(deps, kafka, (admin) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions, configEntries }] }),
+  );
   const database = await stack.makeDatabase('debezium');
   await onServer(
     database.url,
@@ -196,7 +207,9 @@ async function fastest(outbox: Outbox, arrived: () => Promise<number>, seconds: 
   return Math.round(there / elapsed);
 }
 
-/** Milliseconds from the making of each row to its append, of rows that were made after `fromMs`. */
+/**
+ * Milliseconds from the making of each row to its append, of rows that were made after `fromMs`.
+ */
 async function readDelays({ kafka, topic }: Outbox, fromMs: number): Promise<number[]> {
   const delays: number[] = [];
   const options = { kafka, topic, from: 'beginning', readCommitted: false, until: 'end' } as const;

@@ -10,7 +10,10 @@ import { benchLog, type Stack } from './stack.ts';
 import { withService } from './with-service.ts';
 
 export interface DistanceFigures {
-  /** Added to each round trip to Postgres and to Kafka; timers end up to a millisecond later. 0: the same proxies, without a delay. */
+  /**
+   * Added to each round trip to Postgres and to Kafka; timers end up to a millisecond later. 0: the
+   * same proxies, without a delay.
+   */
   readonly addedMs: number;
   readonly latency: LatencyFigures;
   readonly unpacedPerSecond: number;
@@ -38,14 +41,20 @@ export async function measureDistance(
   });
 }
 
-/** The same Postgres and a Kafka of its own, which names the proxy as its address; both have to be on this machine. */
+/**
+ * The same Postgres and a Kafka of its own, which names the proxy as its
+ * address; both have to be on this machine.
+ */
 async function startFar(cleanup: Cleanup, stack: Stack): Promise<readonly [Stack, readonly TcpProxy[]]> {
   const toPostgres = await TcpProxy.start({ targetPort: Number(new URL(stack.postgres.url).port) });
   cleanup.add(() => toPostgres.stop());
   const toKafka = await TcpProxy.start({ targetPort: 0 });
   cleanup.add(() => toKafka.stop());
   const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tidemark');
-  const kafka = await startEmbeddedKafka({ clock: systemClock, log: benchLog }, { cacheDir, advertisedPorts: [toKafka.port] });
+  const kafka = await startEmbeddedKafka(
+    { clock: systemClock, log: benchLog },
+    { cacheDir, advertisedPorts: [toKafka.port] },
+  );
   cleanup.add(() => kafka.stop());
   toKafka.retarget(kafka.nodes[0]?.port ?? 0);
   const makeDatabase: Stack['makeDatabase'] = async (part) => {
@@ -54,5 +63,8 @@ async function startFar(cleanup: Cleanup, stack: Stack): Promise<readonly [Stack
     far.host = toPostgres.address;
     return { url: far.href, drop };
   };
-  return [{ postgres: stack.postgres, kafka: { ...kafka, brokers: [toKafka.address] }, makeDatabase }, [toPostgres, toKafka]];
+  return [
+    { postgres: stack.postgres, kafka: { ...kafka, brokers: [toKafka.address] }, makeDatabase },
+    [toPostgres, toKafka],
+  ];
 }

@@ -19,7 +19,9 @@ export interface IdleFigures {
   readonly few: RestFigures;
   readonly many: RestFigures;
   readonly crowd: RestFigures;
-  /** Of one core, in service, Postgres and Kafka together: what the accounts cost beyond the few. */
+  /**
+   * Of one core, in service, Postgres and Kafka together: what the accounts cost beyond the few.
+   */
   readonly accountsPercent: number;
   /** Of one core, in the service alone: what the crowd costs beyond the few. */
   readonly crowdPercent: number;

@@ -18,7 +18,10 @@ export interface KnownOrdersFigures {
 const few = 1000;
 const rounds = 2;
 
-/** The rate with few orders in the database, and with many. Each time a new database, a new service, and the same 1,000 orders that the market moves. */
+/**
+ * The rate with few orders in the database, and with many. Each time a new database, a new service,
+ * and the same 1,000 orders that the market moves.
+ */
 export async function measureKnownOrders(
   cleanup: Cleanup,
   stack: Stack,
@@ -35,7 +38,13 @@ export async function measureKnownOrders(
   return { few, many, fewPerSecond: rates.few, manyPerSecond: rates.many, changePercent };
 }
 
-async function rateWith(cleanup: Cleanup, stack: Stack, real: RealRows, known: number, seconds: number): Promise<number> {
+async function rateWith(
+  cleanup: Cleanup,
+  stack: Stack,
+  real: RealRows,
+  known: number,
+  seconds: number,
+): Promise<number> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const service = await startServiceProcess(cleanup, stack, sandbox, {
     part: 'known',
@@ -49,7 +58,10 @@ async function rateWith(cleanup: Cleanup, stack: Stack, real: RealRows, known: n
   return publishedPerSecond;
 }
 
-/** Closed orders of the past, with real states: the rows and the index that every upsert has to find its way through. */
+/**
+ * Closed orders of the past, with real states: the rows and the index that
+ * every upsert has to find its way through.
+ */
 async function seed(databaseUrl: string, real: RealRows, count: number): Promise<void> {
   const states = real.rows.slice(0, 100).map(({ head }) => [head.state, head.join]);
   const literal = `'${JSON.stringify(states).replaceAll("'", "''")}'::jsonb`;

@@ -8,14 +8,20 @@ const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 export interface LatencyFigures {
   readonly rate: number;
   readonly load: LoadFigures;
-  /** Milliseconds from the frame's arrival at the service to its acknowledgement by Kafka, and the two parts of that way. */
+  /**
+   * Milliseconds from the frame's arrival at the service to its acknowledgement
+   * by Kafka, and the two parts of that way.
+   */
   readonly stages: Readonly<Record<(typeof stages)[number], { readonly p50: Quantile; readonly p99: Quantile }>>;
 }
 
 /** Long enough for the compiler: the first seconds at a new rate have their own latency. */
 const warmUpMs = 8_000;
 
-/** Latency at a rate well below the capacity, by the service's own histogram: what it observed between two scrapes. */
+/**
+ * Latency at a rate well below the capacity, by the service's own
+ * histogram: what it observed between two scrapes.
+ */
 export async function measureLatency(watched: Watched, rate: number, seconds: number): Promise<LatencyFigures> {
   await watched.sandbox.setRate(rate);
   await systemClock.sleep(warmUpMs);

@@ -22,8 +22,9 @@ const warmUpMs = 5_000;
 const partitions = 12;
 
 /**
- * What the naive service gets through when there is always something waiting for it: no less than its highest sustainable rate, and without the lag that
- * this leaves. The load is twice what it managed while warming up, so that making it takes little of the machine.
+ * What the naive service gets through when there is always something waiting for it: no less than
+ * its highest sustainable rate, and without the lag that this leaves. The load is twice what it
+ * managed while warming up, so that making it takes little of the machine.
  */
 export async function measureNaive(cleanup: Cleanup, stack: Stack, seconds: number): Promise<NaiveFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });

@@ -12,7 +12,10 @@ export interface PayloadFigures {
   readonly payloadBytes: number;
   readonly writePerSecond: number;
   readonly kafkaPerSecond: number;
-  /** The whole service, unpaced, and the size of its records as stored. Absent below the size that a record of an order has by itself. */
+  /**
+   * The whole service, unpaced, and the size of its records as stored. Absent below the size that a
+   * record of an order has by itself.
+   */
   readonly service?: { readonly perSecond: number; readonly payloadBytes: number };
 }
 
@@ -21,14 +24,19 @@ export async function measurePayloads(
   cleanup: Cleanup,
   stack: Stack,
   real: RealRows,
-  { sizes, ownBytes, seconds }: { readonly sizes: readonly number[]; readonly ownBytes: number; readonly seconds: number },
+  {
+    sizes,
+    ownBytes,
+    seconds,
+  }: { readonly sizes: readonly number[]; readonly ownBytes: number; readonly seconds: number },
 ): Promise<readonly PayloadFigures[]> {
   const figures: PayloadFigures[] = [];
   for (const payloadBytes of sizes) {
     const { rows, records } = resized(real, payloadBytes / ownBytes);
     const write = await measureWritePath({ url: stack.postgres.url, seconds, rows });
     const kafka = await measureKafkaPath({ brokers: stack.kafka.brokers, seconds, payloadBytes, rows: records });
-    const service = payloadBytes < ownBytes ? undefined : await unpaced(cleanup, stack, payloadBytes - ownBytes, seconds);
+    const service =
+      payloadBytes < ownBytes ? undefined : await unpaced(cleanup, stack, payloadBytes - ownBytes, seconds);
     figures.push({
       payloadBytes,
       writePerSecond: write.rowsPerSecond,
@@ -39,7 +47,12 @@ export async function measurePayloads(
   return figures;
 }
 
-function unpaced(cleanup: Cleanup, stack: Stack, longerBy: number, seconds: number): Promise<PayloadFigures['service']> {
+function unpaced(
+  cleanup: Cleanup,
+  stack: Stack,
+  longerBy: number,
+  seconds: number,
+): Promise<PayloadFigures['service']> {
   return withService(cleanup, stack, { part: 'payloads', load: { longerBy } }, async (watched) => {
     const { publishedPerSecond } = await loadAt(watched, 'max', seconds);
     await settle(watched);

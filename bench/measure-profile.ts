@@ -16,7 +16,10 @@ export interface ProfileFigures {
   readonly parts: readonly { readonly part: string; readonly microsPerUpdate: number; readonly percent: number }[];
 }
 
-/** Where the time of an update goes, at the rate that the service takes by itself. Profiling costs some of it, so the rate is no measure here. */
+/**
+ * Where the time of an update goes, at the rate that the service takes by itself. Profiling costs
+ * some of it, so the rate is no measure here.
+ */
 export async function measureProfile(cleanup: Cleanup, stack: Stack, seconds: number): Promise<ProfileFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-profile-'));
   cleanup.add(() => rm(folder, { recursive: true, force: true }));
@@ -29,7 +32,8 @@ export async function measureProfile(cleanup: Cleanup, stack: Stack, seconds: nu
   await settle(watched);
   await service.stop();
   await sandbox.stop();
-  // `serve` starts itself anew with its own sizes of the heap, and leaves the profile of its first moments behind.
+  // `serve` starts itself anew with its own sizes of the heap, and leaves
+  // the profile of its first moments behind.
   const file = (await readdir(folder)).sort().at(-1) ?? '';
   const profile = JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile;
   // Both processes count from the same boot, so the window can be told by our clock.

@@ -31,7 +31,10 @@ const pagePath = '/v1/commands?limit=500';
 const commandsThere = 700;
 const cancelEveryMs = 100;
 
-/** Two principals: one cancels ten orders a second, the other asks for pages of 500 commands on 60 connections, each as soon as it has the last. */
+/**
+ * Two principals: one cancels ten orders a second, the other asks for pages of 500 commands on 60
+ * connections, each as soon as it has the last.
+ */
 export async function measureReadPressure(cleanup: Cleanup, stack: Stack, seconds: number): Promise<PressureFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 100, knownOrders: 100 });
   const env = { TIDEMARK_AUTH_TOKENS: `${tokenLine('desk')}; ${tokenLine('reports')}` };
@@ -49,7 +52,13 @@ export async function measureReadPressure(cleanup: Cleanup, stack: Stack, second
       took.push(performance.now() - startedMs);
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, cancelEveryMs - (performance.now() - startedMs))));
     }
-    return { p50: percentile(took, 0.5), p99: percentile(took, 0.99), highest: Math.max(...took), count: took.length, failed };
+    return {
+      p50: percentile(took, 0.5),
+      p99: percentile(took, 0.99),
+      highest: Math.max(...took),
+      count: took.length,
+      failed,
+    };
   };
   // The first are slow while the service is still being compiled.
   await cancelFor(3);

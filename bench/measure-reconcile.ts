@@ -14,11 +14,16 @@ export interface ReconcileFigures {
   readonly settled: number;
   /** Of those that never did: anything but unknown. Has to be none. */
   readonly guessed: number;
-  /** Milliseconds from the platform's acceptance to the settlement, by the ledger and the journal. */
+  /**
+   * Milliseconds from the platform's acceptance to the settlement, by the ledger and the journal.
+   */
   readonly settleMs: { readonly p50: number; readonly p99: number; readonly highest: number };
   /** Reads that reached the platform meanwhile, all of them the reconciler's, or caused by it. */
   readonly probes: number;
-  /** Of them, by what was asked for: lists by one of our references, lists of an account, single orders. */
+  /**
+   * Of them, by what was asked for: lists by one of our
+   * references, lists of an account, single orders.
+   */
   readonly probesOf: { readonly reference: number; readonly account: number; readonly order: number };
   /** The most that a window of time holds above the budget; at most 0 where it was kept. */
   readonly overBudget: number;
@@ -26,14 +31,20 @@ export interface ReconcileFigures {
 
 const unknownCommands = 1000;
 const landing = 700;
-/** From when the write was answered: long enough for all of them to be unknown before the first one lands. */
+/**
+ * From when the write was answered: long enough for all of them
+ * to be unknown before the first one lands.
+ */
 const landsAfterMs: readonly [number, number] = [45_000, 60_000];
 const placedAtOnce = 16;
 /** The defaults of `TIDEMARK_PROBE_RATE` and `TIDEMARK_PROBE_BURST`. */
 const probeBudget: Budget = { perSecond: 5, burst: 20 };
 const settleWithinMs = 120_000;
 
-/** A thousand commands that nobody knows the outcome of, most of which land later. The audit is kept out of the way, so that every read after them is a probe. */
+/**
+ * A thousand commands that nobody knows the outcome of, most of which land later. The audit is kept
+ * out of the way, so that every read after them is a probe.
+ */
 export async function measureReconcile(cleanup: Cleanup, stack: Stack): Promise<ReconcileFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const options = { part: 'reconcile', env: { TIDEMARK_AUDIT_INTERVAL_MS: '3600000' } };
@@ -75,8 +86,15 @@ export async function measureReconcile(cleanup: Cleanup, stack: Stack): Promise<
   };
 }
 
-/** Places a thousand orders that are all answered 504: the first `landing` of them are done later, the others never. */
-export async function placeUnknown({ rest }: CommandingService, sandbox: SandboxProcess, landingLater: number): Promise<void> {
+/**
+ * Places a thousand orders that are all answered 504: the first `landing`
+ * of them are done later, the others never.
+ */
+export async function placeUnknown(
+  { rest }: CommandingService,
+  sandbox: SandboxProcess,
+  landingLater: number,
+): Promise<void> {
   const never = unknownCommands - landingLater;
   const rule = { on: 'write', fault: 'outcome_unknown', write: 'place' };
   await setFaults(sandbox, [
@@ -161,7 +179,10 @@ async function commandsOf(databaseUrl: string): Promise<Map<string, StoredComman
   );
 }
 
-/** Reads of orders, by when they came in. Only the first page counts: what follows belongs to the same read. */
+/**
+ * Reads of orders, by when they came in. Only the first page
+ * counts: what follows belongs to the same read.
+ */
 async function probeInstants(
   sandbox: SandboxProcess,
   since: number,

@@ -28,7 +28,10 @@ const rounds = 2;
 const readOrders = 500;
 const pagePath = '/v1/orders?limit=50';
 
-/** Reads against the service, and against fastify with the same bodies in memory: one load generator, one machine, in turn. */
+/**
+ * Reads against the service, and against fastify with the same bodies in memory: one load
+ * generator, one machine, in turn.
+ */
 export async function measureRest(cleanup: Cleanup, stack: Stack, seconds: number): Promise<RestFigures> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const { service, rest } = await startCommandingService(cleanup, stack, sandbox, { part: 'rest' });
@@ -59,7 +62,9 @@ export async function measureRest(cleanup: Cleanup, stack: Stack, seconds: numbe
 /** What the service answers for each path that is measured: the same bytes stand in memory. */
 async function readBodies(rest: RestClient): Promise<Record<string, string>> {
   const { text } = await expectOk(rest, `/v1/orders?limit=${readOrders}`);
-  const listed = JSON.parse(text) as { readonly items: readonly { readonly stream: string; readonly orderId: string }[] };
+  const listed = JSON.parse(text) as {
+    readonly items: readonly { readonly stream: string; readonly orderId: string }[];
+  };
   const bodies: Record<string, string> = { [pagePath]: (await expectOk(rest, pagePath)).text };
   for (const { stream, orderId } of listed.items) {
     const path = `/v1/orders/${stream}/${orderId}`;
@@ -73,7 +78,12 @@ async function startMemory(cleanup: Cleanup, bodies: Readonly<Record<string, str
   cleanup.add(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'bodies.json');
   await writeFile(file, JSON.stringify(bodies));
-  const child = await startChild(cleanup, { name: 'memory-reads', script: 'bench/memory-reads.ts', args: [file], env: {} });
+  const child = await startChild(cleanup, {
+    name: 'memory-reads',
+    script: 'bench/memory-reads.ts',
+    args: [file],
+    env: {},
+  });
   const { port } = (await child.firstJson) as { port: number };
   return new RestClient(cleanup, `http://127.0.0.1:${port}`, concurrency);
 }
@@ -92,7 +102,8 @@ async function readRate(client: RestClient, paths: readonly string[], seconds: n
     await Promise.all(Array.from({ length: concurrency }, (_, i) => loop(i * 7)));
     return (count * 1000) / (performance.now() - startMs);
   };
-  // Both sides are compiled by then; the second round of each would else be half as fast again as the first.
+  // Both sides are compiled by then; the second round of each would
+  // else be half as fast again as the first.
   await read(5000);
   return Math.round(await read(seconds * 1000));
 }

@@ -13,11 +13,17 @@ export interface ProbeFigures {
 }
 
 export interface CapacityFigures {
-  /** Updates a second from socket to acknowledgement with as much load as the sockets took: the first guess, and no capacity. */
+  /**
+   * Updates a second from socket to acknowledgement with as much load as the sockets took: the
+   * first guess, and no capacity.
+   */
   readonly unpacedPerSecond: number;
   /** The rates tried, each for `probeSeconds`. */
   readonly probes: readonly ProbeFigures[];
-  /** The highest rate that was kept up, with what it took. Absent when none was: the machine is busy with something else. */
+  /**
+   * The highest rate that was kept up, with what it took. Absent when none was:
+   * the machine is busy with something else.
+   */
   readonly sustained?: LoadFigures;
 }
 
@@ -34,10 +40,13 @@ const downBy = 0.93;
 const maxSustainTries = 6;
 
 /**
- * The highest rate with a lag that is bounded and does not grow: found with short probes from the unpaced rate down, then kept up for the whole time, and
- * lowered again where that fails.
+ * The highest rate with a lag that is bounded and does not grow: found with short probes from the
+ * unpaced rate down, then kept up for the whole time, and lowered again where that fails.
  */
-export async function measureCapacity(watched: Watched, { seconds, probeSeconds }: CapacityOptions): Promise<CapacityFigures> {
+export async function measureCapacity(
+  watched: Watched,
+  { seconds, probeSeconds }: CapacityOptions,
+): Promise<CapacityFigures> {
   const unpaced = await loadAt(watched, 'max', probeSeconds);
   await settle(watched);
   const probe = async (rate: number, forSeconds: number) => {
@@ -47,7 +56,11 @@ export async function measureCapacity(watched: Watched, { seconds, probeSeconds 
   };
   const short = { startRate: unpaced.publishedPerSecond * firstShare, factor: downBy, maxProbes: 10 };
   const quick = await searchRate(short, (rate) => probe(rate, probeSeconds));
-  const long = { startRate: quick.found?.rate ?? 0, factor: downBy, maxProbes: quick.found === undefined ? 0 : maxSustainTries };
+  const long = {
+    startRate: quick.found?.rate ?? 0,
+    factor: downBy,
+    maxProbes: quick.found === undefined ? 0 : maxSustainTries,
+  };
   const sustained = await searchRate(long, (rate) => probe(rate, seconds));
   return {
     unpacedPerSecond: unpaced.publishedPerSecond,

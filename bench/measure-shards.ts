@@ -18,7 +18,10 @@ const counts = [1, 16] as const;
 const rate = 5_000;
 const rounds = 2;
 
-/** One process with one shard and with 16, with the same accounts and the same load, in turn: each time a new database and a new service. */
+/**
+ * One process with one shard and with 16, with the same accounts and the same load, in turn: each
+ * time a new database and a new service.
+ */
 export async function measureShards(
   cleanup: Cleanup,
   stack: Stack,
@@ -29,14 +32,19 @@ export async function measureShards(
     // In one order and then in the other: a machine that grows slower costs both the same.
     for (const turn of round % 2 === 0 ? turns : turns.toReversed()) {
       const load = { accounts: shardedAccounts };
-      const figures = await withService(cleanup, stack, { part: 'shards', load, shards: turn.shards }, async (watched) => {
-        // The service is still being compiled at first.
-        await loadAt(watched, rate, seconds / 2);
-        await settle(watched);
-        const found = await loadAt(watched, rate, seconds);
-        await settle(watched);
-        return found;
-      });
+      const figures = await withService(
+        cleanup,
+        stack,
+        { part: 'shards', load, shards: turn.shards },
+        async (watched) => {
+          // The service is still being compiled at first.
+          await loadAt(watched, rate, seconds / 2);
+          await settle(watched);
+          const found = await loadAt(watched, rate, seconds);
+          await settle(watched);
+          return found;
+        },
+      );
       turn.costs.push(costAt(rate, figures));
       turn.endRssMb.push(figures.processes.find(({ name }) => name === 'service')?.endRssMb ?? 0);
     }

@@ -16,7 +16,10 @@ export interface StreamCostFigures {
 
 const rounds = 2;
 
-/** The rate of the stream with commands off, and with the journal, the reconciler and a thousand commands that it watches. */
+/**
+ * The rate of the stream with commands off, and with the journal, the reconciler and a thousand
+ * commands that it watches.
+ */
 export async function measureStreamCost(cleanup: Cleanup, stack: Stack, seconds: number): Promise<StreamCostFigures> {
   const rates = { without: [] as number[], with: [] as number[] };
   for (let round = 0; round < rounds; round += 1) {
@@ -31,7 +34,8 @@ export async function measureStreamCost(cleanup: Cleanup, stack: Stack, seconds:
 async function rateOf(cleanup: Cleanup, stack: Stack, seconds: number, commands: boolean): Promise<number> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const start = async () => {
-    if (!commands) return startServiceProcess(cleanup, stack, sandbox, { part: 'cost', env: { TIDEMARK_HTTP_PORT: '0' } });
+    if (!commands)
+      return startServiceProcess(cleanup, stack, sandbox, { part: 'cost', env: { TIDEMARK_HTTP_PORT: '0' } });
     const commanding = await startCommandingService(cleanup, stack, sandbox, { part: 'cost' });
     await placeUnknown(commanding, sandbox, 0);
     return commanding.service;

@@ -8,7 +8,10 @@ import type { LoadFigures, Watched } from './watch-load.ts';
 import { withService } from './with-service.ts';
 
 export interface TwoProcessesFigures {
-  /** Updates a second as fast as they take them: of one process before the other came, and after it left. */
+  /**
+   * Updates a second as fast as they take them: of one process
+   * before the other came, and after it left.
+   */
   readonly onePerSecond: readonly number[];
   /** Of both together. */
   readonly twoPerSecond: number;
@@ -22,8 +25,9 @@ export interface TwoProcessesFigures {
 const shards = 16;
 
 /**
- * One process, then two with equal settings and half of the shards each, then one again, on one database. Without audits: they begin in the minute in which the
- * shards move, and would be in some of the figures only.
+ * One process, then two with equal settings and half of the shards each, then one again,
+ * on one database. Without audits: they begin in the minute in which the shards move,
+ * and would be in some of the figures only.
  */
 export async function measureTwoProcesses(
   cleanup: Cleanup,

@@ -1,11 +1,15 @@
 /**
- * The service that one would write in an afternoon, and the baseline of `npm run bench`: the same streams over the same sockets, for each event `JSON.parse`,
- * one Postgres transaction (upsert behind a version guard, and the log row) and one awaited kafkajs send. No straw man: prepared statements on one
- * connection, one at a time so that orders keep their order, kafkajs as it comes (its retries, acks from all). It has none of what makes the difference
- * afterwards: no batches, no outbox (a crash between commit and send loses the update), no snapshot, no reconnect, digits of large versions lost.
+ * The service that one would write in an afternoon, and the baseline of `npm run bench`: the same
+ * streams over the same sockets, for each event `JSON.parse`, one Postgres transaction (upsert
+ * behind a version guard, and the log row) and one awaited kafkajs send. No straw man: prepared
+ * statements on one connection, one at a time so that orders keep their order, kafkajs as it
+ * comes (its retries, acks from all). It has none of what makes the difference afterwards: no
+ * batches, no outbox (a crash between commit and send loses the update), no snapshot, no
+ * reconnect, digits of large versions lost.
  *
- * Environment: DATABASE_URL (an empty database), KAFKA_BROKERS, NAIVE_TOPIC (there already), PLATFORM_URL, PLATFORM_STREAM_URL, PLATFORM_STAGING_STREAM_URL,
- * PLATFORM_CLIENT_ID, PLATFORM_CLIENT_SECRET. Prints `{ "received", "acknowledged" }` four times a second.
+ * Environment: DATABASE_URL (an empty database), KAFKA_BROKERS, NAIVE_TOPIC (there already),
+ * PLATFORM_URL, PLATFORM_STREAM_URL, PLATFORM_STAGING_STREAM_URL, PLATFORM_CLIENT_ID,
+ * PLATFORM_CLIENT_SECRET. Prints `{ "received", "acknowledged" }` four times a second.
  */
 import kafkajs from 'kafkajs';
 import pg from 'pg';
@@ -34,7 +38,10 @@ await database.query(`
 
 const topic = env('NAIVE_TOPIC');
 const kafka = new kafkajs.Kafka({ brokers: env('KAFKA_BROKERS').split(','), logLevel: kafkajs.logLevel.ERROR });
-const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+const producer = kafka.producer({
+  allowAutoTopicCreation: false,
+  createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+});
 await producer.connect();
 
 const upsert = {
@@ -80,7 +87,11 @@ function follow(address: string, accessToken: string, topic: string, accounts: r
   socket.on('open', () => {
     for (const account of accounts) {
       socket.send(
-        JSON.stringify({ type: 'subscribe', id: `${topic} ${account}`, payload: { topic, target: `account:${account}` } }),
+        JSON.stringify({
+          type: 'subscribe',
+          id: `${topic} ${account}`,
+          payload: { topic, target: `account:${account}` },
+        }),
       );
     }
   });

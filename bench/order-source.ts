@@ -3,11 +3,16 @@ import { MemoryReads } from '../test/support/orders/memory-reads.ts';
 import { sampleUpdate } from '../test/support/orders/sample-update.ts';
 import type { OrderUpdate } from '../types/records.d.ts';
 
-/** The log of updates keeps at least so many of the newest, so that a page which is cut can go on. */
+/**
+ * The log of updates keeps at least so many of the newest, so that a page which is cut can go on.
+ */
 const keptUpdates = 50_000;
 const accounts = 20;
 const symbols = 200;
-/** One update of so many ends an order, and the next begins another: as many stay open as there were. */
+/**
+ * One update of so many ends an order, and the next begins
+ * another: as many stay open as there were.
+ */
 const turnover = 50;
 
 /** One open order, as far as its updates change it. */
@@ -19,8 +24,9 @@ interface Moving {
 }
 
 /**
- * Orders of a busy day in memory, for a console that is measured: `open` orders that change one after the other, by a rule that gives the same changes in each
- * run. The tables of a real service are left out on purpose: the measured thing is the page.
+ * Orders of a busy day in memory, for a console that is measured: `open` orders that change one
+ * after the other, by a rule that gives the same changes in each run. The tables of a real service
+ * are left out on purpose: the measured thing is the page.
  */
 export class OrderSource extends MemoryReads {
   private readonly template = JSON.parse(sampleUpdate()) as OrderUpdate;
@@ -70,7 +76,14 @@ export class OrderSource extends MemoryReads {
       if (order === undefined) continue;
       const { accountId, order: state } = this.recordOf(order, order.filled === 0 ? 'new' : 'partially_filled', []);
       const { orderId, revision } = order;
-      items.push({ stream: 'account', orderId, accountId, revision, sourceVersion: undefined, state: JSON.stringify(state) });
+      items.push({
+        stream: 'account',
+        orderId,
+        accountId,
+        revision,
+        sourceVersion: undefined,
+        state: JSON.stringify(state),
+      });
       if (items.length === limit) return { items, next: ['account', String(number)] };
     }
     return { items };
@@ -135,15 +148,36 @@ export class OrderSource extends MemoryReads {
     const now = new Date().toISOString();
     const order = {
       ...this.template.order,
-      ...{ orderId, accountId, status, statusRaw: status.toUpperCase(), side: number % 2 === 0 ? 'buy' : 'sell', updatedAt: now },
+      ...{
+        orderId,
+        accountId,
+        status,
+        statusRaw: status.toUpperCase(),
+        side: number % 2 === 0 ? 'buy' : 'sell',
+        updatedAt: now,
+      },
       ...{
         instrument: { ...this.template.order.instrument, symbol },
         quantity: '1000',
         working: { quantity: '1000', price: '191.5' },
       },
-      ...{ cumQty: String(filled), leavesQty: String(1000 - filled), avgPrice: `191.${String(filled).padStart(3, '0')}1` },
+      ...{
+        cumQty: String(filled),
+        leavesQty: String(1000 - filled),
+        avgPrice: `191.${String(filled).padStart(3, '0')}1`,
+      },
     };
     const eventId = `account:${orderId}:${revision}`;
-    return { ...this.template, eventId, orderId, accountId, revision, changed, order, occurredAt: now, observedAt: now };
+    return {
+      ...this.template,
+      eventId,
+      orderId,
+      accountId,
+      revision,
+      changed,
+      order,
+      occurredAt: now,
+      observedAt: now,
+    };
   }
 }

@@ -42,7 +42,14 @@ function alone({ alone: found }: AsUsersFigures): string {
     `${one.allMicros}`,
     `${one.elsewherePercent} %`,
   ]);
-  const head = ['asked/s', 'published/s', 'service us/update', 'of a core', 'all processes us/update', 'everybody else'];
+  const head = [
+    'asked/s',
+    'published/s',
+    'service us/update',
+    'of a core',
+    'all processes us/update',
+    'everybody else',
+  ];
   return formatTable([head, ...rows]);
 }
 
@@ -66,7 +73,10 @@ function payloads({ payloads: found }: AsUsersFigures): string {
     service === undefined ? 'smaller than a record' : `${service.perSecond}, records of ${service.payloadBytes} B`,
     service === undefined ? '' : (service.perSecond / Math.min(writePerSecond, kafkaPerSecond)).toFixed(2),
   ]);
-  return formatTable([['records of', 'bare write path/s', 'bare kafkajs/s', 'service, unpaced/s', 'of the slower'], ...rows]);
+  return formatTable([
+    ['records of', 'bare write path/s', 'bare kafkajs/s', 'service, unpaced/s', 'of the slower'],
+    ...rows,
+  ]);
 }
 
 function accounts({ accounts: found }: AsUsersFigures): string {
@@ -90,7 +100,10 @@ function shards({ shards: found }: AsUsersFigures): string {
     endRssMb.join(' and '),
     costs.map(({ elsewherePercent }) => `${elsewherePercent} %`).join(' and '),
   ]);
-  return formatTable([['shards in one process', 'service us/update', 'all us/update', 'MB', 'everybody else'], ...rows]);
+  return formatTable([
+    ['shards in one process', 'service us/update', 'all us/update', 'MB', 'everybody else'],
+    ...rows,
+  ]);
 }
 
 function twoProcesses({ 'two-processes': found }: AsUsersFigures): string {

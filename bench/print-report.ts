@@ -53,12 +53,17 @@ function rates({ bare, capacity, naive, knownOrders, payloadBytes }: Report): st
   } else if (capacity?.sustained !== undefined) {
     const { lag, seconds } = capacity.sustained;
     const growth = `lag median ${lag.median}, highest ${lag.highest}, ${lag.growthPerSecond.toFixed(1)} a second`;
-    rows.push(['(c) the whole service', `${rate}`, `for ${seconds} s, ${growth}; unpaced ${capacity.unpacedPerSecond}`]);
+    rows.push([
+      '(c) the whole service',
+      `${rate}`,
+      `for ${seconds} s, ${growth}; unpaced ${capacity.unpacedPerSecond}`,
+    ]);
   }
   if (naive !== undefined) rows.push(['(d) the naive service', `${naive.updatesPerSecond}`, 'always busy']);
   if (rate !== undefined && bare !== undefined)
     rows.push(['(c) of the slower of (a), (b)', (rate / slowerBare(bare)).toFixed(2), '']);
-  if (rate !== undefined && naive !== undefined) rows.push(['(c) of (d)', (rate / naive.updatesPerSecond).toFixed(1), '']);
+  if (rate !== undefined && naive !== undefined)
+    rows.push(['(c) of (d)', (rate / naive.updatesPerSecond).toFixed(1), '']);
   if (knownOrders !== undefined) {
     const { few, many, fewPerSecond, manyPerSecond, changePercent } = knownOrders;
     rows.push([`unpaced, ${few} known orders`, fewPerSecond.join(' and '), '']);
@@ -80,7 +85,10 @@ function latencies({ latency = [] }: Report): string {
       `${load.lag.highest}`,
     ]),
   );
-  return formatTable([['asked/s', 'published/s', 'stage', 'p50 ms (bucket)', 'p99 ms (bucket)', 'highest lag'], ...rows]);
+  return formatTable([
+    ['asked/s', 'published/s', 'stage', 'p50 ms (bucket)', 'p99 ms (bucket)', 'highest lag'],
+    ...rows,
+  ]);
 }
 
 function processes({ capacity }: Report): string {
@@ -93,7 +101,10 @@ function processes({ capacity }: Report): string {
     `${one.peakRssMb}`,
   ]);
   rows.push(['everybody else', `${capacity.sustained.elsewherePercent} %`, '', '', '']);
-  return formatTable([['at the rate of (c)', 'of a core', 'CPU us/update', 'MB start / middle / end', 'MB peak'], ...rows]);
+  return formatTable([
+    ['at the rate of (c)', 'of a core', 'CPU us/update', 'MB start / middle / end', 'MB peak'],
+    ...rows,
+  ]);
 }
 
 function commands({ commands: found, streamCost }: Report): string {
@@ -138,7 +149,11 @@ function pressure({ pressure: found }: Report): string {
     ],
   );
   const readers = `${pagesPerSecond} pages a second, ${refusedPerSecond} refused`;
-  return formatTable([['cancels', 'p50 ms', 'p99 ms', 'highest ms', 'count', 'failed'], ...rows, [readers, '', '', '', '', '']]);
+  return formatTable([
+    ['cancels', 'p50 ms', 'p99 ms', 'highest ms', 'count', 'failed'],
+    ...rows,
+    [readers, '', '', '', '', ''],
+  ]);
 }
 
 function reconciled({ reconcile: found }: Report): string {
@@ -172,7 +187,10 @@ function atRest({ idle }: Report): string {
       (value) => `${value ?? '-'}`,
     ),
   ]);
-  return formatTable([['accounts at rest', 'batches/s', 'marks/s', 'service % of a core', 'postgres %', 'kafka %'], ...rows]);
+  return formatTable([
+    ['accounts at rest', 'batches/s', 'marks/s', 'service % of a core', 'postgres %', 'kafka %'],
+    ...rows,
+  ]);
 }
 
 function profile({ profile: found }: Report): string {

@@ -12,7 +12,9 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** The work of the service, by the code that does it. The first that matches the nearest frame wins. */
+/**
+ * The work of the service, by the code that does it. The first that matches the nearest frame wins.
+ */
 const parts: readonly (readonly [part: string, url: RegExp])[] = [
   ['websocket', /node_modules\/ws\/|service\/sources\/(ws-socket|connection)\.ts/],
   ['parse and decode', /service\/sources\/(decode|describe)[\w-]*\.ts|venue\/platform\/(parse-json|wire\/)/],
@@ -33,7 +35,10 @@ export interface ProfileWindow {
   readonly untilMicros: number;
 }
 
-/** Microseconds of each part within the window; what V8 itself names in brackets (idle, garbage collector, program) under that name. */
+/**
+ * Microseconds of each part within the window; what V8 itself names in brackets (idle, garbage
+ * collector, program) under that name.
+ */
 export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<string, number> {
   const partOfNode = nameNodes(profile);
   const shares = new Map<string, number>();
@@ -47,7 +52,10 @@ export function shareTime(profile: CpuProfile, window: ProfileWindow): Map<strin
   return shares;
 }
 
-/** A node without a part of its own (Node's internals, the language's own functions) works for whoever called it. */
+/**
+ * A node without a part of its own (Node's internals, the language's
+ * own functions) works for whoever called it.
+ */
 function nameNodes(profile: CpuProfile): Map<number, string> {
   const names = new Map<number, string>();
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));

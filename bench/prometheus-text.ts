@@ -8,7 +8,10 @@ export interface Sample {
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** The series of a scrape in Prometheus' text format 0.0.4. Comments and lines of another shape are passed over. */
+/**
+ * The series of a scrape in Prometheus' text format 0.0.4. Comments
+ * and lines of another shape are passed over.
+ */
 export function parseSamples(text: string): Sample[] {
   const samples: Sample[] = [];
   for (const row of text.split('\n')) {

@@ -1,9 +1,11 @@
 /**
- * Microseconds per update of what ingest does between two waits: reduce (with `changed` and `fill`), encode the order, the payload and the join. Prints JSON.
+ * Microseconds per update of what ingest does between two waits: reduce (with `changed` and
+ * `fill`), encode the order, the payload and the join. Prints JSON.
  *
  *   npx node bench/reduce.ts [updates a round]
  *
- * The middle of nine rounds after three for warming up. Each round walks the same orders through a life of realistic frames: new, three partial fills, filled.
+ * The middle of nine rounds after three for warming up. Each round walks the same orders through a
+ * life of realistic frames: new, three partial fills, filled.
  */
 import { encodeHeadJoin, encodeOrder, encodeUpdate } from '../src/domain/encode-update.ts';
 import type { Head } from '../src/domain/head.ts';
@@ -44,7 +46,15 @@ function accountLife(order: number): Observation[] {
       ...(step > 0 && { avgPrice: averages[step - 1] as string }),
       clOrdId: `c0ffee00-4c1e-4a53-9d0e-${String(order).padStart(12, '0')}`,
     };
-    return { kind: 'order', cause: 'stream', view, sourceEpoch: 0, observedAtMs: start + order, receivedMs: 0, bytes: 700 };
+    return {
+      kind: 'order',
+      cause: 'stream',
+      view,
+      sourceEpoch: 0,
+      observedAtMs: start + order,
+      receivedMs: 0,
+      bytes: 700,
+    };
   });
 }
 
@@ -111,7 +121,10 @@ function round(lives: readonly Observation[][], encode: boolean): Round {
       if (encode) characters += encodedLength(observation, reduction);
     }
   }
-  return { microseconds: ((performance.now() - began) * 1000) / count, payloadCharacters: Math.round(characters / count) };
+  return {
+    microseconds: ((performance.now() - began) * 1000) / count,
+    payloadCharacters: Math.round(characters / count),
+  };
 }
 
 function encodedLength(

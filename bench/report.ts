@@ -20,7 +20,9 @@ export interface Report extends AsUsersFigures {
   readonly command: string;
   readonly machine: MachineFigures;
   readonly settings: Readonly<Record<string, string | number>>;
-  /** Milliseconds from the start of the process until every source was live, on an empty database. */
+  /**
+   * Milliseconds from the start of the process until every source was live, on an empty database.
+   */
   readonly liveAfterMs: number;
   /** Of `tidemark --help`. */
   readonly helpCpuSeconds: number;
@@ -53,7 +55,9 @@ export function judge(report: Report): Ratio[] {
   const rate = capacity?.sustained?.publishedPerSecond;
   return [
     ...judgeCapacity(report),
-    ...(rate === undefined || naive === undefined ? [] : [atLeast('times the naive service', rate / naive.updatesPerSecond, 20)]),
+    ...(rate === undefined || naive === undefined
+      ? []
+      : [atLeast('times the naive service', rate / naive.updatesPerSecond, 20)]),
     ...judgeLatency(report),
     ...judgeIdle(report),
     ...judgeFleet(report),
@@ -66,7 +70,10 @@ export function judge(report: Report): Ratio[] {
   ];
 }
 
-/** At the rate that is kept up. The bare path's time an update is that of the clock: it keeps both cores busy. */
+/**
+ * At the rate that is kept up. The bare path's time an update is
+ * that of the clock: it keeps both cores busy.
+ */
 function judgeCapacity({ bare, capacity }: Report): Ratio[] {
   const { sustained, unpacedPerSecond = 0 } = capacity ?? {};
   if (sustained === undefined) return [];
@@ -169,7 +176,9 @@ function judgeCommands({ commands, rest, pressure, reconcile, streamCost, consol
           atLeast('of fastify from memory, one order', rest.oneOrder.share, 0.5),
           atLeast('of fastify from memory, a page of 50', rest.page.share, 0.5),
         ]),
-    ...(pressure === undefined ? [] : [atMost('ms p99 of a cancel beside 60 readers of pages', pressure.besideReadsMs.p99, 200)]),
+    ...(pressure === undefined
+      ? []
+      : [atMost('ms p99 of a cancel beside 60 readers of pages', pressure.besideReadsMs.p99, 200)]),
     ...(reconcile === undefined
       ? []
       : [
@@ -181,7 +190,9 @@ function judgeCommands({ commands, rest, pressure, reconcile, streamCost, consol
     ...(streamCost === undefined
       ? []
       : [atLeast('% change of the stream by journal and reconciler', streamCost.changePercent, -10)]),
-    ...(consoles === undefined ? [] : [atLeast(`of the rate with ${consoles.consoles} open consoles`, consoles.share, 0.9)]),
+    ...(consoles === undefined
+      ? []
+      : [atLeast(`of the rate with ${consoles.consoles} open consoles`, consoles.share, 0.9)]),
   ];
 }
 

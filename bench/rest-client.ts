@@ -20,7 +20,11 @@ export class RestClient {
   }
 
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<RestAnswer> {
-    const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers: { ...this.signIn, ...headers } });
+    const { statusCode, body } = await this.pool.request({
+      method: 'GET',
+      path,
+      headers: { ...this.signIn, ...headers },
+    });
     return { status: statusCode, text: await body.text() };
   }
 

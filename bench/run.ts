@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: the bare write path, bare kafkajs, the whole service from socket to acknowledgement, and the naive service, in one run on one machine
- * with full durability, so that their ratios mean something. docs/performance.md says how to read it.
+ * `npm run bench`: the bare write path, bare kafkajs, the whole service from socket to
+ * acknowledgement, and the naive service, in one run on one machine with full durability, so that
+ * their ratios mean something. docs/performance.md says how to read it.
  */
 import { writeFileSync } from 'node:fs';
 import { type Arguments, readArguments, usage } from './arguments.ts';
@@ -44,7 +45,8 @@ async function measure(args: Arguments): Promise<Report> {
   const wantsBare = args.only.has('write') || args.only.has('kafka');
   const bare = async () => {
     say('bare paths');
-    // As long as the service: in ten seconds the disk has not yet begun to write back what a minute of them leaves (43k rows/s against 33k).
+    // As long as the service: in ten seconds the disk has not yet begun to write back what a minute
+    // of them leaves (43k rows/s against 33k).
     return measureBare(stack, real, args.seconds);
   };
   const before = wantsBare ? await bare() : undefined;
@@ -55,7 +57,8 @@ async function measure(args: Arguments): Promise<Report> {
   const naive = args.only.has('naive') ? await measureNaive(cleanup, stack, 20) : undefined;
   const { knownOrders: many } = args;
   if (many !== undefined) say(`known orders: 1,000 and ${many}`);
-  const knownOrders = many === undefined ? undefined : await measureKnownOrders(cleanup, stack, real, { many, seconds: 20 });
+  const knownOrders =
+    many === undefined ? undefined : await measureKnownOrders(cleanup, stack, real, { many, seconds: 20 });
   const commandSide = await measureCommandSide(stack, args, say);
   if (args.only.has('consoles')) say('open consoles');
   const consoles = args.only.has('consoles') ? await measureConsoles(cleanup, stack, probeSeconds) : undefined;
@@ -127,7 +130,9 @@ async function measureWhole(stack: Stack, { only, seconds }: Arguments): Promise
     });
   }
   const capacity = only.has('service')
-    ? await withService(cleanup, stack, { part: 'service' }, (watched) => measureCapacity(watched, { seconds, probeSeconds }))
+    ? await withService(cleanup, stack, { part: 'service' }, (watched) =>
+        measureCapacity(watched, { seconds, probeSeconds }),
+      )
     : undefined;
   return { ...(latency.length === 0 ? {} : { latency }), ...(capacity === undefined ? {} : { capacity }) };
 }

@@ -18,13 +18,20 @@ export function processUsage(pid: number): ProcessUsage | undefined {
     const { fields } = readStat(pid);
     const ticks = [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0);
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return { cpuSeconds: ticks / ticksPerSecond, rssMb: megabytes(status, 'VmRSS'), peakRssMb: megabytes(status, 'VmHWM') };
+    return {
+      cpuSeconds: ticks / ticksPerSecond,
+      rssMb: megabytes(status, 'VmRSS'),
+      peakRssMb: megabytes(status, 'VmHWM'),
+    };
   } catch {
     return undefined;
   }
 }
 
-/** CPU that all processes of the machine have taken since it started, stolen time included: what a hypervisor gave to others was missing here. */
+/**
+ * CPU that all processes of the machine have taken since it started, stolen time included: what a
+ * hypervisor gave to others was missing here.
+ */
 export function machineCpuSeconds(): number {
   if (!existsSync('/proc/stat')) return 0;
   // user, nice, system, idle, iowait, irq, softirq, steal
@@ -33,8 +40,8 @@ export function machineCpuSeconds(): number {
 }
 
 /**
- * A server and its children as one. Memory is the proportional share (Pss): Postgres' backends would count its shared buffers once each. Its peak is that of
- * the samples taken here.
+ * A server and its children as one. Memory is the proportional share (Pss): Postgres' backends
+ * would count its shared buffers once each. Its peak is that of the samples taken here.
  */
 export class ProcessTree {
   private peakMb = 0;
@@ -72,7 +79,10 @@ function childrenOf(parent: number): number[] {
     });
 }
 
-/** `fields` begins behind the name, which may itself hold spaces and brackets: the state is 0, the parent 1, utime 11. */
+/**
+ * `fields` begins behind the name, which may itself hold spaces and
+ * brackets: the state is 0, the parent 1, utime 11.
+ */
 function readStat(pid: number): { parent: number; fields: string[] } {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -35,7 +35,15 @@ const memoryFolder = '/dev/shm';
 
 /** Starts it with the market at rest. */
 export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): Promise<SandboxProcess> {
-  const flags = ['--json', '--rate', '0', '--open-orders', String(load.openOrders), '--known-orders', String(load.knownOrders)];
+  const flags = [
+    '--json',
+    '--rate',
+    '0',
+    '--open-orders',
+    String(load.openOrders),
+    '--known-orders',
+    String(load.knownOrders),
+  ];
   if (load.accounts !== undefined) flags.push('--accounts', String(load.accounts));
   const { longerBy = 0 } = load;
   const child = await startChild(cleanup, {
@@ -43,7 +51,8 @@ export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): 
     script: 'bin/tidemark.js',
     args: ['sandbox', ...flags],
     nodeArgs: longerBy === 0 ? [] : ['--import', join(import.meta.dirname, 'longer-orders.ts')],
-    // Its ledger is a record for tests: on the disk it would stand between Postgres and each of its syncs.
+    // Its ledger is a record for tests: on the disk it would stand
+    // between Postgres and each of its syncs.
     env: { BENCH_LONGER_BY: String(longerBy), ...(existsSync(memoryFolder) ? { TMPDIR: memoryFolder } : {}) },
   });
   const description = (await child.firstJson) as SandboxDescription;

@@ -1,11 +1,13 @@
 /**
- * How many updates a second the sandbox can emit to one WebSocket client, and what one costs. The load of every other benchmark comes from it, on the same
- * cores, so it has to stay far below what the service needs for the same update.
+ * How many updates a second the sandbox can emit to one WebSocket client, and what one costs. The
+ * load of every other benchmark comes from it, on the same cores, so it has to stay far below what
+ * the service needs for the same update.
  *
  *   npm run -s bench:sandbox -- [seconds] [knownOrders] [rate]
  *   node bench/sandbox-rate.ts 10 400 max
  *
- * The client here only counts bytes and frames: it is no part of the measure, but shares the machine with it.
+ * The client here only counts bytes and frames: it is no part of the
+ * measure, but shares the machine with it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +49,9 @@ async function follow(sandbox: SandboxDescription, onFrame: (bytes: number) => v
   await once(socket, 'open');
   for (const { id, predictions } of sandbox.users.flatMap((user) => user.accounts)) {
     for (const topic of predictions ? ['account', 'prediction'] : ['account'])
-      socket.send(JSON.stringify({ type: 'subscribe', id: `${topic} ${id}`, payload: { topic, target: `account:${id}` } }));
+      socket.send(
+        JSON.stringify({ type: 'subscribe', id: `${topic} ${id}`, payload: { topic, target: `account:${id}` } }),
+      );
   }
   return socket;
 }
@@ -99,7 +103,9 @@ async function measure(seconds: number, knownOrders: string, rate: string): Prom
       startMs,
       updatesPerSecond: Math.round((emitted / elapsedMs) * 1000),
       bytesPerUpdate: Math.round((bytes - bytesBefore) / Math.max(1, emitted)),
-      sandboxCpuMicrosecondsPerUpdate: Number((((after.cpuMs - before.cpuMs) * 1000) / Math.max(1, emitted)).toFixed(2)),
+      sandboxCpuMicrosecondsPerUpdate: Number(
+        (((after.cpuMs - before.cpuMs) * 1000) / Math.max(1, emitted)).toFixed(2),
+      ),
       sandboxCpuPercent: Math.round(((after.cpuMs - before.cpuMs) / elapsedMs) * 100),
       sandboxRssMb: after.rssMb,
     };

@@ -13,8 +13,9 @@ export interface RateSearchOptions {
 }
 
 /**
- * The highest of the rates `startRate`, `startRate × factor`, … that is bounded, found by going down: a probe that fails leaves a backlog, which the next,
- * slower one has to work off in its warm-up, so the error is on the careful side. Undefined when none of `maxProbes` is.
+ * The highest of the rates `startRate`, `startRate × factor`, … that is bounded, found by going
+ * down: a probe that fails leaves a backlog, which the next, slower one has to work off in its
+ * warm-up, so the error is on the careful side. Undefined when none of `maxProbes` is.
  */
 export async function searchRate<P extends RateProbe>(
   options: RateSearchOptions,

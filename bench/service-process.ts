@@ -37,7 +37,9 @@ export interface ServiceOptions {
   readonly prepare?: (databaseUrl: string) => Promise<void>;
 }
 
-/** Migrates, makes the topics, starts it, and waits until it follows every account of the platform. */
+/**
+ * Migrates, makes the topics, starts it, and waits until it follows every account of the platform.
+ */
 export async function startServiceProcess(
   cleanup: Cleanup,
   stack: Stack,
@@ -86,11 +88,23 @@ async function serve(
 ): Promise<FleetProcess> {
   const adminPort = await freePort();
   const settings = { TIDEMARK_ADMIN_PORT: String(adminPort), ...env };
-  const child = await startChild(cleanup, { name: 'serve', nodeArgs, script: 'bin/tidemark.js', args: ['serve'], env: settings });
-  return { child, scrape: async () => parseSamples(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()) };
+  const child = await startChild(cleanup, {
+    name: 'serve',
+    nodeArgs,
+    script: 'bin/tidemark.js',
+    args: ['serve'],
+    env: settings,
+  });
+  return {
+    child,
+    scrape: async () => parseSamples(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()),
+  };
 }
 
-/** Resolves when the processes follow every account of the platform between them. `each`: and each of them has so many shards. */
+/**
+ * Resolves when the processes follow every account of the platform between them. `each`: and each
+ * of them has so many shards.
+ */
 export async function untilLive(processes: readonly FleetProcess[], sandbox: SandboxProcess, each = 1): Promise<void> {
   const sources = sourcesOf(sandbox);
   let ended = false;
@@ -108,7 +122,10 @@ export async function untilLive(processes: readonly FleetProcess[], sandbox: San
   throw new Error('the service was not live within two minutes');
 }
 
-/** The client sees everybody's accounts but carol's; each is followed on one stream, or on two where it is enrolled for prediction orders. */
+/**
+ * The client sees everybody's accounts but carol's; each is followed on one stream, or on two where
+ * it is enrolled for prediction orders.
+ */
 function sourcesOf({ description }: SandboxProcess): number {
   const accounts = description.users.filter(({ username }) => username !== 'carol').flatMap((user) => user.accounts);
   return accounts.length + accounts.filter(({ predictions }) => predictions).length;

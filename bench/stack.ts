@@ -23,7 +23,10 @@ const agedSegments = 125;
 
 export const benchLog = pino({ level: 'warn' }, pino.destination(2));
 
-/** Addresses given by DATABASE_URL and KAFKA_BROKERS win, then containers, then embedded servers, as in the demo. */
+/**
+ * Addresses given by DATABASE_URL and KAFKA_BROKERS win, then
+ * containers, then embedded servers, as in the demo.
+ */
 export async function startStack(cleanup: Cleanup): Promise<Stack> {
   const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'tidemark');
   const given = { url: process.env['DATABASE_URL'], brokers: process.env['KAFKA_BROKERS'] };
@@ -71,8 +74,10 @@ export async function onServer<Row extends pg.QueryResultRow>(url: string, state
 }
 
 /**
- * A server that is new creates each segment of its write-ahead log inside somebody's commit: 16 MB of zeros and a sync, 50 to 100 ms. One that has run for a
- * while renames the segments of its last checkpoint. This gives it as many as a long part needs, so that what is measured is the second one.
+ * A server that is new creates each segment of its write-ahead log inside somebody's
+ * commit: 16 MB of zeros and a sync, 50 to 100 ms. One that has run for a while renames
+ * the segments of its last checkpoint. This gives it as many as a long part needs, so
+ * that what is measured is the second one.
  */
 async function ageWriteAheadLog(url: string): Promise<void> {
   for (let segment = 0; segment < agedSegments; segment += 1) {

@@ -13,7 +13,10 @@ export interface TracedBatch {
   /** When its late updates came. */
   readonly receivedMs: readonly number[];
   readonly sentMs: number;
-  /** When Postgres had answered the batch before it, which stands before it on the connection; `sentMs` where none was under way. */
+  /**
+   * When Postgres had answered the batch before it, which stands before it on the connection;
+   * `sentMs` where none was under way.
+   */
   readonly aheadUntilMs: number;
   readonly committedMs: number;
   /** What its statement took of the lane's backend. */
@@ -64,8 +67,9 @@ export interface StallShares {
 type Times = Record<Cause, number>;
 
 /**
- * What the late updates waited for, by cause. A time in which the event loop stood still counts for the loop, whatever else was under way: an answer that is
- * there is not read then. The rest counts for the step that the update was in.
+ * What the late updates waited for, by cause. A time in which the event loop stood still counts for
+ * the loop, whatever else was under way: an answer that is there is not read then. The rest counts
+ * for the step that the update was in.
  */
 export function shareStalls(
   trace: StallTrace,
@@ -108,7 +112,10 @@ function timesOf(
   const times = noTimes();
   for (const block of blocks) addBlock(times, block, collections, receivedMs, batch.ackedMs);
   const free = (fromMs: number, untilMs: number) =>
-    Math.max(0, untilMs - fromMs - blocks.reduce((sum, block) => sum + overlap(block.fromMs, block.untilMs, fromMs, untilMs), 0));
+    Math.max(
+      0,
+      untilMs - fromMs - blocks.reduce((sum, block) => sum + overlap(block.fromMs, block.untilMs, fromMs, untilMs), 0),
+    );
   times['queue for a batch'] = free(receivedMs, batch.sentMs);
   times['the batch before it'] = free(batch.sentMs, batch.aheadUntilMs);
   const statement = free(batch.aheadUntilMs, batch.committedMs);
@@ -123,7 +130,13 @@ function timesOf(
   return times;
 }
 
-function addBlock(times: Times, block: Block, collections: StallTrace['collections'], fromMs: number, untilMs: number): void {
+function addBlock(
+  times: Times,
+  block: Block,
+  collections: StallTrace['collections'],
+  fromMs: number,
+  untilMs: number,
+): void {
   const stood = overlap(block.fromMs, block.untilMs, fromMs, untilMs);
   if (stood === 0) return;
   const [start, end] = [Math.max(block.fromMs, fromMs), Math.min(block.untilMs, untilMs)];

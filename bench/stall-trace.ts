@@ -1,6 +1,7 @@
 /**
- * Loaded into the service by `node --import`: notes when each batch went from one step to the next, and what the process itself did meanwhile. It wraps the
- * methods of three classes from outside, so the service has no code for it and pays nothing where it is not loaded.
+ * Loaded into the service by `node --import`: notes when each batch went from one step to the next,
+ * and what the process itself did meanwhile. It wraps the methods of three classes from outside, so
+ * the service has no code for it and pays nothing where it is not loaded.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
@@ -19,7 +20,10 @@ interface Statement {
   committed: CoreTimes;
 }
 
-/** Milliseconds that a thread ran, and that it waited for a core, since it began (schedstat of proc(5)); zeros where that can't be read. */
+/**
+ * Milliseconds that a thread ran, and that it waited for a core, since it began (schedstat of
+ * proc(5)); zeros where that can't be read.
+ */
 function coreTimes(path: string): CoreTimes {
   try {
     const [ran = 0, waited = 0] = readFileSync(`/proc/${path}/schedstat`, 'latin1').split(' ').map(Number);

@@ -1,6 +1,7 @@
 /**
- * Readers of the stream as consoles are, in a process of their own, which take everything and keep nothing. Arguments: the address of REST, and how many.
- * Prints `{ "open" }` once all are open, then `{ "bytes", "ended" }` each second.
+ * Readers of the stream as consoles are, in a process of their own, which take everything and keep
+ * nothing. Arguments: the address of REST, and how many. Prints `{ "open" }` once all are open,
+ * then `{ "bytes", "ended" }` each second.
  */
 const [address = '', count = '1'] = process.argv.slice(2);
 let bytes = 0;
@@ -11,7 +12,8 @@ async function follow(): Promise<void> {
   if (status !== 200 || body === null) throw new Error(`the stream was answered ${status}`);
   opened();
   for await (const piece of body) bytes += piece.length;
-  // Too slow, or the service ends: a console would go on from its last id, which costs the service more than this does.
+  // Too slow, or the service ends: a console would go on from its last id,
+  // which costs the service more than this does.
   ended += 1;
 }
 

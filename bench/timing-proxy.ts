@@ -4,15 +4,19 @@ import type { Cleanup } from './cleanup.ts';
 /** A platform behind a stopwatch. */
 export interface TimingProxy {
   readonly url: string;
-  /** Milliseconds from the last byte of the request to the last byte of the answer, by our reference; undefined for what did not pass. */
+  /**
+   * Milliseconds from the last byte of the request to the last byte of the answer, by our
+   * reference; undefined for what did not pass.
+   */
   answerMs(reference: string): number | undefined;
 }
 
 const reference = /"client(?:Id|OrderRef)":"(tm-[^"]+)"/;
 
 /**
- * Carries the bytes of each connection to `target` and back, and notes how long the platform took for a request that carries a reference. It reads no HTTP: what it costs
- * counts as the service's, not the platform's, on the same cores. One request is under way on a connection at a time.
+ * Carries the bytes of each connection to `target` and back, and notes how long the platform took
+ * for a request that carries a reference. It reads no HTTP: what it costs counts as the service's,
+ * not the platform's, on the same cores. One request is under way on a connection at a time.
  */
 export async function startTimingProxy(cleanup: Cleanup, target: string): Promise<TimingProxy> {
   const times = new Map<string, number>();

@@ -4,8 +4,9 @@ export interface Budget {
 }
 
 /**
- * By how much the highest of all windows exceeds what a bucket of `burst` tokens, refilled by `perSecond`, lets through; at most 0 where the budget was kept.
- * Instants in milliseconds, in any order.
+ * By how much the highest of all windows exceeds what a bucket of `burst`
+ * tokens, refilled by `perSecond`, lets through; at most 0 where the budget was
+ * kept. Instants in milliseconds, in any order.
  */
 export function tokenExcess(instantsMs: readonly number[], { perSecond, burst }: Budget): number {
   let spent = 0;

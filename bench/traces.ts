@@ -1,10 +1,13 @@
 /**
- * Microseconds of processor time for an update on its way from the commit to the bytes for Kafka: without traces, with one update in 1,000 traced, and with
- * every update traced. The first two take turns, so that other work on the machine meets both of them; the last leaves garbage behind, and comes alone. Prints JSON.
+ * Microseconds of processor time for an update on its way from the commit to the bytes for Kafka:
+ * without traces, with one update in 1,000 traced, and with every update traced. The first two take
+ * turns, so that other work on the machine meets both of them; the last leaves garbage behind, and
+ * comes alone. Prints JSON.
  *
  *   npx node bench/traces.ts [updates a round]
  *
- * The middle of nine rounds after three for warming up. Spans go to a collector in another process, which reads and forgets them; where every update is traced,
+ * The middle of nine rounds after three for warming up. Spans go to a collector in
+ * another process, which reads and forgets them; where every update is traced,
  * most find the queue full and are dropped.
  */
 import { spawn } from 'node:child_process';
@@ -62,8 +65,9 @@ async function round(traces: UpdateTraces | undefined): Promise<number> {
   const before = process.cpuUsage();
   for (const batch of batches) {
     const traced = traces?.begin([batch]);
-    const records = (traced?.rows ?? batch.rows).map(({ key, payload, traceparent }: LogRow & { traceparent?: string }) =>
-      traceparent === undefined ? { key, value: payload } : { key, value: payload, headers: { traceparent } },
+    const records = (traced?.rows ?? batch.rows).map(
+      ({ key, payload, traceparent }: LogRow & { traceparent?: string }) =>
+        traceparent === undefined ? { key, value: payload } : { key, value: payload, headers: { traceparent } },
     );
     encodeProduce({
       transactionalId: null,
@@ -92,6 +96,8 @@ const middles = [off, some, every].map(({ name, all }) => {
   const middle = all.slice(3).sort((a, b) => a - b)[4] ?? Number.NaN;
   return [name, Number(middle.toFixed(2))] as const;
 });
-console.log(JSON.stringify({ node: process.version, updatesARound, microseconds: Object.fromEntries(middles) }, null, 2));
+console.log(
+  JSON.stringify({ node: process.version, updatesARound, microseconds: Object.fromEntries(middles) }, null, 2),
+);
 await drain(new AbortController().signal);
 collector.kill();

@@ -26,9 +26,15 @@ export interface LoadFigures {
   readonly publishedPerSecond: number;
   readonly lag: LagVerdict;
   readonly processes: readonly ProcessFigures[];
-  /** Of one core, by everybody else on the machine meanwhile. Some percent is the machine itself; more, and the figures are not only ours. */
+  /**
+   * Of one core, by everybody else on the machine meanwhile. Some percent is the machine itself;
+   * more, and the figures are not only ours.
+   */
   readonly elsewherePercent: number;
-  /** Publishes that failed and were sent again from the log. 0, or the figures are not those of a healthy run. */
+  /**
+   * Publishes that failed and were sent again from the log. 0, or
+   * the figures are not those of a healthy run.
+   */
   readonly failedRecords: number;
 }
 
@@ -58,13 +64,17 @@ interface Counts {
 
 export interface WatchOptions {
   readonly seconds: number;
-  /** A scrape costs the service some milliseconds in one piece: seldom where latency is measured, often where the lag has to show a trend. */
+  /**
+   * A scrape costs the service some milliseconds in one piece: seldom where latency is measured,
+   * often where the lag has to show a trend.
+   */
   readonly sampleEveryMs: number;
 }
 
 /**
- * Watches a load that is already running. The lag is told by both ends: the platform's count of events that it sent, less those that ingest has settled
- * (the service's counter of observations), plus updates applied and not yet acknowledged by Kafka.
+ * Watches a load that is already running. The lag is told by both ends: the platform's count of
+ * events that it sent, less those that ingest has settled (the service's counter of observations),
+ * plus updates applied and not yet acknowledged by Kafka.
  */
 export async function watchLoad(
   watched: Watched,
@@ -87,7 +97,9 @@ export async function watchLoad(
   const after = await scrapeAll(watched);
   const elapsed = (last.atMs - first.atMs) / 1000;
   const publishedPerSecond = (last.published - first.published) / elapsed;
-  const processes = meters.map(({ name }, i) => figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published));
+  const processes = meters.map(({ name }, i) =>
+    figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published),
+  );
   const measuredSeconds = processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const figures = {
     seconds: round(elapsed),
@@ -101,12 +113,16 @@ export async function watchLoad(
   return { figures, before, after };
 }
 
-/** How long a lag has to stand still to be taken for lost: rows of an audit may stand before it in the queue, on a busy machine for most of a minute. */
+/**
+ * How long a lag has to stand still to be taken for lost: rows of an audit may stand before it in
+ * the queue, on a busy machine for most of a minute.
+ */
 const stillMs = 60_000;
 
 /**
- * Resolves when nothing that was emitted waits any more. A rate far too high for a minute fills the platform's buffer until it cuts us off as a slow reader: what was
- * in there is read from the lists instead, and never settles as events of the stream, so from then on it doesn't count.
+ * Resolves when nothing that was emitted waits any more. A rate far too high for a minute fills the
+ * platform's buffer until it cuts us off as a slow reader: what was in there is read from the lists
+ * instead, and never settles as events of the stream, so from then on it doesn't count.
  */
 export async function untilCaughtUp(watched: Watched, withinMs = 300_000): Promise<void> {
   let least = Number.POSITIVE_INFINITY;

@@ -7,7 +7,10 @@ import type { Watched } from './watch-load.ts';
 /** Orders that the market moves at a time; each change is one of a random one of them. */
 export const openOrders = 1000;
 
-/** A platform, a database, topics and a service of its own for each part: none pays for the history of another. */
+/**
+ * A platform, a database, topics and a service of its own for each
+ * part: none pays for the history of another.
+ */
 export async function withService<T>(
   cleanup: Cleanup,
   stack: Stack,

@@ -17,7 +17,10 @@ const defaultOrders = 20_000;
 const idPrefix = '7d9f0a52-4c1e-4a53-9d0e-';
 
 export interface WritePathOptions {
-  /** Any database of the server, as a login that may create databases: the measurement makes one of its own and drops it. */
+  /**
+   * Any database of the server, as a login that may create databases: the
+   * measurement makes one of its own and drops it.
+   */
   readonly url: string;
   readonly seconds: number;
   /** Orders known before it begins, all of them updated in turn. Default 20,000. */
@@ -28,7 +31,10 @@ export interface WritePathOptions {
   readonly batchRows?: number;
   /** Another session holds a snapshot open from the begin to the end, as a backup does. */
   readonly openSnapshot?: boolean;
-  /** What is written, taken in turn under an id for each order: rows of a real run. Without it: one realistic order, made up. */
+  /**
+   * What is written, taken in turn under an id for each order: rows of a real run. Without it: one
+   * realistic order, made up.
+   */
   readonly rows?: readonly WritePathRow[];
 }
 
@@ -47,7 +53,10 @@ export interface WritePathFigures {
   readonly nodeMicrosPerRow: number;
 }
 
-/** The bare write path: `apply_batch` alone through the store, batches pipelined two deep, every row an update of a known order. */
+/**
+ * The bare write path: `apply_batch` alone through the store, batches pipelined two deep, every row
+ * an update of a known order.
+ */
 export async function measureWritePath(options: WritePathOptions): Promise<WritePathFigures> {
   const name = `bench_write_${systemRandom.uuid().slice(0, 8)}`;
   const url = new URL(options.url);
@@ -63,7 +72,9 @@ export async function measureWritePath(options: WritePathOptions): Promise<Write
   }
 }
 
-/** Orders as if each had been seen once, written by the server itself: a million of them in seconds. */
+/**
+ * Orders as if each had been seen once, written by the server itself: a million of them in seconds.
+ */
 async function fill(url: string, { orders = defaultOrders, idle = 0, rows = [] }: WritePathOptions): Promise<void> {
   const { head } = rows[0] ?? sample(0);
   await onServer(
@@ -99,7 +110,10 @@ async function measure(
   try {
     const lane = await new PostgresLaneStore({ pool, random: systemRandom }).acquire(0, 'bench', 6_000);
     if (lane.kind !== 'held') throw new Error('the lane of a new database is held by somebody');
-    const texts = Array.from({ length: Math.min(orders, 20_000) }, (_, i) => renamed(rows[i % rows.length], i) ?? sample(i));
+    const texts = Array.from(
+      { length: Math.min(orders, 20_000) },
+      (_, i) => renamed(rows[i % rows.length], i) ?? sample(i),
+    );
     const revisions = new Array<number>(orders).fill(1);
     let next = 0;
     let number = 0n;
@@ -167,7 +181,10 @@ function meanPayloadBytes(rows: readonly WritePathRow[]): number {
   return Math.round(rows.reduce((sum, { update }) => sum + Buffer.byteLength(update.payload), 0) / rows.length);
 }
 
-/** One order in the middle of its life, every field that a prediction order has: the texts as ingest makes them. */
+/**
+ * One order in the middle of its life, every field that a prediction
+ * order has: the texts as ingest makes them.
+ */
 function sample(i: number): WritePathRow {
   const id = String(i).padStart(12, '0');
   const head: Head = {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Node refuses TypeScript below node_modules, so a checkout runs the sources and an installed package runs what `prepack` emitted.
-// Started by a Node older than 24, this hands over to the Node 24 that npm installed beside us.
+// Node refuses TypeScript below node_modules, so a checkout runs the sources and an installed
+// package runs what `prepack` emitted. Started by a Node older than 24, this hands over to the Node
+// 24 that npm installed beside us.
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
@@ -8,15 +9,18 @@ import { constants, homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// V8 sizes its heap by the machine: with 24 GB the young generation grows to 134 MB, and its pauses with it. V8 keeps the old generation tight, at 1.5 times what lives in
-// it: 45 MB live meant a whole collection every 0.6 s, whose helper threads took the processor from Postgres, and every commit beside one waited. With twice what lives in it
-// and a young generation of 8 MB the service takes 265 MB at 5,000 updates a second; with three times and 16 MB it took 340, and was no faster. Only `serve`: a sandbox with
-// millions of orders needs more.
+// V8 sizes its heap by the machine: with 24 GB the young generation grows to 134 MB, and its pauses
+// with it. V8 keeps the old generation tight, at 1.5 times what lives in it: 45 MB live meant a
+// whole collection every 0.6 s, whose helper threads took the processor from Postgres, and every
+// commit beside one waited. With twice what lives in it and a young generation of 8 MB the service
+// takes 265 MB at 5,000 updates a second; with three times and 16 MB it took 340, and was no
+// faster. Only `serve`: a sandbox with millions of orders needs more.
 const serviceHeap = ['--max-semi-space-size=8', '--max-old-space-size=1024', '--heap-growing-percent=100'];
 const heapOptions = /--(max|min|initial)[-_](semi|old|heap)|--heap[-_]growing/;
 
-// glibc gives each thread a heap of its own, and keeps the memory of large buffers once some were freed: 16 to 57 MB at full load that nothing uses. Read by the allocator before
-// Node begins, so it has to be in the environment.
+// glibc gives each thread a heap of its own, and keeps the memory of large buffers once some were
+// freed: 16 to 57 MB at full load that nothing uses. Read by the allocator before Node begins, so
+// it has to be in the environment.
 const tightMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** The options that are missing: none where somebody chose sizes of their own. */
@@ -29,7 +33,10 @@ function serviceEnv(missing) {
   return missing.length === 0 ? process.env : { ...tightMalloc, ...process.env };
 }
 
-/** Starts this process anew with those options, the same process to everyone outside: no script, service file or image has to name them. */
+/**
+ * Starts this process anew with those options, the same process to everyone outside: no script,
+ * service file or image has to name them.
+ */
 function boundHeap() {
   const missing = missingHeapOptions();
   // Not there on Windows: then V8 keeps its own sizes.
@@ -39,14 +46,17 @@ function boundHeap() {
 }
 
 /**
- * Keeps what V8 and Node made of our 1,400 files for the next start, which then takes two thirds of the processor time. In a folder of the user's own: Node's own choice
- * is one that everybody may write to. Where none can be made (a read-only image), or another user could put code there, it goes without.
+ * Keeps what V8 and Node made of our 1,400 files for the next start, which then takes two
+ * thirds of the processor time. In a folder of the user's own: Node's own choice is one
+ * that everybody may write to. Where none can be made (a read-only image), or another
+ * user could put code there, it goes without.
  */
 function keepCompiled() {
   let folder;
   try {
     folder = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-    // One by one: with `recursive`, and in Node's own hands, this never ends where a parent can't be made and says that it is not there (/proc).
+    // One by one: with `recursive`, and in Node's own hands, this never ends where a parent can't
+    // be made and says that it is not there (/proc).
     for (const name of ['.', 'tidemark', 'code']) {
       folder = join(folder, name);
       if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
@@ -59,13 +69,16 @@ function keepCompiled() {
 }
 
 /**
- * Says of which kind the modules of drizzle-orm are, since Node parses the `exports` of a package.json again for each `.js` file of its package: 176 kB for each of 106
- * files, a quarter of the processor time of a start. They import each other by whole relative names, so nothing is left to resolve.
+ * Says of which kind the modules of drizzle-orm are, since Node parses the `exports` of
+ * a package.json again for each `.js` file of its package: 176 kB for each of 106
+ * files, a quarter of the processor time of a start. They import each other by whole
+ * relative names, so nothing is left to resolve.
  */
 function knowDrizzleModules() {
   nodeModule.registerHooks({
     resolve(specifier, context, next) {
-      const isOfDrizzle = /^\.\.?\/.*\.js$/.test(specifier) && context.parentURL?.includes('/node_modules/drizzle-orm/');
+      const isOfDrizzle =
+        /^\.\.?\/.*\.js$/.test(specifier) && context.parentURL?.includes('/node_modules/drizzle-orm/');
       if (!isOfDrizzle) return next(specifier, context);
       return { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true };
     },
@@ -73,8 +86,9 @@ function knowDrizzleModules() {
 }
 
 /**
- * Whether no user but this one (and root) can write to the folder: what lies there is run. `sudo` that keeps HOME would else run, as root, what a user put there. The
- * parent may be everybody's where its sticky bit keeps ours from being moved away, and may be reached by a link.
+ * Whether no user but this one (and root) can write to the folder: what lies there is run. `sudo`
+ * that keeps HOME would else run, as root, what a user put there. The parent may be everybody's
+ * where its sticky bit keeps ours from being moved away, and may be reached by a link.
  */
 function isOurs(folder, isParent) {
   const { uid, mode } = isParent ? statSync(folder) : lstatSync(folder);
@@ -106,8 +120,10 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   const missing = missingHeapOptions();
   const args = [...missing, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
   const child = spawn(node24, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: serviceEnv(missing) });
-  // A signal to this process alone must reach the child, or a drain would never begin. One to the whole group (Ctrl-C, systemd) reaches the child by itself: sent on
-  // as a signal it would be the second there, which ends it at once. As a message it is known for what it is (src/cli/signal-gate.ts).
+  // A signal to this process alone must reach the child, or a drain would never begin. One to the
+  // whole group (Ctrl-C, systemd) reaches the child by itself: sent on as a signal it would be the
+  // second there, which ends it at once. As a message it is known for what it is
+  // (src/cli/signal-gate.ts).
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.on(signal, () => {
       if (child.connected) child.send({ signal }, () => undefined);

@@ -21,13 +21,18 @@ const io: CliIo = {
     return { input: process.stdin, output: process.stdout };
   },
   isTerminal: process.stdout.isTTY === true,
-  colours: new Colours({ env: process.env, stdout: process.stdout.isTTY === true, stderr: process.stderr.isTTY === true }),
+  colours: new Colours({
+    env: process.env,
+    stdout: process.stdout.isTTY === true,
+    stderr: process.stderr.isTTY === true,
+  }),
   get columns() {
     return process.stdout.isTTY ? process.stdout.columns : undefined;
   },
   clock: systemClock,
   random: systemRandom,
-  // Asked for by few commands, and not to be had everywhere: without a home folder, or in a folder that was removed.
+  // Asked for by few commands, and not to be had everywhere: without a home
+  // folder, or in a folder that was removed.
   get cacheDir() {
     return cacheFolder(process.env);
   },
@@ -50,7 +55,9 @@ const io: CliIo = {
 
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : 'unknown';
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
 }
 
 function asked(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', way: SignalWay): void {
@@ -62,7 +69,10 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal
 process.on('message', ({ signal }: { readonly signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM' }) => asked(signal, 'launcher'));
 process.channel?.unref();
 
-/** After an uncaught error the state in memory is unknown: a crash is safe by design, going on is not. */
+/**
+ * After an uncaught error the state in memory is unknown: a
+ * crash is safe by design, going on is not.
+ */
 function crash(error: unknown): void {
   for (const listener of crashListeners) listener(error);
   reportError(io, error, io.colours.paint('bad', 'tidemark:', 'stderr'));
@@ -71,7 +81,8 @@ function crash(error: unknown): void {
 process.on('uncaughtException', crash);
 process.on('unhandledRejection', crash);
 
-// `tail | head` closes our stdout once `head` has enough lines. A command that listens for signals is then asked once to end in order.
+// `tail | head` closes our stdout once `head` has enough lines. A command that listens for signals
+// is then asked once to end in order.
 let readerGone = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
@@ -81,10 +92,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => {});
 
-/** A pager reads the end of a long output as late as it likes. What was asked to end, and a service, wait this long for a reader that has stalled. */
+/**
+ * A pager reads the end of a long output as late as it likes. What was asked to end, and a service,
+ * wait this long for a reader that has stalled.
+ */
 const lastLinesMs = 2_000;
 
 await runProgram(io, process.argv.slice(2));
 if (signals.isAsked || process.argv[2] === 'serve') setTimeout(() => process.exit(exitCode), lastLinesMs);
-// Not every system writes to a pipe synchronously, so the exit waits until the last line is out. A handle that a library left open does not delay it.
+// Not every system writes to a pipe synchronously, so the exit waits until the last line is out. A
+// handle that a library left open does not delay it.
 process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));

@@ -1,6 +1,7 @@
 /**
- * Checks the commits since the one that brought this file: a subject of at most 72 columns, and a body where src/ changed.
- * With a file name, checks the message in it against what is staged: `.githooks/commit-msg` does so before a commit.
+ * Checks the commits since the one that brought this file: a subject of at most 72 columns, and a
+ * body where src/ changed. With a file name, checks the message in it against what is staged:
+ * `.githooks/commit-msg` does so before a commit.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -28,7 +29,9 @@ function checkHistory(): readonly string[] {
   stdout.write(`commits: ${hashes.length} since ${beginning.slice(0, 10)}\n`);
   return hashes.flatMap((hash) => {
     const touchesSource = git('diff-tree', '--no-commit-id', '--name-only', '-r', hash, '--', 'src').trim() !== '';
-    return messageFaults(git('log', '-1', '--format=%B', hash), touchesSource).map((fault) => `${hash.slice(0, 10)} ${fault}`);
+    return messageFaults(git('log', '-1', '--format=%B', hash), touchesSource).map(
+      (fault) => `${hash.slice(0, 10)} ${fault}`,
+    );
   });
 }
 

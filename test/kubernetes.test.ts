@@ -15,7 +15,8 @@ import { createMetrics } from '../src/observability/metrics.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { AdminServer } from '../src/service/rest/admin-server.ts';
 
-// What the text alone can tell. The types are those of Kubernetes' own API description, from the package kubernetes-types.
+// What the text alone can tell. The types are those of Kubernetes' own API description, from the
+// package kubernetes-types.
 
 const container = z.object({
   name: z.string(),
@@ -65,11 +66,16 @@ const containers = [service, job].flatMap(({ spec }) => [...spec.initContainers,
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }).services;
 const page = readFileSync('docs/kubernetes.md', 'utf8');
 
-/** What the compiler says of manifests, held against the types of their kinds. A field that a kind does not have is an error there. */
+/**
+ * What the compiler says of manifests, held against the types of their kinds. A field that a kind
+ * does not have is an error there.
+ */
 function typeErrors(values: readonly { readonly apiVersion: string; readonly kind: string }[]): string[] {
   const file = join(process.cwd(), 'test/manifests-as-code.ts');
   const text = values.map((value, index) => {
-    const [group = '', version] = value.apiVersion.includes('/') ? value.apiVersion.split('/') : ['core', value.apiVersion];
+    const [group = '', version] = value.apiVersion.includes('/')
+      ? value.apiVersion.split('/')
+      : ['core', value.apiVersion];
     const type = `import('kubernetes-types/${group.split('.')[0]}/${version}').${value.kind}`;
     return `export const manifest${index}: ${type} = ${JSON.stringify(value)};`;
   });
@@ -85,15 +91,21 @@ function typeErrors(values: readonly { readonly apiVersion: string; readonly kin
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
 }
 
-/** The environment as the container gets it. Files are named as their settings, with some content of the right shape. */
+/**
+ * The environment as the container gets it. Files are named as their
+ * settings, with some content of the right shape.
+ */
 function environmentOf({ env, envFrom }: z.output<typeof container>): Record<string, string> {
   const maps = envFrom.flatMap(({ configMapRef }) => folders.flatMap((each) => settingsOf(each, configMapRef.name)));
-  const own = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value.replace('$(POD_IP)', '10.1.2.3')]]));
+  const own = env.flatMap(({ name, value }) =>
+    value === undefined ? [] : [[name, value.replace('$(POD_IP)', '10.1.2.3')]],
+  );
   return Object.fromEntries([...maps, ...own]);
 }
 
 function settingsOf({ folder, value }: (typeof folders)[number], map: string): string[][] {
-  const { envs = [], literals = [] } = value.configMapGenerator.find(({ name }: { name: string }) => name === map) ?? {};
+  const { envs = [], literals = [] } =
+    value.configMapGenerator.find(({ name }: { name: string }) => name === map) ?? {};
   const files = envs.flatMap((path: string) => readFileSync(join(folder, path), 'utf8').split('\n'));
   const lines = [...files, ...literals].filter((line: string) => line !== '' && !line.startsWith('#'));
   return lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
@@ -129,7 +141,10 @@ describe('the manifests for Kubernetes', () => {
     const labels = { 'app.kubernetes.io/name': 'tidemark' };
     expect([service.metadata?.labels, job.metadata?.labels]).toEqual([labels, undefined]);
     const selectors = [named('Deployment').spec.selector, named('PodDisruptionBudget').spec.selector];
-    const inPolicy = [named('NetworkPolicy').spec.podSelector, named('NetworkPolicy').spec.ingress[0].from[0].podSelector];
+    const inPolicy = [
+      named('NetworkPolicy').spec.podSelector,
+      named('NetworkPolicy').spec.ingress[0].from[0].podSelector,
+    ];
     const spread = named('Deployment').spec.template.spec.topologySpreadConstraints[0].labelSelector;
     for (const { matchLabels } of [...selectors, ...inPolicy, spread]) expect(matchLabels).toEqual(labels);
     expect(named('Service').spec.selector).toEqual(labels);
@@ -146,7 +161,10 @@ describe('the manifests for Kubernetes', () => {
   });
 
   it('set what the service needs, without a fault or a warning', () => {
-    const content = { 'database-url': 'postgres://tidemark_service@db/tidemark?sslmode=verify-full', 'platform-secret': 'f00d' };
+    const content = {
+      'database-url': 'postgres://tidemark_service@db/tidemark?sslmode=verify-full',
+      'platform-secret': 'f00d',
+    };
     const readFile = (path: string) => content[basename(path) as keyof typeof content] ?? '';
     const env = { ...environmentOf(serve), NODE_ENV: 'production' };
     const needed = ['databaseUrl', 'kafkaBrokers', 'platformUrl', 'platformClientId', 'platformClientSecret'] as const;
@@ -183,7 +201,10 @@ describe('the manifests for Kubernetes', () => {
     const paths = [livenessProbe, readinessProbe, startupProbe].map((each) => probe.parse(each).httpGet.path);
     const deps = { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), status: () => ({}) };
     const health = new HealthRegistry({ clock: systemClock }, { checkDeadlineMs: 1000, maxAgeMs: 0 });
-    const eventLoop = new EventLoopWatch({ clock: systemClock }, { sampleEveryMs: 500, lateMs: 60_000, lateInARow: 10 });
+    const eventLoop = new EventLoopWatch(
+      { clock: systemClock },
+      { sampleEveryMs: 500, lateMs: 60_000, lateInARow: 10 },
+    );
     const server = new AdminServer({ ...deps, health, eventLoop }, { host: '127.0.0.1', port: 0 });
     await server.start();
     onTestFinished(() => server.drain());
@@ -215,7 +236,11 @@ describe('the manifests for Kubernetes', () => {
       });
     const { labels } = service.metadata ?? { labels: {} };
     const name = labels['app.kubernetes.io/name'] ?? '';
-    expect(['Pending', 'Running', 'Unknown'].map((phase) => isScraped(metaOf(name, 'admin', phase)))).toEqual([true, true, true]);
+    expect(['Pending', 'Running', 'Unknown'].map((phase) => isScraped(metaOf(name, 'admin', phase)))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     // An evicted pod stays in the list of pods: it would be a target that is down for as long.
     expect(['Failed', 'Succeeded'].map((phase) => isScraped(metaOf(name, 'admin', phase)))).toEqual([false, false]);
     expect([isScraped(metaOf(name, 'rest', 'Running')), isScraped(metaOf('', '', 'Running'))]).toEqual([false, false]);

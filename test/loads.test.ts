@@ -4,8 +4,9 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 /**
- * The runner resolves imports in a way of its own: it took a named import from a CommonJS package that Node does not find there
- * (`ConfigResourceTypes` of kafkajs), so the tests passed and the program did not start.
+ * The runner resolves imports in a way of its own: it took a named import from a
+ * CommonJS package that Node does not find there (`ConfigResourceTypes` of kafkajs), so
+ * the tests passed and the program did not start.
  */
 it('every module but the two main.ts loads in Node itself', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
@@ -17,7 +18,10 @@ it('every module but the two main.ts loads in Node itself', () => {
       `import(${JSON.stringify(resolve('src', file))}).catch((error) => failed.push(${JSON.stringify(file)} + ': ' + error.message))`,
   );
   const script = `const failed = []; await Promise.all([${imports.join(',')}]); console.log(JSON.stringify(failed)); process.exit(0)`;
-  const run = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', timeout: 50_000 });
+  const run = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    timeout: 50_000,
+  });
   expect(run.stderr).toBe('');
   expect(JSON.parse(run.stdout)).toEqual([]);
 });

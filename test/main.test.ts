@@ -38,7 +38,8 @@ describe('the process', () => {
   });
 
   it('starts the service anew with a small heap and one arena of malloc, unless its sizes were chosen', () => {
-    const says = 'data:text/javascript,process.execve=(_,args,env)=>{console.log(args[1],env.MALLOC_ARENA_MAX);process.exit()}';
+    const says =
+      'data:text/javascript,process.execve=(_,args,env)=>{console.log(args[1],env.MALLOC_ARENA_MAX);process.exit()}';
     const outOf = (command: string, options = '') =>
       tidemark([command, '--help'], { NODE_OPTIONS: `--import=${says} ${options}` }).out;
     expect(outOf('serve')).toBe('--max-semi-space-size=8 1\n');

@@ -1,9 +1,11 @@
 /**
- * `npm test`, `npm run test:deep` and `npm run test:compose`: one run of vitest on the Node that runs this file, then one plain last line `N passed, N failed`.
- * Arguments go through to vitest: `npm test -- --project unit test/domain`. A whole deep run has docker-compose.yml on an engine beside it; where no engine is to
- * be had it says so, and what to do, above its last line.
+ * `npm test`, `npm run test:deep` and `npm run test:compose`: one run of vitest on the Node that
+ * runs this file, then one plain last line `N passed, N failed`. Arguments go through to vitest:
+ * `npm test -- --project unit test/domain`. A whole deep run has docker-compose.yml on an engine
+ * beside it; where no engine is to be had it says so, and what to do, above its last line.
  *
- * A skipped or todo test counts as failed, and so does a run without a test: silence must not look like success. A whole `npm test` fails, too, when a test that
+ * A skipped or todo test counts as failed, and so does a run without a test: silence
+ * must not look like success. A whole `npm test` fails, too, when a test that
  * docs/platform.md names as proof did not pass in it.
  */
 import { readFileSync } from 'node:fs';

@@ -8,7 +8,8 @@ import { optionTable } from '../src/config/option-table.ts';
 import { ensureProgram } from './support/servers/debian-package.ts';
 
 const text = readFileSync('systemd/tidemark.service', 'utf8');
-const valuesOf = (name: string) => [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+const valuesOf = (name: string) =>
+  [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 
 describe('the unit for systemd', () => {
   let folder: string;

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 // `npm run -s sbom`: what the package and the image bring, as CycloneDX, from the lock file alone.
-// Not `npm sbom --omit dev`: npm 11 then leaves out each package that a development package needs too, undici and pg-protocol among them.
+// Not `npm sbom --omit dev`: npm 11 then leaves out each package that a development package needs
+// too, undici and pg-protocol among them.
 interface Locked {
   readonly dev?: boolean;
   /** The project itself, which its own tests import by its name. */

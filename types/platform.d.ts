@@ -34,7 +34,9 @@ export interface PlatformError {
   readonly sent: 'no' | 'yes' | 'maybe';
 }
 
-export type Fetched<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PlatformError };
+export type Fetched<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: PlatformError };
 
 export interface FoundSymbol {
   readonly symbol: string;
@@ -188,7 +190,10 @@ export interface PlatformClient {
   /** Meetings of the FDA's advisory committees. */
   fdaCalendar(signal?: AbortSignal): Promise<Fetched<readonly FdaEvent[]>>;
   /** The value of one setting, any JSON. A number that a double would change comes as the string of its digits. */
-  userSetting(setting: { readonly category: string; readonly key: string }, signal?: AbortSignal): Promise<Fetched<unknown>>;
+  userSetting(
+    setting: { readonly category: string; readonly key: string },
+    signal?: AbortSignal,
+  ): Promise<Fetched<unknown>>;
   /** A write. */
   deleteUserSettings(
     settings: { readonly category: string; readonly keys: readonly string[] },

@@ -196,7 +196,15 @@ export interface CommandAttempt {
   readonly reason?: Reason;
 }
 
-export type CommandOutcomeWord = 'refused' | 'not_sent' | 'accepted' | 'unknown' | 'applied' | 'rejected' | 'moot' | 'conflict';
+export type CommandOutcomeWord =
+  | 'refused'
+  | 'not_sent'
+  | 'accepted'
+  | 'unknown'
+  | 'applied'
+  | 'rejected'
+  | 'moot'
+  | 'conflict';
 
 /** One step of a command: `tidemark.command-outcomes.v1`. Keep the highest (generation, version) of each command. */
 export interface CommandOutcome {

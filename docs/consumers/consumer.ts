@@ -160,7 +160,8 @@ async function settle(admin: Admin, partitions: readonly number[], lost: readonl
     return lost.includes(partition) || next < (begin.get(partition) ?? 0n) || next > (end.get(partition) ?? 0n);
   });
   if (outside.length === 0) return false;
-  if (positions.size > 0) process.stderr.write(`${updates}: partitions ${outside.join(', ')} begin again from the state topic\n`);
+  if (positions.size > 0)
+    process.stderr.write(`${updates}: partitions ${outside.join(', ')} begin again from the state topic\n`);
   await readState(admin);
   for (const partition of outside) positions.set(partition, begin.get(partition) ?? 0n);
   inOne(() => {
@@ -200,7 +201,8 @@ consumer.on(consumer.events.CRASH, ({ payload }) => {
 let assigned: readonly number[] = [];
 /** Partitions that are read from our own position since they were assigned. */
 const inStep = new Set<number>();
-const seek = (partition: number) => consumer.seek({ topic: updates, partition, offset: String(positions.get(partition)) });
+const seek = (partition: number) =>
+  consumer.seek({ topic: updates, partition, offset: String(positions.get(partition)) });
 consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
   assigned = payload.memberAssignment[updates] ?? [];
   inStep.clear();

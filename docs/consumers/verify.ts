@@ -47,24 +47,35 @@ export class Verifier {
     if (last !== undefined && last.generation !== generation) {
       holes.push(`generation ${generation} begins, and no proof says how generation ${last.generation} ended`);
       this.open.delete(`${lane} ${last.generation}`);
-    } else if (last !== undefined && after !== last.upTo) holes.push(`no proof of batches ${last.upTo + 1n} to ${after}`);
+    } else if (last !== undefined && after !== last.upTo)
+      holes.push(`no proof of batches ${last.upTo + 1n} to ${after}`);
     const batches = `batches ${after + 1n} to ${upTo}`;
     if (last !== undefined && found.count !== count) holes.push(`${batches}: ${found.count} of ${count} updates`);
     else if (last !== undefined && found.hash !== wanted) holes.push(`${batches}: other content`);
     const whole = last !== undefined && holes.length === 0;
-    this.reached.set(lane, { generation, upTo, at, since: whole ? last.since : at, updates: whole ? last.updates + count : 0 });
+    this.reached.set(lane, {
+      generation,
+      upTo,
+      at,
+      since: whole ? last.since : at,
+      updates: whole ? last.updates + count : 0,
+    });
     return holes.map((hole) => `lane ${lane}: HOLE from ${last?.at} to ${at}: ${hole}`);
   }
 
   /** Up to where all updates are here, a line for each lane. */
   complete(): string[] {
     const lanes = [...this.reached];
-    return lanes.map(([lane, { since, at, updates }]) => `lane ${lane}: complete from ${since} to ${at}: ${updates} updates`);
+    return lanes.map(
+      ([lane, { since, at, updates }]) => `lane ${lane}: complete from ${since} to ${at}: ${updates} updates`,
+    );
   }
 
   private isProven(lane: number, generation: number, batch: bigint): boolean {
     const last = this.reached.get(lane);
-    return last !== undefined && (generation < last.generation || (generation === last.generation && batch <= last.upTo));
+    return (
+      last !== undefined && (generation < last.generation || (generation === last.generation && batch <= last.upTo))
+    );
   }
 
   private take(name: string, after: bigint, upTo: bigint): { count: number; hash: string } {
@@ -101,12 +112,15 @@ interface Part {
 /** Both topics from `SINCE` (an hour ago) to their present ends. That of the continuity topic is asked for first: all updates before a mark were sent before it. */
 async function partsOf(kafka: Kafka): Promise<Part[]> {
   const sinceMs = SINCE === undefined ? Date.now() - 3_600_000 : Date.parse(SINCE);
-  if (Number.isNaN(sinceMs)) throw new Error(`SINCE must be an instant like 2026-11-21T14:00:00Z, and "${SINCE}" is none`);
+  if (Number.isNaN(sinceMs))
+    throw new Error(`SINCE must be an instant like 2026-11-21T14:00:00Z, and "${SINCE}" is none`);
   const admin = kafka.admin();
   await admin.connect();
   const parts: Part[] = [];
   for (const topic of [marks, updates]) {
-    const ends = new Map((await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => [partition, BigInt(high)]));
+    const ends = new Map(
+      (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => [partition, BigInt(high)]),
+    );
     // The first mark is of a batch whose updates may have been sent before it.
     const starts = await admin.fetchTopicOffsetsByTimestamp(topic, topic === updates ? sinceMs - 60_000 : sinceMs);
     for (const start of starts) parts.push({ topic, ...start, end: ends.get(start.partition) ?? 0n });

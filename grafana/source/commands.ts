@@ -206,7 +206,10 @@ const rest: readonly Panel[] = [
       'Sockets of REST and of the admin port. Strangers are those on which nobody has signed in; they have half of the places.',
     unit: 'none',
     queries: [
-      { expr: `sum by (instance, port, kind) (tidemark_http_connections{${job}})`, legend: '{{port}} {{kind}} {{instance}}' },
+      {
+        expr: `sum by (instance, port, kind) (tidemark_http_connections{${job}})`,
+        legend: '{{port}} {{kind}} {{instance}}',
+      },
     ],
   },
   {
@@ -234,7 +237,8 @@ const rest: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Reads under way',
-    description: 'Rows of reads under way (2,000 at most), and reads that wait for room. Commands do not wait with them.',
+    description:
+      'Rows of reads under way (2,000 at most), and reads that wait for room. Commands do not wait with them.',
     unit: 'none',
     queries: [
       { expr: `sum by (instance) (tidemark_rest_read_rows{${job}})`, legend: 'rows {{instance}}' },

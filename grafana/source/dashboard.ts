@@ -15,7 +15,10 @@ export interface Dashboard {
 
 const columns = 24;
 
-/** A dashboard as Grafana provisions it. Ids and places come from the order, so that the same description always gives the same text. */
+/**
+ * A dashboard as Grafana provisions it. Ids and places come from the order, so that the same
+ * description always gives the same text.
+ */
 export function dashboardJson({ uid, title, description, rows }: Dashboard): Record<string, unknown> {
   const panels: Record<string, unknown>[] = [];
   let top = 0;

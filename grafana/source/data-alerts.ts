@@ -26,7 +26,8 @@ export const dataAlerts: readonly Alert[] = [
       'The oldest observation that is not settled came {{ $value | humanizeDuration }} ago: batches do not commit, or far more arrives than the database takes. Nothing is dropped.',
   },
   {
-    // An hour: long enough for a scrape that was missed, and short enough to end by itself. The halt, and its alert, stay until a person ends them.
+    // An hour: long enough for a scrape that was missed, and short enough to end by itself. The
+    // halt, and its alert, stay until a person ends them.
     name: 'CommitsLost',
     severity: 'page',
     expr: 'sum by (job) (increase(tidemark_database_commits_lost_total[1h])) > 0',
@@ -65,9 +66,10 @@ export const dataAlerts: readonly Alert[] = [
       'They are {{ $value | humanizeDuration }} apart; which of them is wrong does not show here. From an hour on Kafka refuses records.',
   },
   {
-    // A source that is down sends no heartbeat, and has alerts of its own: this one is about the way behind it. Rows that wait for Kafka are that way:
-    // while they do it does not end, though no account is live any more. A process that has just begun gets two
-    // minutes, since its first heartbeat follows its first complete read.
+    // A source that is down sends no heartbeat, and has alerts of its own: this one is about the
+    // way behind it. Rows that wait for Kafka are that way: while they do it does not end, though
+    // no account is live any more. A process that has just begun gets two minutes, since its first
+    // heartbeat follows its first complete read.
     name: 'CanaryStale',
     severity: 'page',
     expr: `time() - max by (job) ((tidemark_canary_last_roundtrip_timestamp_seconds > 0) or on (job, instance) (process_start_time_seconds + 60)) > 60
@@ -77,8 +79,9 @@ and on (job) (sum by (job) (tidemark_source_state{state="live"}) > 0 or ${pendin
       'Accounts are live, but no continuity heartbeat was read back for {{ $value | humanizeDuration }}: source, ingest, log, relay or Kafka is broken somewhere.',
   },
   {
-    // Two windows each: the long one says that it matters, the short one that it still goes on. 14.4 and 6 spend 2 % and 5 % of a month's budget before
-    // they fire. Below a hundred updates an hour one late update would be a fire.
+    // Two windows each: the long one says that it matters, the short one that it still goes on.
+    // 14.4 and 6 spend 2 % and 5 % of a month's budget before they fire. Below a hundred updates an
+    // hour one late update would be a fire.
     name: 'FreshnessBurn',
     severity: 'page',
     expr: `(${burn(14.4, '5m', '1h')} or ${burn(6, '30m', '6h')})
@@ -88,8 +91,8 @@ and on (job) sum by (job) (increase(tidemark_latency_seconds_count{stage="total"
       '{{ $value | humanizePercentage }} of the updates took longer than 0.25 s from the socket to the acknowledgement of Kafka; 1 % is allowed.',
   },
   {
-    // Not by hours without an event: markets close, and small accounts rest for days. Reads that keep finding changes while the stream brings nothing at all
-    // mean one thing at any hour.
+    // Not by hours without an event: markets close, and small accounts rest for days. Reads that
+    // keep finding changes while the stream brings nothing at all mean one thing at any hour.
     name: 'EventsStale',
     severity: 'ticket',
     expr: `sum by (job, stream) (increase(tidemark_observations_total{cause!="stream",outcome="applied"}[15m])) > 0
@@ -109,7 +112,8 @@ unless on (job, stream) sum by (job, stream) (increase(tidemark_observations_tot
       'Rows of the {{ $labels.stream }} stream in quarantine that wait for a person ({{ $labels.reason }}): {{ $value }}.',
   },
   {
-    // The queue is full by bytes as well, and batches that fail are taken out of it: sockets that are paused are saturation at any depth.
+    // The queue is full by bytes as well, and batches that fail are taken out of it: sockets that
+    // are paused are saturation at any depth.
     name: 'QueueSaturated',
     severity: 'ticket',
     expr: `max by (job) (tidemark_ingest_queue_depth / tidemark_ingest_queue_capacity) > 0.8

@@ -116,7 +116,8 @@ const ingest: readonly Panel[] = [
     unit: 'none',
     queries: [
       {
-        // The first of each reason shows here alone: its own series begins at 1, and has no increase.
+        // The first of each reason shows here alone: its own series
+        // begins at 1, and has no increase.
         expr: increaseBy('stream, cause', 'tidemark_observations_total', ',outcome="quarantined"'),
         legend: '{{stream}} {{cause}}',
       },
@@ -152,7 +153,9 @@ const relay: readonly Panel[] = [
     title: 'Since the canary came back',
     description: 'Since a continuity heartbeat last made its whole way through the log and back from Kafka.',
     unit: 's',
-    queries: [{ expr: `time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}})`, legend: '{{job}}' }],
+    queries: [
+      { expr: `time() - max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}})`, legend: '{{job}}' },
+    ],
     limits: { amber: 30, red: 60 },
     runbooks: ['CanaryStale'],
   },
@@ -206,7 +209,9 @@ const resync: readonly Panel[] = [
     description:
       'Of the live account that was read whole longest ago. An audit a minute keeps it near 70 s. 0: no account is live.',
     unit: 's',
-    queries: [{ expr: ageOfOldest('source', 'tidemark_source_last_complete_read_timestamp_seconds'), legend: '{{source}}' }],
+    queries: [
+      { expr: ageOfOldest('source', 'tidemark_source_last_complete_read_timestamp_seconds'), legend: '{{source}}' },
+    ],
     limits: { amber: 150, red: 300 },
     runbooks: ['ResyncNotRunning'],
   },
@@ -234,7 +239,10 @@ const resync: readonly Panel[] = [
       { expr: `sum by (source) (tidemark_source_unfollowed{${job}})`, legend: '{{source}} not followed' },
       { expr: `sum by (source) (tidemark_source_unrecovered{${job}})`, legend: '{{source}} not recovered' },
       { expr: `sum by (source) (tidemark_source_orders_in_doubt{${job}})`, legend: '{{source}} in doubt' },
-      { expr: `sum by (source, cause) (tidemark_source_absent_orders{${job}})`, legend: '{{source}} absent, {{cause}}' },
+      {
+        expr: `sum by (source, cause) (tidemark_source_absent_orders{${job}})`,
+        legend: '{{source}} absent, {{cause}}',
+      },
     ],
     runbooks: ['AccountsUnfollowed', 'FramesUnrecovered', 'OrdersAbsent'],
   },

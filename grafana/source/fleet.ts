@@ -36,7 +36,8 @@ const members: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Shards',
-    description: 'Groups of accounts that each instance follows, those that no live instance holds, and 1 for an unfit one.',
+    description:
+      'Groups of accounts that each instance follows, those that no live instance holds, and 1 for an unfit one.',
     unit: 'none',
     queries: [
       { expr: byInstance('tidemark_shards_held'), legend: '{{instance}}' },
@@ -64,7 +65,9 @@ const moves: readonly Panel[] = [
     description:
       'taken: an instance began to follow the accounts of a shard. given: it left them to another one. kept: it could not give it in time, because Kafka or the database was away. lost: another instance had taken it.',
     unit: 'short',
-    queries: [{ expr: increaseBy('job, instance, move', 'tidemark_shard_moves_total'), legend: '{{instance}} {{move}}' }],
+    queries: [
+      { expr: increaseBy('job, instance, move', 'tidemark_shard_moves_total'), legend: '{{instance}} {{move}}' },
+    ],
     runbooks: ['ShardsUnheld'],
   },
   {
@@ -73,7 +76,12 @@ const moves: readonly Panel[] = [
     description:
       'Lanes without a live process whose log this instance published to the end, so that their shards are free; also those that another one finished meanwhile. failed: Kafka or the database was away, and it tries again.',
     unit: 'short',
-    queries: [{ expr: increaseBy('job, instance, outcome', 'tidemark_lane_finishes_total'), legend: '{{instance}} {{outcome}}' }],
+    queries: [
+      {
+        expr: increaseBy('job, instance, outcome', 'tidemark_lane_finishes_total'),
+        legend: '{{instance}} {{outcome}}',
+      },
+    ],
     runbooks: ['ShardsUnheld'],
   },
   {
@@ -82,7 +90,9 @@ const moves: readonly Panel[] = [
     description:
       'How often an instance took the lane, by cause. released: it was given back, as in a rolling restart. expired: its holder had fallen silent. own: an answer of the database was lost.',
     unit: 'short',
-    queries: [{ expr: increaseBy('job, instance, cause', 'tidemark_lane_takeovers_total'), legend: '{{instance}} {{cause}}' }],
+    queries: [
+      { expr: increaseBy('job, instance, cause', 'tidemark_lane_takeovers_total'), legend: '{{instance}} {{cause}}' },
+    ],
     runbooks: ['NoLaneHolder'],
   },
   {
@@ -127,7 +137,9 @@ const work: readonly Panel[] = [
     title: 'Not on Kafka yet',
     description: 'Committed updates of the lane of each instance that Kafka has not acknowledged.',
     unit: 'short',
-    queries: [{ expr: `max by (job, instance) (tidemark_log_pending{${job},topic="updates"})`, legend: '{{instance}}' }],
+    queries: [
+      { expr: `max by (job, instance) (tidemark_log_pending{${job},topic="updates"})`, legend: '{{instance}}' },
+    ],
     runbooks: ['RelayStuck'],
     width: 12,
   },
@@ -136,7 +148,9 @@ const work: readonly Panel[] = [
     title: 'Oldest not on Kafka',
     description: 'How long the oldest row of the lane of each instance has waited for Kafka.',
     unit: 's',
-    queries: [{ expr: ageOfOldest('job, instance', 'tidemark_log_oldest_pending_timestamp_seconds'), legend: '{{instance}}' }],
+    queries: [
+      { expr: ageOfOldest('job, instance', 'tidemark_log_oldest_pending_timestamp_seconds'), legend: '{{instance}}' },
+    ],
     limits: { amber: 10, red: 30 },
     runbooks: ['RelayStuck'],
     width: 12,
@@ -152,7 +166,10 @@ const work: readonly Panel[] = [
   },
 ];
 
-/** The processes together: who follows which part of the accounts, how that changes, and how each one does. */
+/**
+ * The processes together: who follows which part of the accounts,
+ * how that changes, and how each one does.
+ */
 export const fleet: Dashboard = {
   uid: 'tidemark-fleet',
   title: 'Tidemark: fleet',

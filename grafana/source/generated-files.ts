@@ -21,12 +21,19 @@ export function runbookFile(alert: string): string {
   return `docs/runbooks/${alert}.md`;
 }
 
-/** Every generated file, by its path from the root of the repository. `readRunbook` gives the text of a runbook page by its path. */
+/**
+ * Every generated file, by its path from the root of the repository. `readRunbook` gives the text
+ * of a runbook page by its path.
+ */
 export function generatedFiles(readRunbook: (file: string) => string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
-  for (const dashboard of dashboards) files.set(`grafana/dashboards/${dashboard.uid}.json`, json(dashboardJson(dashboard)));
+  for (const dashboard of dashboards)
+    files.set(`grafana/dashboards/${dashboard.uid}.json`, json(dashboardJson(dashboard)));
   for (const { name } of alerts)
-    files.set(`grafana/dashboards/runbooks/${name}.json`, json(runbookDashboardJson(name, readRunbook(runbookFile(name)))));
+    files.set(
+      `grafana/dashboards/runbooks/${name}.json`,
+      json(runbookDashboardJson(name, readRunbook(runbookFile(name)))),
+    );
   files.set('grafana/prometheus/rules/recording.yml', recordingRulesYaml('tidemark', recordingRules));
   files.set('grafana/prometheus/rules/alerts.yml', alertRulesYaml(alertGroups));
   return files;

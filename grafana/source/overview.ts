@@ -18,7 +18,9 @@ const verdict: readonly Panel[] = [
     title: 'Pages',
     description: 'Alerts of severity page that fire now.',
     unit: 'none',
-    queries: [{ expr: 'count(ALERTS{alertstate="firing",severity="page",job=~"$job|"}) or vector(0)', legend: 'pages' }],
+    queries: [
+      { expr: 'count(ALERTS{alertstate="firing",severity="page",job=~"$job|"}) or vector(0)', legend: 'pages' },
+    ],
     limits: { red: 1 },
   },
   {
@@ -33,7 +35,8 @@ const verdict: readonly Panel[] = [
   {
     kind: 'figure',
     title: 'Not live',
-    description: 'Accounts whose stored orders may be old: connecting, down, resyncing, frozen or waiting for a sign-in.',
+    description:
+      'Accounts whose stored orders may be old: connecting, down, resyncing, frozen or waiting for a sign-in.',
     unit: 'none',
     queries: [{ expr: `sum(tidemark_source_state{${job},state!~"live|not_enrolled"})`, legend: 'accounts' }],
     limits: { red: 1 },
@@ -44,7 +47,9 @@ const verdict: readonly Panel[] = [
     title: 'Canary',
     description: 'Since a heartbeat last came back from Kafka: the whole way, every 15 s while an account is live.',
     unit: 's',
-    queries: [{ expr: `time() - min(max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}}))`, legend: 'age' }],
+    queries: [
+      { expr: `time() - min(max by (job) (tidemark_canary_last_roundtrip_timestamp_seconds{${job}}))`, legend: 'age' },
+    ],
     limits: { amber: 30, red: 60 },
     runbooks: ['CanaryStale'],
   },
@@ -83,7 +88,8 @@ const freshness: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Socket to Kafka',
-    description: 'Time of an update from the frame to the acknowledgement of Kafka. Without updates there is nothing to show.',
+    description:
+      'Time of an update from the frame to the acknowledgement of Kafka. Without updates there is nothing to show.',
     unit: 's',
     queries: [
       { expr: quantileBy(0.5, '', 'tidemark_latency_seconds', total), legend: 'p50' },
@@ -118,7 +124,8 @@ const sources: readonly Panel[] = [
   {
     kind: 'stacked',
     title: 'Accounts by state',
-    description: 'live is good, not_enrolled is no fault; any other state means that stored orders of those accounts may be old.',
+    description:
+      'live is good, not_enrolled is no fault; any other state means that stored orders of those accounts may be old.',
     unit: 'none',
     queries: [{ expr: `sum by (source, state) (tidemark_source_state{${job}})`, legend: '{{source}} {{state}}' }],
     colours: {
@@ -208,7 +215,8 @@ const sources: readonly Panel[] = [
 export const overview: Dashboard = {
   uid: 'tidemark-overview',
   title: 'Tidemark',
-  description: 'Whether what Tidemark says can be trusted now, how fresh it is, and how the streams of the platform are.',
+  description:
+    'Whether what Tidemark says can be trusted now, how fresh it is, and how the streams of the platform are.',
   rows: [
     { title: 'Verdict', panels: verdict },
     { title: 'Freshness', panels: freshness },

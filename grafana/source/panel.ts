@@ -34,7 +34,13 @@ export interface Panel {
   readonly width?: number;
 }
 
-const types = { verdict: 'stat', figure: 'stat', lines: 'timeseries', stacked: 'timeseries', alerts: 'alertlist' } as const;
+const types = {
+  verdict: 'stat',
+  figure: 'stat',
+  lines: 'timeseries',
+  stacked: 'timeseries',
+  alerts: 'alertlist',
+} as const;
 const datasource = { type: 'prometheus', uid: '$datasource' };
 
 /** A panel in Grafana's JSON, without its place. */
@@ -104,7 +110,10 @@ function overridesOf(colours: Readonly<Record<string, string>>): unknown[] {
   }));
 }
 
-/** Lines that are all 0 would have an axis up to 100, or to 10,000 %. Bytes and seconds have none that misleads. */
+/**
+ * Lines that are all 0 would have an axis up to 100, or to 10,000 %.
+ * Bytes and seconds have none that misleads.
+ */
 function leastAxis({ unit, limits }: Panel): { axisSoftMax?: number } {
   if (unit === 'percentunit') return { axisSoftMax: limits?.amber ?? limits?.red ?? 0.01 };
   return unit === 's' || unit === 'bytes' ? {} : { axisSoftMax: 1 };
@@ -126,7 +135,12 @@ function linesCustom(panel: Panel): Record<string, unknown> {
 
 function optionsOf(kind: Panel['kind']): Record<string, unknown> {
   if (kind === 'alerts')
-    return { viewMode: 'list', groupMode: 'default', stateFilter: { firing: true, pending: true }, datasource: '$datasource' };
+    return {
+      viewMode: 'list',
+      groupMode: 'default',
+      stateFilter: { firing: true, pending: true },
+      datasource: '$datasource',
+    };
   if (isFigure(kind))
     return {
       reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
@@ -137,7 +151,8 @@ function optionsOf(kind: Panel['kind']): Record<string, unknown> {
     };
   return {
     tooltip: { mode: 'multi', sort: 'desc' },
-    // Three lines of the legend are seen without scrolling: those that were highest, not those whose names come first.
+    // Three lines of the legend are seen without scrolling: those that were
+    // highest, not those whose names come first.
     legend: { displayMode: 'table', placement: 'bottom', calcs: ['lastNotNull', 'max'], sortBy: 'Max', sortDesc: true },
   };
 }

@@ -6,7 +6,10 @@ export function rateBy(by: string, counter: string, more = ''): string {
   return `sum by (${by}) (rate(${counter}{${job}${more}}[$__rate_interval]))`;
 }
 
-/** How often a counter rose between two points of the picture: of rare events a rate says nothing to people. */
+/**
+ * How often a counter rose between two points of the picture: of
+ * rare events a rate says nothing to people.
+ */
 export function increaseBy(by: string, counter: string, more = ''): string {
   return `sum by (${by}) (increase(${counter}{${job}${more}}[$__rate_interval]))`;
 }
@@ -21,7 +24,10 @@ export function meanBy(by: string, histogram: string): string {
   return `${total('sum')} / ${total('count')}`;
 }
 
-/** Seconds since the oldest of the timestamps; 0 where there is none (the gauge is 0 then). Of lane holders: a former holder's timestamps stand still. */
+/**
+ * Seconds since the oldest of the timestamps; 0 where there is none (the gauge is 0 then). Of lane
+ * holders: a former holder's timestamps stand still.
+ */
 export function ageOfOldest(by: string, timestamp: string): string {
   const metric = `${timestamp}{${job}}`;
   return `max by (${by}) ((time() - ${metric}) * (${metric} > bool 0) * on (job, instance) group_left () tidemark_lane_held{${job}})`;

@@ -108,14 +108,17 @@ const processes: readonly Panel[] = [
     description:
       'How far the clock of each process is ahead of that of Postgres and of the platform; below zero: behind. The same for all processes speaks of the other clock, for one alone of its machine.',
     unit: 's',
-    queries: [{ expr: `max by (instance, of) (tidemark_clock_ahead_seconds{${job}})`, legend: '{{instance}} and {{of}}' }],
+    queries: [
+      { expr: `max by (instance, of) (tidemark_clock_ahead_seconds{${job}})`, legend: '{{instance}} and {{of}}' },
+    ],
     limits: { amber: 5, red: 30 },
     runbooks: ['ClockSkewed'],
   },
   {
     kind: 'lines',
     title: 'Topics made again',
-    description: 'Topics that are not those that were published to: what was on them is gone. `tidemark doctor` names them.',
+    description:
+      'Topics that are not those that were published to: what was on them is gone. `tidemark doctor` names them.',
     unit: 'short',
     queries: [{ expr: `max by (job) (tidemark_topics_replaced{${job}})`, legend: '{{job}}' }],
     limits: { red: 1 },
@@ -124,7 +127,8 @@ const processes: readonly Panel[] = [
   {
     kind: 'lines',
     title: 'Settings of topics',
-    description: 'Settings other than planned by which records may be lost or refused. `tidemark topics plan` names them.',
+    description:
+      'Settings other than planned by which records may be lost or refused. `tidemark topics plan` names them.',
     unit: 'short',
     queries: [{ expr: `max by (job) (tidemark_topics_differ{${job}})`, legend: '{{job}}' }],
     limits: { amber: 1 },

@@ -11,7 +11,9 @@ export function recordingRulesYaml(group: string, rules: readonly RecordingRule[
 
 /** A file of alerting rules, a group for each entry. */
 export function alertRulesYaml(groups: Readonly<Record<string, readonly Alert[]>>): string {
-  const text = Object.entries(groups).map(([name, alerts]) => `  - name: ${name}\n    rules:\n${alerts.map(alertYaml).join('')}`);
+  const text = Object.entries(groups).map(
+    ([name, alerts]) => `  - name: ${name}\n    rules:\n${alerts.map(alertYaml).join('')}`,
+  );
   return `${header}groups:\n${text.join('')}`;
 }
 

@@ -1,6 +1,9 @@
 import { runbookUid } from './alert.ts';
 
-/** A runbook as a dashboard of one text, so that the link of an alert works without any other host. `markdown` begins with the alert's name as its heading. */
+/**
+ * A runbook as a dashboard of one text, so that the link of an alert works without any other host.
+ * `markdown` begins with the alert's name as its heading.
+ */
 export function runbookDashboardJson(alert: string, markdown: string): Record<string, unknown> {
   return {
     uid: runbookUid(alert),

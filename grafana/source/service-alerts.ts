@@ -26,7 +26,8 @@ export const serviceAlerts: readonly Alert[] = [
     description: 'No instance of {{ $labels.job }} has a lane: nothing is followed, stored, sent or settled.',
   },
   {
-    // A shard that moves is without a process for a second or three, one of a process that died for 10 s.
+    // A shard that moves is without a process for a second or
+    // three, one of a process that died for 10 s.
     name: 'ShardsUnheld',
     severity: 'page',
     expr: 'min by (job) (tidemark_shards_unheld) > 0',
@@ -36,7 +37,8 @@ export const serviceAlerts: readonly Alert[] = [
       'The accounts of these shards are followed by no instance of {{ $labels.job }}, and their commands are declined.',
   },
   {
-    // A process that is well again is fit after a minute, the next times after 2, 4, 8 and 16: only a trouble that stays or comes back is as long as this.
+    // A process that is well again is fit after a minute, the next times after 2, 4, 8 and 16: only
+    // a trouble that stays or comes back is as long as this.
     name: 'Unfit',
     severity: 'ticket',
     expr: 'max by (job, instance) (tidemark_unfit) > 0',
@@ -53,8 +55,9 @@ export const serviceAlerts: readonly Alert[] = [
     description: 'It began anew {{ $value }} times within an hour. Each time every account is read whole again.',
   },
   {
-    // A client can't see the server's disk: it is told how much the database may take, and without that there is no alert. The forecast counts from half the
-    // budget on: the first reads of a new database would foretell terabytes.
+    // A client can't see the server's disk: it is told how much the database may take, and without
+    // that there is no alert. The forecast counts from half the budget on: the first reads of a new
+    // database would foretell terabytes.
     name: 'DatabaseFilling',
     severity: 'ticket',
     expr: `max by (job) (tidemark_database_bytes) > 0.8 * ${budget}
@@ -84,13 +87,16 @@ and on (job) max by (job) (tidemark_database_bytes) > 0.5 * ${budget})`,
   {
     name: 'PlacingHalted',
     severity: 'page',
-    // Each instance knows the halts of all: their sum would say as many times one halt as there are instances.
+    // Each instance knows the halts of all: their sum would say as
+    // many times one halt as there are instances.
     expr: `max by (job, scope) (${halts}) > 0`,
     summary: 'Placing and replacing are halted',
-    description: 'Halts of scope {{ $labels.scope }} in force: {{ $value }}. Cancels still pass. Only a person ends a halt.',
+    description:
+      'Halts of scope {{ $labels.scope }} in force: {{ $value }}. Cancels still pass. Only a person ends a halt.',
   },
   {
-    // While it fails it is read every 5 to 10 s, else once a minute. Tokens live for an hour or less: soon no caller has one.
+    // While it fails it is read every 5 to 10 s, else once a minute. Tokens live for an hour or
+    // less: soon no caller has one.
     name: 'IssuerUnreachable',
     severity: 'page',
     expr: `sum by (job, instance) (increase(${keyReads}{outcome="failed"}[5m])) > 0

@@ -13,8 +13,10 @@ const signInNeeded = ofHolder('tidemark_credentials{state="login_required"}');
 /** The streams of the platform, and being signed in to it. */
 export const sourceAlerts: readonly Alert[] = [
   {
-    // Pings answer every 5 s, so that 30 s is no quiet market. A process that takes the lane again shows the silence of its former term until its first frame:
-    // hence the ten seconds. A socket that the service itself has paused says nothing of the stream: QueueSaturated and IngestStuck speak then.
+    // Pings answer every 5 s, so that 30 s is no quiet market. A process that takes the lane
+    // again shows the silence of its former term until its first frame: hence the ten
+    // seconds. A socket that the service itself has paused says nothing of the stream:
+    // QueueSaturated and IngestStuck speak then.
     name: 'SourceSilent',
     severity: 'page',
     expr: `max by (job, source) ((time() - (${silence})) unless on (job, instance, source) (increase(tidemark_source_paused_seconds_total[1m]) > 0)) > 30
@@ -44,7 +46,8 @@ or (sum by (job) (${anyState}) == 0)`,
       'Accounts that the database, a login or the settings name, and that no process follows or no login lists any more: {{ $value }}. What is stored of them is old.',
   },
   {
-    // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes several renewals have failed.
+    // A token is renewed when a fifth of its life is left, at most five minutes: below two minutes
+    // several renewals have failed.
     name: 'TokenExpiring',
     severity: 'page',
     expr: `(min by (job) ((${expiry}) - time()) < 120)
@@ -60,7 +63,8 @@ or (sum by (job) (${signInNeeded}) > 0)`,
     severity: 'ticket',
     expr: 'sum by (job, source) (increase(tidemark_source_reconnects_total{reason!~"replaced|stopped"}[15m])) > 5.5',
     summary: 'The {{ $labels.source }} stream keeps breaking',
-    description: 'Connections given up in 15 minutes: {{ $value | humanize }}. Each costs a complete read of every account.',
+    description:
+      'Connections given up in 15 minutes: {{ $value | humanize }}. Each costs a complete read of every account.',
   },
   {
     name: 'SilentLosses',
@@ -71,13 +75,15 @@ or (sum by (job) (${signInNeeded}) > 0)`,
       'Changes that audits found in the last hour and the stream had not delivered 5 s later: {{ $value | humanize }}. They are applied.',
   },
   {
-    // Looks are repeated for half a minute each, and two or three audits read the account whole in this time.
+    // Looks are repeated for half a minute each, and two or three
+    // audits read the account whole in this time.
     name: 'FramesUnrecovered',
     severity: 'ticket',
     expr: `sum by (job, source) (${unrecovered}) > 0`,
     for: '5m',
     summary: 'Something of the {{ $labels.source }} stream could not be taken, nor read since',
-    description: 'Orders and gaps that nothing has recovered for five minutes: {{ $value }}. "Complete up to" waits for them.',
+    description:
+      'Orders and gaps that nothing has recovered for five minutes: {{ $value }}. "Complete up to" waits for them.',
   },
   {
     name: 'OrdersAbsent',

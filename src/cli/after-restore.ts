@@ -48,7 +48,12 @@ async function runAfterRestore(io: CliIo, flags: AfterRestoreFlags): Promise<voi
   await goOn(io, config, await afterTopics(io, config), flags);
 }
 
-async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number, flags: AfterRestoreFlags): Promise<void> {
+async function goOn(
+  io: CliIo,
+  config: ConfigWith<'databaseUrl'>,
+  least: number,
+  flags: AfterRestoreFlags,
+): Promise<void> {
   await withDatabase(io, config, { applicationName: 'tidemark-after-restore', maxConnections: 1 }, async (pool) => {
     const result = await afterRestore(pool, {
       lane: 0,
@@ -61,7 +66,10 @@ async function goOn(io: CliIo, config: ConfigWith<'databaseUrl'>, least: number,
   });
 }
 
-/** A generation above every one that consumers have seen. The same copy may be restored twice, and the second time it does not know of the first. */
+/**
+ * A generation above every one that consumers have seen. The same copy may be restored twice, and
+ * the second time it does not know of the first.
+ */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };
   const topic = topicNames(config.topicPrefix).state;
@@ -90,7 +98,10 @@ function explain(error: unknown): never {
     {
       code: 'RIGHTS',
       exitCode: state === '42501' ? exitCodes.denied : exitCodes.config,
-      fix: state === '42501' ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.' : 'Run `tidemark migrate` first.',
+      fix:
+        state === '42501'
+          ? 'Name the owner in DATABASE_URL, as for `tidemark migrate`.'
+          : 'Run `tidemark migrate` first.',
       cause: error,
     },
   );

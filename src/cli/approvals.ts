@@ -53,7 +53,10 @@ function approvalTable(items: unknown): string {
   ]);
 }
 
-/** Throws when the answer says that nothing was done yet because a second principal has to approve it. */
+/**
+ * Throws when the answer says that nothing was done yet because
+ * a second principal has to approve it.
+ */
 export function expectDone(answer: RestAnswer): RestAnswer {
   const { approval } = answer.body;
   if (typeof approval !== 'object' || approval === null) return answer;

@@ -33,7 +33,9 @@ interface AuditFlags {
   readonly json?: true;
 }
 
-/** Compares the database, the log and the topics, and names the hop at which something is missing. */
+/**
+ * Compares the database, the log and the topics, and names the hop at which something is missing.
+ */
 export function auditCommand(io: CliIo): Command {
   return new Command('audit')
     .description('Compares the orders, the log and the topics, and names the hop at which something is missing.')
@@ -75,7 +77,9 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
         flags,
       );
       if (whole && (await acceptTopic(pool, found, 'state')))
-        io.stderr.write('The state topic had been made again, and has every state now: that doubt ends within a minute.\n');
+        io.stderr.write(
+          'The state topic had been made again, and has every state now: that doubt ends within a minute.\n',
+        );
     });
   } finally {
     unsubscribe();
@@ -83,14 +87,22 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
 }
 
 /** True: the state topic has every state, after a repair. */
-async function audit(io: CliIo, deps: AuditDeps & { end(): void }, options: AuditOptions, flags: AuditFlags): Promise<boolean> {
+async function audit(
+  io: CliIo,
+  deps: AuditDeps & { end(): void },
+  options: AuditOptions,
+  flags: AuditFlags,
+): Promise<boolean> {
   const result = await runAudit(deps, options).finally(deps.end);
   const repaired = flags.repair ? await repair(deps, options, result).finally(deps.end) : 0;
   io.stdout.write(
-    flags.json ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n` : describe(result, repaired, flags.repair === true),
+    flags.json
+      ? `${JSON.stringify({ ...result, repaired }, undefined, 2)}\n`
+      : describe(result, repaired, flags.repair === true),
   );
   const wanted = result.findings.filter(({ hop }) => hop === 'state').length;
-  if (flags.repair && deps.signal.aborted && repaired < wanted) throw stopped('it was interrupted before everything was written');
+  if (flags.repair && deps.signal.aborted && repaired < wanted)
+    throw stopped('it was interrupted before everything was written');
   const isLeft = result.quarantine.rows > 0 || result.findings.some(({ hop }) => !(flags.repair && hop === 'state'));
   if (isLeft) io.exit(exitCodes.failed);
   return flags.repair === true && repaired >= wanted;
@@ -118,14 +130,16 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
   const keys = findings.flatMap(({ hop, key }) => (hop === 'state' && key !== undefined ? [key] : []));
   if (keys.length === 0) return 0;
   deps.onStep(`writing ${plural(keys.length, 'order')} to ${options.topics.state}`);
-  // A shard may go to another lane meanwhile: what was written for it then counts for nothing, and is written once more.
+  // A shard may go to another lane meanwhile: what was written for it then
+  // counts for nothing, and is written once more.
   const written = new Map<string, number>();
   for (let round = 1; round <= mostTries; round += 1) {
     const lanes = await writingLanes(deps.pool, keys);
     const left = [...lanes.keys()].filter((key) => written.get(key) !== lanes.get(key));
     if (left.length === 0) break;
     for (const [lane, some] of Map.groupBy(left, (key) => lanes.get(key) ?? 0)) {
-      const onProgress = (count: number) => deps.onProgress((written.size + count) / keys.length, written.size + count, 'order');
+      const onProgress = (count: number) =>
+        deps.onProgress((written.size + count) / keys.length, written.size + count, 'order');
       const count = await repairAs(lane, some, { ...deps, onProgress }, options);
       for (const key of some.slice(0, count)) written.set(key, lane);
       if (deps.signal.aborted) return written.size;
@@ -173,7 +187,11 @@ const hops: Readonly<Record<Hop, string>> = {
 
 const shown = 20;
 
-function describe({ orders, records, findings, quarantine }: AuditResult, repaired: number, repairing: boolean): string {
+function describe(
+  { orders, records, findings, quarantine }: AuditResult,
+  repaired: number,
+  repairing: boolean,
+): string {
   const lines: string[] = [];
   for (const [hop, meaning] of Object.entries(hops)) {
     const here = findings.filter((finding) => finding.hop === hop);
@@ -184,7 +202,9 @@ function describe({ orders, records, findings, quarantine }: AuditResult, repair
   if (repairing) lines.push(`Wrote the newest state of ${plural(repaired, 'order')}.`);
   if (quarantine.rows > 0) lines.push(waiting(quarantine));
   const verdict =
-    findings.length > 0 ? plural(findings.length, 'finding') : `nothing ${quarantine.rows > 0 ? 'else ' : ''}is missing`;
+    findings.length > 0
+      ? plural(findings.length, 'finding')
+      : `nothing ${quarantine.rows > 0 ? 'else ' : ''}is missing`;
   lines.push(`${plural(orders, 'order')} and ${plural(records, 'record')} compared: ${verdict}.`);
   return `${lines.join('\n')}\n`;
 }
@@ -209,14 +229,19 @@ interface RepairDeps {
 
 const ordersAtOnce = 500;
 const mostTries = 10;
-/** A running service takes its topic back within a second or two after a failure; without a pause both would only take turns. */
+/**
+ * A running service takes its topic back within a second or two after a failure; without a pause
+ * both would only take turns.
+ */
 const pauseMs = 1_500;
 
 /**
- * Writes the newest state of orders to the compacted topic, beside a service that may run. The orders are read only once we are the topic's one writer: a newer
- * state was not written before that, and a writer that comes later has fenced us, so our transaction fails. So an older state never lands behind a newer one,
- * as with the service's own writer. Resolves with the number of orders written; rejects with `PublishError` when Kafka did not take them.
- * Ends early, between two transactions, when the signal aborts: orders that are written by then count.
+ * Writes the newest state of orders to the compacted topic, beside a service that may run. The
+ * orders are read only once we are the topic's one writer: a newer state was not written before
+ * that, and a writer that comes later has fenced us, so our transaction fails. So an older state
+ * never lands behind a newer one, as with the service's own writer. Resolves with the number of
+ * orders written; rejects with `PublishError` when Kafka did not take them. Ends early, between two
+ * transactions, when the signal aborts: orders that are written by then count.
  */
 export async function repairState(
   { pool, publisher, clock, signal, onProgress }: RepairDeps,

@@ -46,7 +46,9 @@ async function backfill(
   accountId: string,
   flags: BackfillFlags,
 ): Promise<void> {
-  const known = (await readAccountStreams(deps.pool, accountId)).filter((stream) => stream === (flags.stream ?? stream));
+  const known = (await readAccountStreams(deps.pool, accountId)).filter(
+    (stream) => stream === (flags.stream ?? stream),
+  );
   if (known.length === 0)
     throw new ProgramError(
       `the service has never followed ${accountId}${flags.stream === undefined ? '' : ` on ${flags.stream}`}`,
@@ -60,7 +62,11 @@ async function backfill(
   const answers = await Promise.all(
     known.map(async (stream) => ({
       stream,
-      ...(await repairBy({ ...deps, clock: io.clock, onWait }, { kind: 'backfill', stream, accountId }, flags.wait * 1_000)),
+      ...(await repairBy(
+        { ...deps, clock: io.clock, onWait },
+        { kind: 'backfill', stream, accountId },
+        flags.wait * 1_000,
+      )),
     })),
   ).finally(() => bar?.end());
   io.stdout.write(

@@ -43,20 +43,31 @@ export function cancelCommand(io: CliIo): Command {
     .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
     .option('--all', 'every open order that matches, on both streams; needs --reason')
     .option('--symbol <symbol>', 'with --all: only orders of this symbol')
-    .addOption(new Option('--side <side>', 'with --all: only orders of this side; a short sale sells').choices(['buy', 'sell']))
+    .addOption(
+      new Option('--side <side>', 'with --all: only orders of this side; a short sale sells').choices(['buy', 'sell']),
+    )
     .option('--principal <name>', 'with --all: only orders that this principal has placed')
-    .option('--ref <text>', 'with --all: only orders with this reference, as the caller gave it or as the platform has it')
+    .option(
+      '--ref <text>',
+      'with --all: only orders with this reference, as the caller gave it or as the platform has it',
+    )
     .option('--reason <text>', 'why: recorded with --all')
-    .option('--leave-landing', 'with --all: leave the orders of unresolved places that land later; else they are cancelled');
+    .option(
+      '--leave-landing',
+      'with --all: leave the orders of unresolved places that land later; else they are cancelled',
+    );
   return addSendFlags(command)
     .addHelpText('after', examples)
     .action((order: string | undefined, flags: CancelFlags) => {
       if (flags.all) return cancelAll(io, order, flags);
       if (order === undefined || flags.account === undefined)
-        throw new ProgramError('which order? Give its id and its --account, and --prediction for a prediction order; or --all', {
-          code: 'USAGE',
-          exitCode: exitCodes.usage,
-        });
+        throw new ProgramError(
+          'which order? Give its id and its --account, and --prediction for a prediction order; or --all',
+          {
+            code: 'USAGE',
+            exitCode: exitCodes.usage,
+          },
+        );
       refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
       refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
       refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
@@ -87,13 +98,17 @@ interface CancelFlags extends SendFlags {
 const selectingFlags = ['symbol', 'side', 'principal', 'ref'] as const;
 
 /**
- * `cancel --all`: a command for each open order of the account, or of every account, that the flags select. The key names the sweep: used again it sends
- * nothing twice, and shows the results.
+ * `cancel --all`: a command for each open order of the account, or of every account, that the flags
+ * select. The key names the sweep: used again it sends nothing twice, and shows the results.
  */
 async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
-  refuseFlags(flags, ['prediction', 'ifRevision', 'wait'], 'does not go with --all: open orders are cancelled on both streams');
+  refuseFlags(
+    flags,
+    ['prediction', 'ifRevision', 'wait'],
+    'does not go with --all: open orders are cancelled on both streams',
+  );
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
   const asked = { ...flags, reason: reasonText(flags.reason) };
@@ -132,11 +147,16 @@ function rows(value: unknown): readonly Row[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Orders, then unresolved places, then accounts that were not read or of which no order was cancelled, with the reason. */
+/**
+ * Orders, then unresolved places, then accounts that were not read or of which no order was
+ * cancelled, with the reason.
+ */
 function tableOf(all: readonly Row[], isSelective: boolean): string {
   if (all.length === 0) return isSelective ? 'No open order matches.\n' : 'No order is open.\n';
   const lines = all.map(({ accountId, stream, orderId, outcome, code, commandId }) =>
-    [accountId, stream ?? '-', orderId ?? '-', outcome ?? code, commandId ?? '-'].map((cell) => printable(String(cell))),
+    [accountId, stream ?? '-', orderId ?? '-', outcome ?? code, commandId ?? '-'].map((cell) =>
+      printable(String(cell)),
+    ),
   );
   return formatTable([['ACCOUNT', 'STREAM', 'ORDER', 'OUTCOME', 'COMMAND'], ...lines]);
 }

@@ -6,7 +6,15 @@ import { type ListFlags, listCommands } from './command/list-commands.ts';
 import { showCommand } from './command/show-command.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest/rest-flags.ts';
+import {
+  addReasonFlag,
+  addRestFlags,
+  type RestFlags,
+  restClient,
+  restExitCodes,
+  rowLimit,
+  segment,
+} from './rest/rest-flags.ts';
 
 const examples = `
 Examples:
@@ -21,7 +29,9 @@ ${restExitCodes}`;
 /** `command ls`, `command show` and `command settle`. */
 export function commandCommand(io: CliIo): Command {
   const command = new Command('command')
-    .description('Shows commands with their evidence, and records a verdict of a person on those that evidence does not settle.')
+    .description(
+      'Shows commands with their evidence, and records a verdict of a person on those that evidence does not settle.',
+    )
     .addHelpText('after', examples);
   addRestFlags(
     command
@@ -30,7 +40,10 @@ export function commandCommand(io: CliIo): Command {
       .option('--unresolved', 'only those whose outcome is unknown, or that a person has to decide')
       .option('--account <id>', 'only this account')
       .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
-      .option('--state <word>', 'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict')
+      .option(
+        '--state <word>',
+        'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict',
+      )
       .option('--ref <text>', 'only with this reference of the caller')
       .option('--limit <n>', 'at most so many', rowLimit, 50),
   ).action((flags: ListFlags) => listCommands(io, flags));
@@ -49,7 +62,10 @@ export function commandCommand(io: CliIo): Command {
         commandId(text),
       ])
       .addOption(
-        new Option('--outcome <word>', 'the outcome: it took effect, never did, was never sent, or the order ended first')
+        new Option(
+          '--outcome <word>',
+          'the outcome: it took effect, never did, was never sent, or the order ended first',
+        )
           .choices(['applied', 'rejected', 'not_sent', 'moot'])
           .makeOptionMandatory(),
       ),
@@ -67,12 +83,19 @@ interface SettleFlags extends RestFlags {
   readonly reason: string;
 }
 
-/** `command settle`: a person's verdict on each of the commands, one after the other. A refused one does not stop the others; the exit code shows it. */
+/**
+ * `command settle`: a person's verdict on each of the commands, one after the other. A refused one
+ * does not stop the others; the exit code shows it.
+ */
 async function settleCommands(io: CliIo, ids: readonly string[], flags: SettleFlags): Promise<void> {
   const client = restClient(io, flags);
   const { outcome, reason } = flags;
-  const results: { readonly commandId: string; readonly outcome?: unknown; readonly error?: string; readonly code?: string }[] =
-    [];
+  const results: {
+    readonly commandId: string;
+    readonly outcome?: unknown;
+    readonly error?: string;
+    readonly code?: string;
+  }[] = [];
   for (const commandId of ids) {
     try {
       const path = `/v1/commands/${segment(commandId)}/settlement`;

@@ -9,7 +9,10 @@ export interface CommandEntry {
   readonly alias?: string;
   /** One line of `tidemark --help`. */
   readonly summary: string;
-  /** The command's own module. Loaded only when the command is named: all of them together take a second, `config print` a tenth of that. */
+  /**
+   * The command's own module. Loaded only when the command is named: all of them together take a
+   * second, `config print` a tenth of that.
+   */
   readonly load: () => Promise<CommandFactory>;
   /** It is about the other commands: they are loaded with it. */
   readonly needsAll?: true;

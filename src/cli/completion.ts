@@ -14,8 +14,9 @@ Examples:
 In a clone, after \`alias tidemark='npx tidemark'\`, it completes the alias. It completes commands, flags, and values that are one of a few words. Make it again after an upgrade.`;
 
 /**
- * Prints a completion script, which is whole: a TAB starts no program. @bomb.sh/tab 0.0.22 was tried: it starts Node for each TAB, lets the shell evaluate the
- * typed line (a typed `$(…)` ran), and its script for bash needs the package bash-completion and fails when it is sourced twice.
+ * Prints a completion script, which is whole: a TAB starts no program. @bomb.sh/tab 0.0.22 was
+ * tried: it starts Node for each TAB, lets the shell evaluate the typed line (a typed `$(…)` ran),
+ * and its script for bash needs the package bash-completion and fails when it is sourced twice.
  */
 export function completionCommand(io: CliIo): Command {
   return new Command('completion')
@@ -59,7 +60,10 @@ function placesBelow(command: Command, path = '', shared: readonly Option[] = []
   const flags = [...help.visibleOptions(command), ...shared].flatMap(flagOf);
   // Of the program's own options, --color may stand behind every command.
   const passed = path === '' ? command.options.filter(({ long }) => long !== '--version') : shared;
-  return [{ path, words, flags }, ...command.commands.flatMap((child) => placesBelow(child, `${path} ${child.name()}`, passed))];
+  return [
+    { path, words, flags },
+    ...command.commands.flatMap((child) => placesBelow(child, `${path} ${child.name()}`, passed)),
+  ];
 }
 
 function flagOf({ short, long, description, required, optional, argChoices, flags }: Option): Flag[] {
@@ -78,7 +82,9 @@ const patterns = (texts: readonly string[]) => texts.map(quoted).join(' | ');
 const known = (places: readonly Place[]) => patterns(places.slice(1).map(({ path }) => path));
 
 interface Values {
-  /** Places and flags before any text, such as ' orders ls --symbol', as alternatives of a `case`. */
+  /**
+   * Places and flags before any text, such as ' orders ls --symbol', as alternatives of a `case`.
+   */
   readonly anyText: string;
   readonly anyFile: string;
   /** The same before one of a few words, by these words. */
@@ -176,7 +182,9 @@ function fish(places: readonly Place[]): string {
   const lines = places.flatMap(({ path, words, flags }) => {
     const start = `complete -c tidemark -n ${text(`__tidemark_at "${path}"`)}`;
     return [
-      ...words.map(({ text: word, summary }) => `${start} -a ${text(word)}${summary === '' ? '' : ` -d ${text(summary)}`}`),
+      ...words.map(
+        ({ text: word, summary }) => `${start} -a ${text(word)}${summary === '' ? '' : ` -d ${text(summary)}`}`,
+      ),
       ...flags.map(({ short, long, summary, values }) => {
         const taken = values === undefined ? '' : values === 'file' ? ' -r -F' : ` -x -a ${text(values.join(' '))}`;
         return `${start} -l ${long.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${taken} -d ${text(summary)}`;

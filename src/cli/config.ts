@@ -33,7 +33,10 @@ function printConfig(io: CliIo, asJson: boolean): void {
   for (const warning of result.warnings) io.stderr.write(`tidemark: warning: ${warning}\n`);
   if (!result.ok) throw configError(result.faults);
   if (asJson) {
-    const all = result.effective.map(({ env, source, shown }) => [env, { value: source === 'unset' ? null : shown, source }]);
+    const all = result.effective.map(({ env, source, shown }) => [
+      env,
+      { value: source === 'unset' ? null : shown, source },
+    ]);
     io.stdout.write(`${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
     return;
   }

@@ -12,7 +12,10 @@ Examples:
 
 With DATABASE_URL or KAFKA_BROKERS set it uses that Postgres or Kafka, and leaves it running.`;
 
-/** Everything but the service: for developing against it, and for trying each step of a real installation without Docker. */
+/**
+ * Everything but the service: for developing against it, and for trying each step of a real
+ * installation without Docker.
+ */
 export function devCommand(io: CliIo): Command {
   const command = new Command('dev').description(
     'Runs Postgres, Kafka and a sandbox platform on this machine until Ctrl-C, without the service, and prints the settings to paste.',

@@ -49,7 +49,10 @@ function line({ colours }: CliIo, { part, verdict, detail, fix }: Finding): stri
   return `${colours.word(verdict.padEnd(4))}  ${part}: ${detail}\n${fix === undefined ? '' : `${indent}${fix}\n`}`;
 }
 
-/** Checks the parts in parallel, since each may wait for its deadline, and lists them in the order in which they have to be fixed. */
+/**
+ * Checks the parts in parallel, since each may wait for its deadline, and lists them in the order
+ * in which they have to be fixed.
+ */
 async function examine(io: CliIo): Promise<Finding[]> {
   const loaded = loadConfig(io.env, io.readFile);
   const warnings = loaded.warnings.map((text) => warn('settings', text, 'Correct the name, or unset it.'));

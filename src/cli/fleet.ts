@@ -29,16 +29,25 @@ interface FleetFlags {
 /** Shows which process holds which shards; the commands below it move them. */
 export function fleetCommand(io: CliIo): Command {
   const fleet = new Command('fleet')
-    .description('Shows the processes of the service with the shards of accounts that each of them holds, from the database.')
+    .description(
+      'Shows the processes of the service with the shards of accounts that each of them holds, from the database.',
+    )
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .addOption(new Option('--json', 'print it as JSON, as GET /v1/fleet does').conflicts('watch'))
     .addHelpText('after', examples)
     .action(async (flags: FleetFlags) => {
       const config = readConfig(io, ['databaseUrl']);
-      const isWell = await withDatabase(io, config, { applicationName: 'tidemark-fleet', maxConnections: 1 }, (pool) => {
-        const look = () => read(io, pool, config.leaseExpireMs);
-        return flags.watch === true ? watch(io, async () => shown(await look())) : showOnce(io, look, flags.json === true);
-      });
+      const isWell = await withDatabase(
+        io,
+        config,
+        { applicationName: 'tidemark-fleet', maxConnections: 1 },
+        (pool) => {
+          const look = () => read(io, pool, config.leaseExpireMs);
+          return flags.watch === true
+            ? watch(io, async () => shown(await look()))
+            : showOnce(io, look, flags.json === true);
+        },
+      );
       if (!isWell) io.exit(exitCodes.failed);
     });
   addFleetDeeds(io, fleet);

@@ -7,7 +7,10 @@ import { age, ageOf, clip, formatTable, printable } from './io/format-text.ts';
 export interface StatusAnswers {
   readonly health: unknown;
   readonly status: unknown;
-  /** The verdict is that of one process, and the fleet's was not to be had: REST refused this caller, or did not answer for this service. */
+  /**
+   * The verdict is that of one process, and the fleet's was not to be had: REST refused this
+   * caller, or did not answer for this service.
+   */
   readonly alone?: 'refused' | 'unasked';
 }
 
@@ -22,10 +25,18 @@ const width = 100;
 
 interface Health {
   readonly status?: unknown;
-  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly effect: string; readonly detail: string }[];
+  readonly checks?: readonly {
+    readonly name: string;
+    readonly ok: boolean;
+    readonly effect: string;
+    readonly detail: string;
+  }[];
 }
 
-/** The state of a service for people: the verdict in the first line, then a block for each subject that has something to show. Ages instead of instants. */
+/**
+ * The state of a service for people: the verdict in the first line, then a block for each subject
+ * that has something to show. Ages instead of instants.
+ */
 export function showStatus({ health, status, alone }: StatusAnswers, nowMs: number): ShownStatus {
   const { status: readiness, checks = [] } = (health ?? {}) as Health;
   const failing = checks.filter(({ ok, effect }) => !ok && effect !== 'leader');
@@ -39,7 +50,11 @@ export function showStatus({ health, status, alone }: StatusAnswers, nowMs: numb
   }
   const { data } = parsed;
   const isWell = readiness === 'ready' && data.trust.trusted;
-  const lines = [verdict(data, failing, isWell), facts(data, nowMs), ...(alone === undefined ? [] : [aloneWords[alone]])];
+  const lines = [
+    verdict(data, failing, isWell),
+    facts(data, nowMs),
+    ...(alone === undefined ? [] : [aloneWords[alone]]),
+  ];
   return { text: joined([...lines, ...doubts(data, nowMs), ...checkBlock, ...subjects(data, nowMs)]), isWell };
 }
 
@@ -61,17 +76,26 @@ function wrap(line: string): string[] {
   return [text.slice(0, end), ...wrap(`      ${text.slice(end + 1)}`)];
 }
 
-function verdict({ trust, lane }: StatusDocument, failing: readonly { name: string; effect: string }[], isWell: boolean): string {
+function verdict(
+  { trust, lane }: StatusDocument,
+  failing: readonly { name: string; effect: string }[],
+  isWell: boolean,
+): string {
   if (isWell) return 'trusted';
   const stopping = failing.filter(({ effect }) => effect === 'unready').map(({ name }) => name);
   if (stopping.length > 0) return `not ready: ${stopping.join(', ')}`;
   const names = trust.doubts.map(({ name }) => name.replaceAll('_', ' '));
   if (lane.role === 'standby' && lane.holder !== null) return `standby for ${lane.holder}, which knows more: ask it`;
   if (names.length > 0) return `in doubt: ${names.join(', ')}`;
-  return failing.length === 0 ? 'unknown: its health is not known' : `degraded: ${failing.map(({ name }) => name).join(', ')}`;
+  return failing.length === 0
+    ? 'unknown: its health is not known'
+    : `degraded: ${failing.map(({ name }) => name).join(', ')}`;
 }
 
-function facts({ version, updatesPerSecond, latency, newestHeartbeat, commands }: StatusDocument, nowMs: number): string {
+function facts(
+  { version, updatesPerSecond, latency, newestHeartbeat, commands }: StatusDocument,
+  nowMs: number,
+): string {
   const millis = (ms: number | null) => (ms === null ? '-' : `${ms} ms`);
   const heartbeat = newestHeartbeat === null ? 'no heartbeat yet' : `heartbeat ${ageOf(newestHeartbeat, nowMs)} ago`;
   const delay = `p50 ${millis(latency.p50Ms)}, p99 ${millis(latency.p99Ms)} to Kafka`;
@@ -95,7 +119,15 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       'accounts',
       [
         ...data.accounts.map((row) => [
-          ...[row.account, row.stream, stateOf(row), old(row.since), old(row.lastEvent), old(row.lastResync), old(row.lastAudit)],
+          ...[
+            row.account,
+            row.stream,
+            stateOf(row),
+            old(row.since),
+            old(row.lastEvent),
+            old(row.lastResync),
+            old(row.lastAudit),
+          ],
           ...[String(row.silentLosses), row.lastError ?? '-'],
         ]),
       ],
@@ -133,7 +165,9 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       [
         `epoch ${lane.epoch}, ${plural(lane.takeovers, 'takeover')} by this process, which ${lane.mayAct ? 'may' : 'may not'} act now`,
       ],
-      ...(lane.drained ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']] : []),
+      ...(lane.drained
+        ? [['drained by an operator: it holds no accounts while others can (`tidemark fleet undrain`)']]
+        : []),
       ...(lane.unfit === null ? [] : [[`unfit, so it gives its accounts to others: ${whyUnfit[lane.unfit]}`]]),
     ]),
     ...block(
@@ -149,13 +183,25 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       (data.quarantine ?? []).map(({ stream, reason, rows }) => [stream, reason, plural(rows, 'row')]),
     ),
     ...block('orders that the platform does not know', [
-      ...data.absentOrders.map(({ account, stream, what, orders, first }) => [account, stream, what, String(orders), first]),
+      ...data.absentOrders.map(({ account, stream, what, orders, first }) => [
+        account,
+        stream,
+        what,
+        String(orders),
+        first,
+      ]),
     ]),
     ...block(
       'connections',
       [
         ...data.sources.map(({ credential, stream, connected, lastFrame, lastEvent, lastEnd, lastEndAt }) => [
-          ...[credential, stream, connected ? 'open' : lastEnd === null ? 'none' : 'cut', old(lastFrame), old(lastEvent)],
+          ...[
+            credential,
+            stream,
+            connected ? 'open' : lastEnd === null ? 'none' : 'cut',
+            old(lastFrame),
+            old(lastEvent),
+          ],
           lastEnd === null ? '-' : `${old(lastEndAt)} ago: ${lastEnd}`,
         ]),
       ],
@@ -165,7 +211,11 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
       'logins',
       [
         ...data.credentials.map(({ credential, state, expires, lastError }) => [
-          ...[credential, state, expires === null ? '-' : age(Math.max(0, Math.round((Date.parse(expires) - nowMs) / 1000)))],
+          ...[
+            credential,
+            state,
+            expires === null ? '-' : age(Math.max(0, Math.round((Date.parse(expires) - nowMs) / 1000))),
+          ],
           lastError ?? '-',
         ]),
       ],

@@ -33,7 +33,12 @@ export function haltCommand(io: CliIo): Command {
 
 /** Clears halts: a halt ends in no other way. */
 export function resumeCommand(io: CliIo): Command {
-  return operatorCommand(io, 'resume', 'Allows placing and replacing again, for one account or for the service.', resumeExamples);
+  return operatorCommand(
+    io,
+    'resume',
+    'Allows placing and replacing again, for one account or for the service.',
+    resumeExamples,
+  );
 }
 
 function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string, examples: string): Command {
@@ -44,7 +49,8 @@ function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string
     .addHelpText('after', examples)
     .action(async (flags: OperatorFlags) => {
       const { body } = expectDone(await askOperator(io, flags, verb));
-      // What was asked for did not come about: the whole service is halted, and with it this account.
+      // What was asked for did not come about: the whole service is
+      // halted, and with it this account.
       if (verb === 'resume' && flags.account !== undefined && haltsService(body['halts'])) io.exit(exitCodes.failed);
       if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
       else {
@@ -71,7 +77,8 @@ function resumed(cleared: unknown, { account }: OperatorFlags): string {
     return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
   return cleared
     .map(
-      ({ scope, cause, since, by, reason }) => `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`,
+      ({ scope, cause, since, by, reason }) =>
+        `Resumed ${scopeOf(scope)}: halted since ${since} (${cause}) by ${by}: ${reason}`,
     )
     .map((line) => `${printable(line)}\n`)
     .join('');

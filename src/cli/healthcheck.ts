@@ -11,7 +11,10 @@ Examples:
 
 For the health check of a container, whose image then needs neither shell nor curl. Exit codes: 0 yes, 1 no, or nothing answers within 5 s.`;
 
-/** Below the time limit of the check in docker-compose.yml: a check that takes too long still says why. */
+/**
+ * Below the time limit of the check in docker-compose.yml: a
+ * check that takes too long still says why.
+ */
 const answerWithinMs = 5000;
 
 interface HealthcheckFlags {
@@ -20,11 +23,14 @@ interface HealthcheckFlags {
 }
 
 /**
- * Asks a running service whether it lives, or is ready. Container engines know 0 and 1 and reserve the others, so no answer is 1 as well, unlike in `status`.
+ * Asks a running service whether it lives, or is ready. Container engines know 0 and 1 and reserve
+ * the others, so no answer is 1 as well, unlike in `status`.
  */
 export function healthcheckCommand(io: CliIo): Command {
   return new Command('healthcheck')
-    .description('Asks a running service, at its admin port, whether it is alive, or ready; the exit code is the answer.')
+    .description(
+      'Asks a running service, at its admin port, whether it is alive, or ready; the exit code is the answer.',
+    )
     .option('--ready', 'whether it is ready, not only alive')
     .option('--url <address>', 'the admin port; without it TIDEMARK_ADMIN_HOST and TIDEMARK_ADMIN_PORT')
     .addHelpText('after', examples)

@@ -44,7 +44,11 @@ const boundFlags: Readonly<
     read: wholeNumber,
     help: 'how old a quote may be; only the row of everyone raises it above 10 s',
   },
-  allowedSymbols: { value: '<list>', read: words, help: 'symbols that may be traded, separated by commas, and no others' },
+  allowedSymbols: {
+    value: '<list>',
+    read: words,
+    help: 'symbols that may be traded, separated by commas, and no others',
+  },
   forbiddenSymbols: { value: '<list>', read: words, help: 'symbols that may not be traded' },
   instruments: { value: '<list>', read: words, help: 'instruments that may be traded: equity, option, prediction' },
   maxOpenOrders: { value: '<n>', read: wholeNumber, help: 'open orders of the account' },
@@ -115,7 +119,9 @@ function limitTable(items: unknown): string {
     ['PRINCIPAL', 'ACCOUNT', 'LIMIT', 'BOUND', 'BY', 'REASON'],
     ...rows.flatMap(({ principal, accountId, bounds, changedBy, reason }) =>
       Object.entries(bounds as object).map(([name, bound]) =>
-        [principal ?? '*', accountId ?? '*', name, String(bound), changedBy, reason].map((cell) => printable(String(cell))),
+        [principal ?? '*', accountId ?? '*', name, String(bound), changedBy, reason].map((cell) =>
+          printable(String(cell)),
+        ),
       ),
     ),
   ]);

@@ -38,7 +38,9 @@ interface Flags {
 /** Signs a user in, so that their accounts are followed. */
 export function linkCommand(io: CliIo): Command {
   return new Command('link')
-    .description("Signs a user in through the platform's own screen, in a browser, and keeps the login for the service.")
+    .description(
+      "Signs a user in through the platform's own screen, in a browser, and keeps the login for the service.",
+    )
     .option('--name <name>', 'of the login; the same name again replaces it', loginName, 'default')
     .option('--redirect-port <port>', 'on which the browser comes back; 0 takes any free one', port, 8787)
     .option('--timeout <seconds>', 'how long to wait for the user', seconds, 300)
@@ -64,7 +66,12 @@ async function runLink(io: CliIo, flags: Flags): Promise<void> {
     });
   const config = readConfig(io, linkNeeds);
   return withDatabase(io, config, database, (pool) =>
-    link(io, config, { pool, store: new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }) }, flags),
+    link(
+      io,
+      config,
+      { pool, store: new PostgresTokenStore({ pool, clock, random, key: config.encryptionKey }) },
+      flags,
+    ),
   );
 }
 
@@ -78,7 +85,11 @@ async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: s
   if (await store.forget(`${loginPrefix}${name}`)) {
     await recordDeed(pool, 'unlink', { login: name });
     io.stdout.write(`Forgot the login ${name}.\n`);
-  } else throw new ProgramError(`there is no login ${name}`, { code: 'NO_LOGIN', fix: '`tidemark link --list` shows them.' });
+  } else
+    throw new ProgramError(`there is no login ${name}`, {
+      code: 'NO_LOGIN',
+      fix: '`tidemark link --list` shows them.',
+    });
 }
 
 interface LinkStore {
@@ -127,7 +138,10 @@ async function printToken(
     io.stderr.write('tidemark: warning: the platform gave no refresh token: this login ends with its access token\n');
   const accounts = await listAccountsWith({ ...platform, clock: io.clock, random: io.random }, token);
   if (flags.json === true) io.stdout.write(`${JSON.stringify({ name: flags.name, accounts: accounts ?? null })}\n`);
-  else io.stdout.write(`Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.join(', ') || 'no accounts'}`}.\n`);
+  else
+    io.stdout.write(
+      `Linked ${flags.name}${accounts === undefined ? '' : `: ${accounts.join(', ') || 'no accounts'}`}.\n`,
+    );
 }
 
 function loginName(text: string): string {

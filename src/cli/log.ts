@@ -33,7 +33,10 @@ export function logCommand(io: CliIo): Command {
     .option('--after <id>', 'only lines after this one', lineId, '0')
     .option('--since <instant>', 'only actions from this instant on (ISO 8601)', instant)
     .option('--until <instant>', 'only actions before this instant', instant)
-    .option('--action <word>', 'only this: place, cancel, halt, resume, settle, denied, token_add, link, configuration …')
+    .option(
+      '--action <word>',
+      'only this: place, cancel, halt, resume, settle, denied, token_add, link, configuration …',
+    )
     .action((flags: ExportFlags) => exportLines(io, flags));
   return command;
 }

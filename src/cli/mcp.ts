@@ -28,7 +28,9 @@ interface McpFlags extends Omit<RestFlags, 'json'> {
 /** Tools of an assistant, over REST of a running service. */
 export function mcpCommand(io: CliIo): Command {
   const command = new Command('mcp')
-    .description('Serves tools for an assistant (Model Context Protocol) on stdin and stdout, over REST of a running service.')
+    .description(
+      'Serves tools for an assistant (Model Context Protocol) on stdin and stdout, over REST of a running service.',
+    )
     .option('--read-only', 'offer no tool that sends a command, whatever the token may do');
   return addSignInFlags(command)
     .addHelpText('after', help)
@@ -37,16 +39,20 @@ export function mcpCommand(io: CliIo): Command {
 
 async function serve(io: CliIo, flags: McpFlags): Promise<void> {
   const client = () => restClient(io, flags);
-  // `ask`: at the start, a refused token or a service that is not there ends the program with its own exit code.
+  // `ask`: at the start, a refused token or a service that is not there
+  // ends the program with its own exit code.
   await client().ask({ method: 'GET', path: '/v1/me' });
   const caller = await readCaller(client());
   const offered = offeredTools(caller, { readOnly: flags.readOnly === true });
   if (offered.length === 0)
-    throw new ProgramError(`no tool is for ${printable(caller.principal)}: the token has only ${caller.scopes.join(' ')}`, {
-      code: 'NO_TOOL',
-      exitCode: exitCodes.denied,
-      fix: 'Give the token orders:read or ops:read; to send orders also orders:write.',
-    });
+    throw new ProgramError(
+      `no tool is for ${printable(caller.principal)}: the token has only ${caller.scopes.join(' ')}`,
+      {
+        code: 'NO_TOOL',
+        exitCode: exitCodes.denied,
+        fix: 'Give the token orders:read or ops:read; to send orders also orders:write.',
+      },
+    );
   const session = { client, previews: new PreviewBook(io), clock: io.clock, random: io.random };
   io.stderr.write(
     `${printable(caller.principal)}: ${plural(offered.length, 'tool')}: ${offered.map(({ name }) => name).join(' ')}\n`,

@@ -81,7 +81,10 @@ function explain(url: Secret, error: unknown): unknown {
   return new ProgramError(error.message, { code: error.code, fix, exitCode, cause: error });
 }
 
-/** Classes 28 and 3D: the database refuses us. 25006: it takes no writes. Without a SQLSTATE it was never reached. */
+/**
+ * Classes 28 and 3D: the database refuses us. 25006: it takes no writes.
+ * Without a SQLSTATE it was never reached.
+ */
 function explainRefusal(url: Secret, error: unknown): unknown {
   const state = sqlstateOf(error);
   if (state === undefined || /^(28|3D|57P03|25006)/.test(state)) return unreachable(url, error);

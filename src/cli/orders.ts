@@ -6,7 +6,15 @@ import type { CliIo } from './io/io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './io/order-text.ts';
 import { namesOrder } from './io/short-id.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, rowLimit, segment } from './rest/rest-flags.ts';
+import {
+  addRestFlags,
+  query,
+  type RestFlags,
+  restClient,
+  restExitCodes,
+  rowLimit,
+  segment,
+} from './rest/rest-flags.ts';
 
 const examples = `
 Examples:
@@ -52,7 +60,9 @@ export function ordersCommand(io: CliIo): Command {
       .option('--symbol <symbol>', 'only this symbol')
       .addOption(new Option('--status <word>', 'only this status').choices([...orderStatuses]))
       .addOption(new Option('--side <word>', 'only this direction').choices(['buy', 'sell']))
-      .addOption(new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']))
+      .addOption(
+        new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']),
+      )
       .option('--find <text>', 'an id or a reference, whole or a part of it')
       .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later')
       .option('--limit <n>', 'at most so many', rowLimit, 50),
@@ -76,11 +86,15 @@ async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
   const { orders, more } = await readOrders(client, { ...filter, open, sort: '-updatedAt' }, most);
   const none = open === undefined ? 'No orders.\n' : 'No open orders; --all shows those that are over too.\n';
   if (flags.json) io.stdout.write(`${JSON.stringify(orders)}\n`);
-  else io.stdout.write(orders.length === 0 ? none : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
+  else
+    io.stdout.write(orders.length === 0 ? none : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
   if (more) io.stderr.write(`There are more: raise --limit (${most}).\n`);
 }
 
-/** Reads pages until there are enough orders; a page of few matches may be empty and still have a next one. */
+/**
+ * Reads pages until there are enough orders; a page of few
+ * matches may be empty and still have a next one.
+ */
 async function readOrders(client: RestClient, filter: Readonly<Record<string, string | undefined>>, most: number) {
   const orders: ListedOrder[] = [];
   let cursor: string | undefined;
@@ -101,7 +115,10 @@ async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void>
   else io.stdout.write(`${orderText(order, io.clock.nowMs())}\n${historyText(updates)}`);
 }
 
-/** An id alone, or the end of it that `tail` shows, names an order on either stream: the platform gives both kinds of id by itself. */
+/**
+ * An id alone, or the end of it that `tail` shows, names an order on either stream: the platform
+ * gives both kinds of id by itself.
+ */
 async function findOrder(client: RestClient, id: string, stream: string | undefined): Promise<ListedOrder> {
   segment(id);
   const { orders } = await readOrders(client, { q: id, stream }, 100);

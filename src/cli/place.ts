@@ -33,7 +33,10 @@ interface PlaceFlags extends SendFlags {
   readonly supersedes?: string;
 }
 
-/** Places an order. The service checks every rule; only the upper or lower case of words is adapted here, to their endpoint. */
+/**
+ * Places an order. The service checks every rule; only the upper or lower case of words is adapted
+ * here, to their endpoint.
+ */
 export function placeCommand(io: CliIo): Command {
   const command = new Command('place')
     .description('Places an order: equities and options, or with --prediction on a prediction market.')

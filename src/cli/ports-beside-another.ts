@@ -16,9 +16,10 @@ interface Ports {
 }
 
 /**
- * The ports of a second service on one machine with the settings of the first, as a fleet is tried: where no setting names a port, and another Tidemark has the admin
- * port, this one takes any free ports. On loopback only: elsewhere a port that moves would not be found. Another program on the port, or a port that a setting names,
- * stays a fault, which the start shows.
+ * The ports of a second service on one machine with the settings of the first, as a fleet is tried:
+ * where no setting names a port, and another Tidemark has the admin port, this one takes any free
+ * ports. On loopback only: elsewhere a port that moves would not be found. Another program on the
+ * port, or a port that a setting names, stays a fault, which the start shows.
  */
 export async function portsBesideAnother(
   { io, log }: { readonly io: Pick<CliIo, 'fetch' | 'clock'>; readonly log: Log },
@@ -31,7 +32,9 @@ export async function portsBesideAnother(
   const address = httpAddress(ports.adminHost, ports.adminPort);
   const answer = await fetchWithin(io, `${address}/livez`, answerWithinMs).catch(() => undefined);
   if (answer === undefined || verdictOf(answer.text) === undefined) return {};
-  const moves = (['adminPort', 'httpPort'] as const).filter((name) => name === 'adminPort' || isFree(name, ports.httpHost));
+  const moves = (['adminPort', 'httpPort'] as const).filter(
+    (name) => name === 'adminPort' || isFree(name, ports.httpHost),
+  );
   log.warn(
     { address, settings: moves.map((name) => optionTable[name].env) },
     'another Tidemark has this port: this one takes free ports in place of those that these settings name, which follow',

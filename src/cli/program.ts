@@ -16,7 +16,9 @@ Examples:
 
 Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong usage, 69 unavailable, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
 
-/** The program with the commands that `argv` names loaded, and the others by name and summary only. */
+/**
+ * The program with the commands that `argv` names loaded, and the others by name and summary only.
+ */
 export async function buildProgram(
   io: CliIo,
   argv: readonly string[],
@@ -27,7 +29,9 @@ export async function buildProgram(
       "Follows a brokerage's order streams, keeps the newest state of every order in Postgres, and feeds every accepted change to Kafka.",
     )
     .version(io.version, '-V, --version')
-    .addOption(new Option('--color <when>', 'colours; auto: on a terminal, by NO_COLOR and FORCE_COLOR').choices(colourChoices))
+    .addOption(
+      new Option('--color <when>', 'colours; auto: on a terminal, by NO_COLOR and FORCE_COLOR').choices(colourChoices),
+    )
     .on('option:color', (when: (typeof colourChoices)[number]) => io.colours.choose(when))
     .showSuggestionAfterError(true)
     .addHelpText('after', examples);
@@ -51,7 +55,10 @@ export async function buildProgram(
   return program;
 }
 
-/** Commander misses a flag before it finds a mistyped one, which is mostly the same flag; and it names one of several. */
+/**
+ * Commander misses a flag before it finds a mistyped one, which is mostly
+ * the same flag; and it names one of several.
+ */
 function missFlagsLast(command: Command): void {
   const needed = command.options.filter(({ mandatory }) => mandatory);
   if (needed.length === 0) return;
@@ -83,8 +90,9 @@ function descendants(command: Command): Command[] {
 }
 
 /**
- * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only. Or, where it asks for the help of an unknown command, its
- * words up to the unknown one: commander would print the help of the command before it and end with code 0, as if all were well.
+ * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only.
+ * Or, where it asks for the help of an unknown command, its words up to the unknown one: commander
+ * would print the help of the command before it and end with code 0, as if all were well.
  */
 function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return wordsToParse(program, [...argv.slice(1), '--help']);
@@ -100,8 +108,15 @@ function wordsToParse(program: Command, argv: readonly string[]): readonly strin
   return argv;
 }
 
-/** Runs the command that the arguments (without Node and script) name. Never rejects: every failure ends as a sentence on stderr and an exit code. */
-export async function runProgram(given: CliIo, argv: readonly string[], entries?: readonly CommandEntry[]): Promise<void> {
+/**
+ * Runs the command that the arguments (without Node and script) name. Never rejects: every failure
+ * ends as a sentence on stderr and an exit code.
+ */
+export async function runProgram(
+  given: CliIo,
+  argv: readonly string[],
+  entries?: readonly CommandEntry[],
+): Promise<void> {
   const io = withSafeOutputs(given);
   try {
     const program = await buildProgram(io, argv, entries);
@@ -113,7 +128,10 @@ export async function runProgram(given: CliIo, argv: readonly string[], entries?
   }
 }
 
-/** Whatever a command prints, JSON of the service's texts too: a terminal obeys some characters that JSON does not escape. */
+/**
+ * Whatever a command prints, JSON of the service's texts too: a terminal obeys
+ * some characters that JSON does not escape.
+ */
 function withSafeOutputs(io: CliIo): CliIo {
   const safe = (output: TextOutput): TextOutput => ({ write: (text) => output.write(escapeControls(text)) });
   const outputs = { stdout: safe(io.stdout), stderr: safe(io.stderr) };

@@ -5,9 +5,20 @@ import { formatTable, printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { ProgressBar } from './repair/repair-run.ts';
 import type { RestClient } from './rest/rest-client.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, reasonText, refuseFlags, restClient, segment } from './rest/rest-flags.ts';
+import {
+  addReasonFlag,
+  addRestFlags,
+  type RestFlags,
+  reasonText,
+  refuseFlags,
+  restClient,
+  segment,
+} from './rest/rest-flags.ts';
 
-/** The flags of `quarantine retry` and `discard` for every row that matches: a job of the service, asked for over REST. */
+/**
+ * The flags of `quarantine retry` and `discard` for every row that matches: a
+ * job of the service, asked for over REST.
+ */
 export interface JobFlags extends Omit<RestFlags, 'json'> {
   readonly all?: true;
   readonly reason?: string;
@@ -37,7 +48,11 @@ export function isForAll(
   flags: JobFlags,
 ): flags is JobFlags & { readonly all: true; readonly reason: string } {
   if (flags.all !== true) {
-    refuseFlags(flags, ['reason', 'stream', 'account', 'only', 'dryRun', 'url', 'token'], 'is for --all, and rows were named');
+    refuseFlags(
+      flags,
+      ['reason', 'stream', 'account', 'only', 'dryRun', 'url', 'token'],
+      'is for --all, and rows were named',
+    );
     if (ids.length > 0) return false;
     throw usage('it needs the numbers of rows, or --all', '`tidemark quarantine ls` shows them.');
   }
@@ -54,7 +69,10 @@ function usage(message: string, fix?: string): ProgramError {
 const waitSeconds = 3_600;
 const lookEveryMs = 500;
 
-/** Has the service make the job, and shows its progress until it has ended. A user who interrupts stops watching; the job goes on. */
+/**
+ * Has the service make the job, and shows its progress until it has ended. A user who interrupts
+ * stops watching; the job goes on.
+ */
 export async function runJob(
   io: CliIo,
   action: 'retry' | 'discard',
@@ -63,7 +81,11 @@ export async function runJob(
   const { stream, account, only, reason, dryRun = false } = flags;
   const client = restClient(io, restFlags(flags));
   const filter = { stream, accountId: account, reason: only };
-  const { body } = await client.ask({ method: 'POST', path: '/v1/quarantine/jobs', body: { action, filter, reason, dryRun } });
+  const { body } = await client.ask({
+    method: 'POST',
+    path: '/v1/quarantine/jobs',
+    body: { action, filter, reason, dryRun },
+  });
   if (dryRun) {
     io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : sizeLine(action, body));
     return;
@@ -83,7 +105,10 @@ function restFlags({ url, token }: JobFlags): RestFlags {
   return { ...(url !== undefined && { url }), ...(token !== undefined && { token }) };
 }
 
-/** As it is at the end, or when the time is over. An instance that does not answer for a moment is asked again. */
+/**
+ * As it is at the end, or when the time is over. An instance that
+ * does not answer for a moment is asked again.
+ */
 async function watch(io: CliIo, client: RestClient, made: Job, seconds: number): Promise<Job> {
   const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
   const interrupted = new AbortController();

@@ -65,7 +65,11 @@ export function quarantineCommand(io: CliIo): Command {
         'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
       )
       .argument('[ids...]', 'of the rows', rowIds)
-      .option('--wait <seconds>', 'how long to wait for the answers: 60 without it, and 3600 with --all', backfillSeconds),
+      .option(
+        '--wait <seconds>',
+        'how long to wait for the answers: 60 without it, and 3600 with --all',
+        backfillSeconds,
+      ),
   ).action((ids: bigint[], flags: JobFlags) =>
     isForAll(ids, flags)
       ? runJob(io, 'retry', flags)
@@ -142,7 +146,8 @@ async function retry(
     if (row.dealtAt !== null) return { id, outcome: 'failed', detail: 'it has been dealt with' };
     const { stream, accountId, orderId } = row;
     if (accountId === null || orderId === null) {
-      const instead = accountId === null ? 'check it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
+      const instead =
+        accountId === null ? 'check it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
       return { id, outcome: 'failed', detail: `it names no order: ${instead}` };
     }
     const request = {
@@ -191,7 +196,18 @@ function printResults(io: CliIo, results: readonly Result[], asJson: boolean): v
 }
 
 /** A row for printing: numbers of 64 bits and instants as text. */
-function shown({ id, stream, accountId, orderId, reason, detail, raw, observedAt, recordedAt, dealtAt }: QuarantinedRow) {
+function shown({
+  id,
+  stream,
+  accountId,
+  orderId,
+  reason,
+  detail,
+  raw,
+  observedAt,
+  recordedAt,
+  dealtAt,
+}: QuarantinedRow) {
   return {
     id: String(id),
     stream,
@@ -207,5 +223,8 @@ function shown({ id, stream, accountId, orderId, reason, detail, raw, observedAt
 }
 
 function unknownRow(id: bigint): ProgramError {
-  return new ProgramError(`there is no row ${id} in quarantine`, { code: 'NO_ROW', fix: '`tidemark quarantine ls` shows them.' });
+  return new ProgramError(`there is no row ${id} in quarantine`, {
+    code: 'NO_ROW',
+    fix: '`tidemark quarantine ls` shows them.',
+  });
 }

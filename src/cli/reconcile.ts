@@ -23,7 +23,9 @@ interface ReconcileFlags extends RestFlags {
 /** Finds out the outcome of unresolved commands at once. */
 export function reconcileCommand(io: CliIo): Command {
   const command = new Command('reconcile')
-    .description('Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.')
+    .description(
+      'Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.',
+    )
     .option('--account <id>', 'only this account')
     .option('--dry-run', 'only show the reads that would be made');
   return addRestFlags(command)
@@ -33,7 +35,8 @@ export function reconcileCommand(io: CliIo): Command {
 
 async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
   const path = `/v1/reconcile${query({ accountId: flags.account, dryRun: String(flags.dryRun === true) })}`;
-  // A complete read of an account waits for its one reader, and a whole round waits for the request budget.
+  // A complete read of an account waits for its one reader, and a
+  // whole round waits for the request budget.
   const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: longestHoldMs });
   if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
   else io.stdout.write(report(body, flags.dryRun === true));
@@ -49,9 +52,12 @@ function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): strin
       : `${unresolved} unresolved, ${plural(Number(body['probes']), 'read')} ${dryRun ? 'would be made' : 'made'}, ${settled.length} settled.`,
   ];
   const planned = plan.map(({ accountId, stream, read, commands }) =>
-    [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) => printable(String(cell))),
+    [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) =>
+      printable(String(cell)),
+    ),
   );
-  if (planned.length > 0) lines.push('', formatTable([['ACCOUNT', 'STREAM', 'READ', 'COMMANDS'], ...planned]).trimEnd());
+  if (planned.length > 0)
+    lines.push('', formatTable([['ACCOUNT', 'STREAM', 'READ', 'COMMANDS'], ...planned]).trimEnd());
   const outcomes = settled.map(({ commandId, outcome }) => [outcome, commandId].map((cell) => printable(String(cell))));
   if (outcomes.length > 0) lines.push('', formatTable([['OUTCOME', 'COMMAND'], ...outcomes]).trimEnd());
   return `${lines.join('\n')}\n`;

@@ -85,7 +85,9 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
   // As it is before: one that is made again meanwhile lacks what was written before that.
   const live =
-    flags.to === topicNames(config.topicPrefix).updates ? await findTopics({ log, clock: io.clock }, config) : undefined;
+    flags.to === topicNames(config.topicPrefix).updates
+      ? await findTopics({ log, clock: io.clock }, config)
+      : undefined;
   const publisher = new LogPublisher(
     { clock: io.clock, log, metrics: createMetrics().relay },
     { kafka: kafkaOptions(config), topics: { updates: flags.to }, ...logPublisherDefaults },
@@ -131,7 +133,10 @@ async function replayLog(
   let last: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
   const onProgress = (progress: ReplayProgress) => {
     last = progress;
-    bar?.show(Number(progress.reachedSeq - afterSeq) / whole, `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`);
+    bar?.show(
+      Number(progress.reachedSeq - afterSeq) / whole,
+      `${plural(progress.sent, 'update')}, seq ${progress.reachedSeq}`,
+    );
   };
   const slice = { ...(since !== undefined && { sinceMs: since }), ...(order !== undefined && { order }) };
   try {
@@ -149,19 +154,22 @@ async function replayLog(
   const complete = last.reachedSeq >= upToSeq;
   const isWhole = complete && afterSeq < first && since === undefined && order === undefined;
   const accepted = isWhole && deps.live !== undefined && (await acceptTopic(deps.pool, deps.live, 'updates'));
-  if (flags.json) io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
+  if (flags.json)
+    io.stdout.write(`${JSON.stringify({ sent: last.sent, reachedSeq: String(last.reachedSeq), complete })}\n`);
   else
     io.stdout.write(
       `${plural(last.sent, 'update')} written to ${flags.to}${complete ? '.' : `; go on with --from-seq ${last.reachedSeq + 1n}.`}\n`,
     );
-  if (accepted) io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
+  if (accepted)
+    io.stderr.write('The topic had been made again, and has all of the log now: that doubt ends within a minute.\n');
   if (!complete) io.exit(exitCodes.failed);
 }
 
 function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTrouble'> {
   return {
     backoff: new Backoff(random, { firstMs: 200, maxMs: 5_000 }),
-    onTrouble: (error) => stderr.write(`tidemark: warning: Kafka accepts no records (${error.message}); trying again\n`),
+    onTrouble: (error) =>
+      stderr.write(`tidemark: warning: Kafka accepts no records (${error.message}); trying again\n`),
   };
 }
 

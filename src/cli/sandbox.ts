@@ -52,7 +52,10 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--known-orders <count>', 'orders there already at the start', wholeNumber)
     .option('--accounts <count>', 'accounts that the client may see', wholeNumber)
     .addOption(new Option('--ledger <detail>', 'how much the ledger keeps of each change').choices(['full', 'brief']))
-    .option('--scenario <file>', 'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it')
+    .option(
+      '--scenario <file>',
+      'JSON with any of the options, accounts, clients and a timeline of faults; flags win over it',
+    )
     .option('--schema', 'print the JSON Schema of scenario files, and end')
     .option('--json', 'print one line of JSON with addresses, client and users, and nothing else')
     .addHelpText('after', examples)

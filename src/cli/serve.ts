@@ -27,11 +27,17 @@ export function serveCommand(io: CliIo): Command {
     .action(() => runServe(io));
 }
 
-/** At least one way to get a token is needed. The settings choose among them, so no single variable is required. */
+/**
+ * At least one way to get a token is needed. The settings choose among
+ * them, so no single variable is required.
+ */
 function requireCredential({ platformCredentials, platformClientSecret, encryptionKey }: Config): void {
   const faults: ConfigFault[] = [];
   if (platformCredentials === 'client' && platformClientSecret === undefined)
-    faults.push({ name: 'PLATFORM_CLIENT_SECRET', problem: 'is not set, and PLATFORM_CREDENTIALS asks for the client alone' });
+    faults.push({
+      name: 'PLATFORM_CLIENT_SECRET',
+      problem: 'is not set, and PLATFORM_CREDENTIALS asks for the client alone',
+    });
   if (platformCredentials === 'linked' && encryptionKey === undefined)
     faults.push({
       name: 'TIDEMARK_ENCRYPTION_KEY',
@@ -46,7 +52,11 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
 }
 
 /** Undefined: they are off. The SDK is loaded only where they are on: it takes 40 ms and 10 MB. */
-async function openTraces({ clock, random, version }: CliIo, config: Config, log: Log): Promise<OpenedTracing | undefined> {
+async function openTraces(
+  { clock, random, version }: CliIo,
+  config: Config,
+  log: Log,
+): Promise<OpenedTracing | undefined> {
   const { otlpEndpoint: endpoint } = config;
   if (endpoint === undefined) return undefined;
   const { openTracing } = await import('../observability/open-tracing.ts');
@@ -82,7 +92,10 @@ async function runServe(io: CliIo): Promise<void> {
   const { clock, random, version, fetch } = io;
   const traces = await openTraces(io, config, log);
   const ports = await portsBesideAnother({ io, log }, config, effective);
-  const supervisor = assembleService({ clock, random, log, version, fetch, effective, traces }, { ...config, ...ports });
+  const supervisor = assembleService(
+    { clock, random, log, version, fetch, effective, traces },
+    { ...config, ...ports },
+  );
   const unsubscribe = io.onSignal((signal) => supervisor.stop(signal));
   const forget = io.onCrash((error) => log.fatal({ err: error }, 'an uncaught error'));
   io.exit(await supervisor.run());

@@ -1,15 +1,23 @@
-/** The signals that ask a process to end, with their numbers: a process that one of them ended has the exit code 128 + number. */
+/**
+ * The signals that ask a process to end, with their numbers: a process that one of them ended has
+ * the exit code 128 + number.
+ */
 export const endingSignals = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 } as const;
 
-/** `system`: the process got the signal itself. `launcher`: the launcher that started it got one, and passes it on (bin/tidemark.js). */
+/**
+ * `system`: the process got the signal itself. `launcher`: the launcher that started it got one,
+ * and passes it on (bin/tidemark.js).
+ */
 export type SignalWay = 'system' | 'launcher';
 
 /**
- * Decides the effect of a signal. The first one asks the listeners to end in order. Without a listener, and for every later signal, the
- * process ends at once: a user who asks twice does not want to wait for a drain.
+ * Decides the effect of a signal. The first one asks the listeners to end in order. Without a
+ * listener, and for every later signal, the process ends at once: a user who asks twice does not
+ * want to wait for a drain.
  *
- * A signal to the whole process group comes by both ways, in any order and any time apart. So each way is counted by itself, and the higher count is the number
- * of times that the process was asked. A window of time could not distinguish a slow launcher from a second Ctrl-C.
+ * A signal to the whole process group comes by both ways, in any order and any time apart. So each
+ * way is counted by itself, and the higher count is the number of times that the process was asked.
+ * A window of time could not distinguish a slow launcher from a second Ctrl-C.
  *
  * Invariant: listeners are called for the first signal only.
  */

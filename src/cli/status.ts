@@ -27,7 +27,10 @@ interface StatusFlags extends RestFlags {
   readonly instance?: true;
 }
 
-/** Shows the state of a running service: of one process by its admin port, or of all of them by REST, which asks each under the caller's token. */
+/**
+ * Shows the state of a running service: of one process by its admin port, or of all of them by
+ * REST, which asks each under the caller's token.
+ */
 export function statusCommand(io: CliIo): Command {
   return new Command('status')
     .description('Shows whether the data of a running service can be trusted, and its state, read from its admin port.')
@@ -37,7 +40,9 @@ export function statusCommand(io: CliIo): Command {
     )
     .option('--fleet', 'of all instances: any one is asked by REST, and asks the others; its token needs ops:read')
     .addOption(
-      new Option('--instance', 'of this one process only, by its admin port; --url means that as well').conflicts('fleet'),
+      new Option('--instance', 'of this one process only, by its admin port; --url means that as well').conflicts(
+        'fleet',
+      ),
     )
     .option('--token <token>', 'bearer token for --fleet; without it TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE')
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
@@ -77,8 +82,9 @@ function reader(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
 }
 
 /**
- * The readiness of this process with the verdict of the fleet: an instance without accounts is well by itself while the others store nothing. The fleet is asked by
- * REST, which may be off, be that of another service, or refuse this caller: then it is the process alone, and the text says why.
+ * The readiness of this process with the verdict of the fleet: an instance without accounts is well
+ * by itself while the others store nothing. The fleet is asked by REST, which may be off, be that
+ * of another service, or refuse this caller: then it is the process alone, and the text says why.
  */
 async function readBoth(io: CliIo, flags: StatusFlags, one: () => Promise<StatusAnswers>): Promise<StatusAnswers> {
   const client = restClient(io, flags);
@@ -99,7 +105,10 @@ function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
   };
 }
 
-/** An instance that answers by REST serves; whether the data can be trusted, its answer says for all of them. */
+/**
+ * An instance that answers by REST serves; whether the data can be
+ * trusted, its answer says for all of them.
+ */
 async function readFleet(io: CliIo, flags: StatusFlags): Promise<StatusAnswers> {
   const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/status' });
   return { health: { status: 'ready' }, status: body };

@@ -84,7 +84,9 @@ async function runTail(io: CliIo, options: TailOptions): Promise<void> {
       if (update === undefined || value === undefined || !first.isFirst(update) || !wanted(update, options)) continue;
       const isWhole = options.wide === true || (io.columns ?? columnsOfWholeLines) >= columnsOfWholeLines;
       io.stdout.write(
-        options.json ? `${value}\n` : `${formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word))}\n`,
+        options.json
+          ? `${value}\n`
+          : `${formatUpdate(update, isWhole ? 'whole' : 'short', (word) => io.colours.word(word))}\n`,
       );
       left -= 1;
       if (left === 0) break;

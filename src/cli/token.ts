@@ -90,7 +90,10 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
   const number = (last?.number ?? 0) + 1;
   const expiry = flags.expiresIn === undefined ? {} : { expiresAtMs: io.clock.nowMs() + flags.expiresIn };
   if (!(await store.add({ name, number, sha256, ...rightsOf(flags, last), ...expiry })))
-    throw new ProgramError(`another token of ${name} was made at the same time`, { code: 'BUSY', fix: 'Run it again.' });
+    throw new ProgramError(`another token of ${name} was made at the same time`, {
+      code: 'BUSY',
+      fix: 'Run it again.',
+    });
   io.stdout.write(json(flags) ? `${JSON.stringify({ principal: name, number, token })}\n` : `${token}\n`);
   if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
 }
@@ -140,7 +143,9 @@ async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, 
     );
   const at = new Date(io.clock.nowMs() + inMs).toISOString();
   const line = (each: number) =>
-    inMs === 0 ? `Revoked token ${each} of ${name}.\n` : `Token ${each} of ${name} ends at ${at}. Until then it is valid.\n`;
+    inMs === 0
+      ? `Revoked token ${each} of ${name}.\n`
+      : `Token ${each} of ${name} ends at ${at}. Until then it is valid.\n`;
   io.stdout.write(ended.map(line).join(''));
 }
 

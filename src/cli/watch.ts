@@ -10,7 +10,10 @@ interface Shown {
   readonly isWell: boolean;
 }
 
-/** Shows it every two seconds until a signal, and returns the last verdict. An error of `read` is shown in its place, and it is asked again. */
+/**
+ * Shows it every two seconds until a signal, and returns the last verdict. An error of `read` is
+ * shown in its place, and it is asked again.
+ */
 export async function watch(io: CliIo, read: () => Promise<Shown>): Promise<boolean> {
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());

@@ -8,7 +8,10 @@ import { pooledRefusalFix } from '../store/session/session-fault.ts';
 import type { CliIo } from './io/io.ts';
 import { commandLog } from './io/read-config.ts';
 
-/** Runs `work` with a pool to the service's database, which is ended after it. A refusal by the database becomes a sentence with its meaning and its fix. */
+/**
+ * Runs `work` with a pool to the service's database, which is ended after it. A refusal by the
+ * database becomes a sentence with its meaning and its fix.
+ */
 export async function withDatabase<T>(
   io: CliIo,
   config: ConfigWith<'databaseUrl'>,
@@ -18,7 +21,8 @@ export async function withDatabase<T>(
   const { databaseUrl } = config;
   const pool = createPool({ log: commandLog(io, config) }, { url: databaseUrl.reveal(), server: 'any', ...options });
   try {
-    // A refused connection certainly comes from the database here; later it might come from another server.
+    // A refused connection certainly comes from the database here;
+    // later it might come from another server.
     await pool.query('select 1').catch((error: unknown) => {
       throw unreachable(databaseUrl, error);
     });

@@ -13,15 +13,20 @@ const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
 const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIFICATE|CLIENT_KEY|COMPRESSION)$/;
 
 /**
- * Finds names that belong to no option. A name that is one or two letters away from an option which is not set is a typing error, and so a fault: the program
- * would run without the intended setting (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a warning,
- * since it may belong to a newer version that was rolled back, and so does an `OTEL_*` that is not read here. Unknown names with the other prefixes may belong to other
- * programs (`KAFKA_HEAP_OPTS`): there is a warning where one looks like an option, also one of another family (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
+ * Finds names that belong to no option. A name that is one or two letters away from an option which
+ * is not set is a typing error, and so a fault: the program would run without the intended setting
+ * (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a
+ * warning, since it may belong to a newer version that was rolled back, and so does an `OTEL_*`
+ * that is not read here. Unknown names with the other prefixes may belong to other programs
+ * (`KAFKA_HEAP_OPTS`): there is a warning where one looks like an option, also one of another
+ * family (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
   const warnings: string[] = [];
-  const unknown = Object.keys(env).filter((name) => env[name] !== undefined && ourPrefixes.test(name) && !known.includes(name));
+  const unknown = Object.keys(env).filter(
+    (name) => env[name] !== undefined && ourPrefixes.test(name) && !known.includes(name),
+  );
   for (const name of unknown.sort()) {
     const near = nearest(name, known);
     if (near !== undefined && near.distance <= 2 && env[near.name] === undefined) {
@@ -30,16 +35,22 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
     }
     const meant = likely(name, near, known);
     if (meant !== undefined || name.startsWith('TIDEMARK_'))
-      warnings.push(`${name} is not an option and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+      warnings.push(
+        `${name} is not an option and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      );
   }
   for (const name of Object.keys(env).sort()) {
-    if (env[name] === undefined || !name.startsWith('OTEL_') || known.includes(name) || readByExporter.test(name)) continue;
+    if (env[name] === undefined || !name.startsWith('OTEL_') || known.includes(name) || readByExporter.test(name))
+      continue;
     warnings.push(`${name} is not read here and has no effect: docs/tracing.md has the settings of traces`);
   }
   return { faults, warnings };
 }
 
-/** The option that a person may have meant: the same name in another family, or one that is near enough. */
+/**
+ * The option that a person may have meant: the same name in
+ * another family, or one that is near enough.
+ */
 function likely(name: string, near: Near | undefined, known: readonly string[]): string | undefined {
   const own = name.replace(ourPrefixes, '');
   const elsewhere = known.find((option) => option.replace(ourPrefixes, '') === own || option === `TIDEMARK_${name}`);
@@ -62,7 +73,10 @@ function nearest(name: string, known: readonly string[]): Near | undefined {
   return best;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
+/**
+ * Insertions, deletions, substitutions and swaps of neighbours that turn
+ * `a` into `b` (optimal string alignment).
+ */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -71,7 +85,8 @@ export function editDistance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j += 1) {
       const substituted = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       let best = Math.min(substituted, at(last, j) + 1, at(row, j - 1) + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) best = Math.min(best, at(beforeLast, j - 2) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, at(beforeLast, j - 2) + 1);
       row.push(best);
     }
     beforeLast = last;

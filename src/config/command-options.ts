@@ -2,7 +2,10 @@ import { integer, list, oneOf } from './option.ts';
 
 const hour = 3_600_000;
 
-/** Placing, replacing and cancelling: whether it is on, for which accounts, how fast, and when it stops. */
+/**
+ * Placing, replacing and cancelling: whether it is on, for
+ * which accounts, how fast, and when it stops.
+ */
 export const commandOptions = {
   commands: oneOf({
     env: 'TIDEMARK_COMMANDS',
@@ -137,6 +140,7 @@ export const commandOptions = {
     min: 1,
     max: 10_000,
     fallback: '20',
-    describe: 'How many of these reads all instances together may make at once after a pause; an instance at least two.',
+    describe:
+      'How many of these reads all instances together may make at once after a pause; an instance at least two.',
   }),
 } as const;

@@ -4,17 +4,24 @@ const takesWrites = new Set(['read-write', 'primary']);
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
- * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes nothing of the address but a misspelt `sslmode`. `pg` knows no list of hosts: it would take
+ * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes
+ * nothing of the address but a misspelt `sslmode`. `pg` knows no list of hosts: it would take
  * `one,two` as the name of one host and never find it, and it passes over `target_session_attrs`.
  *
- * Not supported here either: which host of a list is the primary is found out by trying, while a name or an address that follows the primary costs nothing and
- * is what every managed database offers.
+ * Not supported here either: which host of a list is the primary is found out
+ * by trying, while a name or an address that follows the primary costs nothing
+ * and is what every managed database offers.
  */
 export function databaseAddressProblem(value: string): string | undefined {
   const [, rest = ''] = value.split('://');
   const authority = rest.split(/[/?#]/, 1)[0] ?? '';
   const query = new URLSearchParams(rest.split('?')[1] ?? '');
-  const hosts = [authority.slice(authority.lastIndexOf('@') + 1), query.get('host'), query.get('hostaddr'), query.get('port')];
+  const hosts = [
+    authority.slice(authority.lastIndexOf('@') + 1),
+    query.get('host'),
+    query.get('hostaddr'),
+    query.get('port'),
+  ];
   if (hosts.some((host) => host?.includes(',')))
     return 'must name one host: a list of hosts is not supported; name an address that follows the primary (a virtual address, a DNS name, a proxy)';
   const wanted = query.get('target_session_attrs');

@@ -24,8 +24,9 @@ const knownNames: readonly string[] = entries.flatMap(([, option]) => [
 ]);
 
 /**
- * Reads the whole configuration once. All faults are found at once: options that don't parse, options in `needed` that are missing,
- * broken rules between options, and typing errors in names. `readFile` reads the files that `*_FILE` variables name.
+ * Reads the whole configuration once. All faults are found at once: options that don't parse,
+ * options in `needed` that are missing, broken rules between options, and typing errors in names.
+ * `readFile` reads the files that `*_FILE` variables name.
  */
 export function loadConfig<K extends OptionName = never>(
   env: Environment,
@@ -47,7 +48,8 @@ export function loadConfig<K extends OptionName = never>(
       faults.push({ name: option.env, problem: `is not set (${option.kind}): ${option.describe}` });
   }
   const names = checkNames(env, knownNames);
-  // The values were parsed by the table from which `Config` is inferred, key by key; the type checker can't follow that through a loop.
+  // The values were parsed by the table from which `Config` is inferred, key by key; the type
+  // checker can't follow that through a loop.
   const config = Object.freeze(values) as ConfigWith<K>;
   faults.push(...checkRules(config, env), ...names.faults);
   if (faults.length > 0) return { ok: false, faults, warnings: names.warnings };
@@ -59,7 +61,11 @@ interface ReadOption {
   readonly value: unknown;
 }
 
-function readOption(option: Option<unknown>, env: Environment, readFile: (path: string) => string): ConfigFault | ReadOption {
+function readOption(
+  option: Option<unknown>,
+  env: Environment,
+  readFile: (path: string) => string,
+): ConfigFault | ReadOption {
   const read = readOptionText(option, env, readFile);
   if (read.kind === 'fault') return { name: read.name, problem: read.problem };
   const text = read.kind === 'text' ? read.text : option.fallback;
@@ -78,7 +84,10 @@ type ReadText =
   | { readonly kind: 'text'; readonly text: string; readonly source: OptionSource }
   | { readonly kind: 'fault'; readonly name: string; readonly problem: string };
 
-/** The text of one option, trimmed: from its variable or, for a secret, from the file that `<env>_FILE` names. */
+/**
+ * The text of one option, trimmed: from its variable or, for a
+ * secret, from the file that `<env>_FILE` names.
+ */
 function readOptionText(
   option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank' | 'alsoInSmallLetters'>,
   env: Environment,
@@ -103,8 +112,16 @@ function readOptionText(
   }
 }
 
-/** A blank value counts as not set, except where that would widen a choice that it was meant to narrow, or sign in without a secret. */
-function given(option: Pick<OptionKind<unknown>, 'refusesBlank'>, name: string, value: string, source: OptionSource): ReadText {
+/**
+ * A blank value counts as not set, except where that would widen a choice that it was meant to
+ * narrow, or sign in without a secret.
+ */
+function given(
+  option: Pick<OptionKind<unknown>, 'refusesBlank'>,
+  name: string,
+  value: string,
+  source: OptionSource,
+): ReadText {
   const text = value.trim();
   if (text !== '') return { kind: 'text', text, source };
   if (!option.refusesBlank) return { kind: 'unset' };
@@ -121,14 +138,21 @@ const sentences: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Only what is certainly a path: a secret that was written into a `_FILE` variable by mistake is not printed, and has no short parts between slashes. */
+/**
+ * Only what is certainly a path: a secret that was written into a `_FILE` variable by mistake is
+ * not printed, and has no short parts between slashes.
+ */
 function shownPath(path: string): string {
   return /^(?:\.{0,2}|~)(?:\/[\w.@+-]{1,40})+$/.test(path) && path.length <= 300 ? `, ${path}` : '';
 }
 
-/** Why a file can't be read, without the path: a secret written into a `_FILE` variable by mistake would be printed with it. */
+/**
+ * Why a file can't be read, without the path: a secret written into a `_FILE` variable by mistake
+ * would be printed with it.
+ */
 function sentenceOfErrno(error: unknown): string {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason';
+  const code =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown reason';
   return sentences[code] ?? code;
 }
 
@@ -137,7 +161,10 @@ type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
 
 const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
 
-/** Rules between several options. A rule looks only at options that are valid, so that one mistake is reported once. */
+/**
+ * Rules between several options. A rule looks only at options that are
+ * valid, so that one mistake is reported once.
+ */
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
   below('leaseRenewMs', 'leaseActMs', 'the holder would stop sending between two renewals'),
@@ -184,7 +211,10 @@ const rules: readonly Rule[] = [
   (config, env) => (config.otlpHeaders === undefined ? undefined : encrypted('otlpEndpoint')(config, env)),
   (config, env) =>
     config.environment === 'production' && env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0'
-      ? { name: 'NODE_TLS_REJECT_UNAUTHORIZED', problem: 'must not be 0 in production: it lets any program pose as the platform' }
+      ? {
+          name: 'NODE_TLS_REJECT_UNAUTHORIZED',
+          problem: 'must not be 0 in production: it lets any program pose as the platform',
+        }
       : undefined,
 ];
 
@@ -215,7 +245,12 @@ function notAbove(lower: NumberOption, upper: NumberOption, why: string): Rule {
 const breakerReach = 1.05;
 
 /** Otherwise the breaker would halt an account that keeps to its rate. */
-function breakerAboveBudget({ breakerCommands, breakerWindowMs, commandRate, commandBurst }: Draft): ConfigFault | undefined {
+function breakerAboveBudget({
+  breakerCommands,
+  breakerWindowMs,
+  commandRate,
+  commandBurst,
+}: Draft): ConfigFault | undefined {
   if (breakerCommands === undefined || breakerWindowMs === undefined) return undefined;
   if (commandRate === undefined || commandBurst === undefined) return undefined;
   const allowed = Math.ceil(commandBurst + (commandRate * breakerWindowMs * breakerReach) / 1000);
@@ -249,7 +284,10 @@ type UrlOption =
   | 'restUrl'
   | 'otlpEndpoint';
 
-/** The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens themselves go to every other address. */
+/**
+ * The specification calls the token endpoints over HTTPS ("Authentication" 9); the tokens
+ * themselves go to every other address.
+ */
 function encrypted(option: UrlOption): Rule {
   return (config) => {
     const address = config[option];

@@ -11,8 +11,8 @@ const hour = 3_600_000;
 const gibibyte = 1_073_741_824;
 
 /**
- * Every option of the program: the only place that names an environment variable. `tidemark config docs` prints it, docs/configuration.md is that print, and
- * `Config` is inferred from it.
+ * Every option of the program: the only place that names an environment variable. `tidemark config
+ * docs` prints it, docs/configuration.md is that print, and `Config` is inferred from it.
  */
 export const optionTable = {
   environment: text({
@@ -29,7 +29,8 @@ export const optionTable = {
     group: 'Process',
     words: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     fallback: 'info',
-    describe: 'The least serious log line that is written. `debug` also shows the stack of an error that ends a command.',
+    describe:
+      'The least serious log line that is written. `debug` also shows the stack of an error that ends a command.',
   }),
   adminPort: integer({
     env: 'TIDEMARK_ADMIN_PORT',
@@ -115,7 +116,8 @@ export const optionTable = {
   kafkaBrokers: list({
     env: 'KAFKA_BROKERS',
     group: 'Kafka',
-    pattern: /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
+    pattern:
+      /^(\[[0-9A-Fa-f:]+\]|[0-9A-Za-z._-]+):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/,
     shape: 'host:port, several separated by commas',
     describe: 'Where to find the cluster. It may be down at start: the log fills, and is sent when it answers.',
   }),
@@ -154,7 +156,12 @@ export const optionTable = {
     shape: 'a user name',
     describe: 'User at the brokers.',
   }),
-  kafkaSaslPassword: secret({ env: 'KAFKA_SASL_PASSWORD', group: 'Kafka', shape: 'text', describe: 'Password at the brokers.' }),
+  kafkaSaslPassword: secret({
+    env: 'KAFKA_SASL_PASSWORD',
+    group: 'Kafka',
+    shape: 'text',
+    describe: 'Password at the brokers.',
+  }),
 
   platformUrl: baseUrl({
     env: 'PLATFORM_URL',
@@ -166,7 +173,8 @@ export const optionTable = {
     env: 'PLATFORM_STAGING_URL',
     group: 'Platform',
     schemes: ['https', 'http'],
-    describe: 'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
+    describe:
+      'Base of the staging REST interface, which has the prediction orders. Without it only account orders are followed.',
   }),
   platformAuthUrl: baseUrl({
     env: 'PLATFORM_AUTH_URL',

@@ -28,7 +28,10 @@ export interface OptionText {
   readonly group: OptionGroup;
   /** For the person who has to choose a value: its effect, and when to change it. */
   readonly describe: string;
-  /** The value when the variable is not set, as it would be written there. Without it the option is absent unless set. */
+  /**
+   * The value when the variable is not set, as it would be written there.
+   * Without it the option is absent unless set.
+   */
   readonly fallback?: string;
 }
 
@@ -41,19 +44,31 @@ export interface OptionKind<T> {
   readonly kind: string;
   /** True: `<env>_FILE` may name a file that holds it, and no part of it is ever printed. */
   readonly secret: boolean;
-  /** True: set but blank is a fault, not the same as unset. A blank list would widen a choice that it was meant to narrow. */
+  /**
+   * True: set but blank is a fault, not the same as unset. A blank list would
+   * widen a choice that it was meant to narrow.
+   */
   readonly refusesBlank: boolean;
   /** True: the name in small letters is read too, and wins where it is not blank. */
   readonly alsoInSmallLetters?: boolean;
-  /** `text` is trimmed and not empty. The problem continues the sentence "<env> …" and never quotes a secret. */
+  /**
+   * `text` is trimmed and not empty. The problem continues the
+   * sentence "<env> …" and never quotes a secret.
+   */
   parse(text: string): Parsed<T>;
 }
 
 export type Option<T> = OptionText & OptionKind<T>;
 
-/** A principal that may use REST with a static token. The configuration has only the hash of the token, so that it does not reveal any. */
+/**
+ * A principal that may use REST with a static token. The configuration has only the hash of the
+ * token, so that it does not reveal any.
+ */
 interface StaticToken {
-  /** The name of the principal: in the journal, in the audit trail. Several tokens of one name are one caller, which owns its idempotency keys. */
+  /**
+   * The name of the principal: in the journal, in the audit trail. Several tokens of one name are
+   * one caller, which owns its idempotency keys.
+   */
   readonly name: string;
   /** SHA-256 of the token, 64 hexadecimal digits in lower case. */
   readonly sha256: string;
@@ -70,10 +85,13 @@ const entry = new RegExp(
 );
 
 /**
- * `name:sha256:scopes:accounts`, or `name@2027-01-31:…` for one that ends as that day begins (UTC); several separated by blanks, line ends or semicolons.
- * Returns the number of the first entry that is wrong, is named `loopback`, or repeats a hash.
+ * `name:sha256:scopes:accounts`, or `name@2027-01-31:…` for one that ends as that day begins (UTC);
+ * several separated by blanks, line ends or semicolons. Returns the number of the first entry that
+ * is wrong, is named `loopback`, or repeats a hash.
  */
-export function parseStaticTokens(text: string): readonly StaticToken[] | { readonly wrong: number; readonly count: number } {
+export function parseStaticTokens(
+  text: string,
+): readonly StaticToken[] | { readonly wrong: number; readonly count: number } {
   const entries = text.split(/[\s;]+/).filter((part) => part !== '');
   const tokens: StaticToken[] = [];
   for (const [index, part] of entries.entries()) {
@@ -105,7 +123,10 @@ type Built<S extends OptionText, T> = S & OptionKind<T>;
 const refused = (problem: string) => ({ ok: false, problem }) as const;
 const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, shown });
 
-/** A fault quotes a number or a word of at most five letters, since a person who sees it can correct it; any other value may be a secret in the wrong variable. */
+/**
+ * A fault quotes a number or a word of at most five letters, since a person who sees it can correct
+ * it; any other value may be a secret in the wrong variable.
+ */
 function quoted(text: string): string {
   return /^(?:[+-]?[\d.]\w{0,9}|[a-z]{1,5})$/i.test(text) ? `; "${text}" is not one` : '';
 }
@@ -125,17 +146,26 @@ export function integer<const S extends OptionText & Range>(spec: S): Built<S, n
       return refused(`must be a whole number${unit}, digits only${quoted(text)}`);
     }
     const value = Number(text);
-    if (value < spec.min || value > spec.max) return refused(`must be from ${spec.min} to ${spec.max}${unit}; it is ${value}`);
+    if (value < spec.min || value > spec.max)
+      return refused(`must be from ${spec.min} to ${spec.max}${unit}; it is ${value}`);
     return accepted(value, text);
   };
-  return { ...spec, kind: `whole number${unit}, ${spec.min} to ${spec.max}`, secret: false, refusesBlank: false, parse };
+  return {
+    ...spec,
+    kind: `whole number${unit}, ${spec.min} to ${spec.max}`,
+    secret: false,
+    refusesBlank: false,
+    parse,
+  };
 }
 
 /** A person who writes the one means the other; no list has these words beside `on` and `off`. */
 const switchWords: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
 
 /** One word of a list. */
-export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(spec: S): Built<S, S['words'][number]> {
+export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(
+  spec: S,
+): Built<S, S['words'][number]> {
   const list = spec.words.join(', ');
   const parse = (text: string): Parsed<S['words'][number]> => {
     const given = text.toLowerCase();
@@ -159,7 +189,10 @@ export function text<const S extends OptionText & Pattern>(spec: S): Built<S, st
   return { ...spec, kind: spec.shape, secret: false, refusesBlank: false, parse };
 }
 
-/** A host name or an IP address to listen on; an IPv6 address with brackets or without, kept without. */
+/**
+ * A host name or an IP address to listen on; an IPv6 address
+ * with brackets or without, kept without.
+ */
 export function host<const S extends OptionText>(spec: S): Built<S, string> {
   const kind = 'a host name or an IP address';
   const parse = (text: string): Parsed<string> => {
@@ -184,13 +217,18 @@ export function list<const S extends OptionText & Pattern>(spec: S): Built<S, re
   return { ...spec, kind: spec.shape, secret: false, refusesBlank: true, parse };
 }
 
-/** A whole address without credentials, query or fragment, as it was written: an issuer is compared by its text. */
+/**
+ * A whole address without credentials, query or fragment, as it was
+ * written: an issuer is compared by its text.
+ */
 export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
   return address(spec, (text) => text);
 }
 
 /** The same, without a slash at its end, so that paths can be appended. */
-export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
+export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(
+  spec: S,
+): Built<S, string> {
   return address(spec, (text) => text.replace(/\/+$/, ''));
 }
 
@@ -225,7 +263,9 @@ interface SecretShape {
   readonly pattern?: RegExp;
 }
 
-/** A secret: kept in a `Secret`, never printed, and readable from the file that `<env>_FILE` names. */
+/**
+ * A secret: kept in a `Secret`, never printed, and readable from the file that `<env>_FILE` names.
+ */
 export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
   const parse = (value: string): Parsed<Secret> => {
     if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
@@ -236,7 +276,10 @@ export function secret<const S extends OptionText & SecretShape>(spec: S): Built
 
 interface UrlText extends OptionText {
   readonly schemes: readonly string[];
-  /** A whole address that can't be used, and why; continues the sentence "<env> …" and quotes nothing of it. */
+  /**
+   * A whole address that can't be used, and why; continues the
+   * sentence "<env> …" and quotes nothing of it.
+   */
   readonly problemOf?: (value: string) => string | undefined;
 }
 
@@ -255,19 +298,27 @@ export function secretUrl<const S extends UrlText>(spec: S): Built<S, Secret> {
   return { ...spec, kind: `address, ${schemes}`, secret: true, refusesBlank: true, parse };
 }
 
-/** Host, port, path and user; the password and the whole query (libpq takes a password there too) are left out. */
+/**
+ * Host, port, path and user; the password and the whole query (libpq
+ * takes a password there too) are left out.
+ */
 function maskedUrl(parsed: URL): string {
   const user = parsed.username === '' ? '' : `${parsed.username}${parsed.password === '' ? '' : ':[redacted]'}@`;
   return `${parsed.protocol}//${user}${parsed.host}${parsed.pathname}${parsed.search === '' ? '' : '?[redacted]'}`;
 }
 
-/** Hashed tokens with their rights. Treated as a secret, so that a file may hold it; names may be printed, hashes never are. */
+/**
+ * Hashed tokens with their rights. Treated as a secret, so that a file may hold it; names may be
+ * printed, hashes never are.
+ */
 export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {
   const shape = 'name:sha256:scopes:accounts, several separated by blanks or lines';
   const parse = (value: string): Parsed<readonly StaticToken[]> => {
     const tokens = parseStaticTokens(value);
     if ('wrong' in tokens)
-      return refused(`must be ${shape}, no hash twice, none named loopback; entry ${tokens.wrong} of ${tokens.count} is not`);
+      return refused(
+        `must be ${shape}, no hash twice, none named loopback; entry ${tokens.wrong} of ${tokens.count} is not`,
+      );
     return accepted(tokens, [...new Set(tokens.map(({ name }) => name))].join(','));
   };
   return { ...spec, kind: shape, secret: true, refusesBlank: true, parse };

@@ -2,7 +2,10 @@ import { parseProxy } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { OptionKind, OptionText } from './option.ts';
 
-/** The way out, by the names that curl and most other programs read. In small letters too, which win. */
+/**
+ * The way out, by the names that curl and most other programs
+ * read. In small letters too, which win.
+ */
 export const proxyOptions = {
   httpsProxy: proxy({
     env: 'HTTPS_PROXY',
@@ -23,7 +26,10 @@ export const proxyOptions = {
   }),
 } as const;
 
-/** An address that may carry credentials: printed without any of them, the user included, since some proxies take a key there. */
+/**
+ * An address that may carry credentials: printed without any of them, the user included, since some
+ * proxies take a key there.
+ */
 function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
   const kind = 'address, http:// or https://';
   return {
@@ -35,14 +41,20 @@ function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
     parse: (text) => {
       const parsed = parseProxy(text);
       if (parsed === undefined)
-        return { ok: false, problem: 'must be the address of an HTTP proxy: http://HOST:PORT, or https:// for TLS to the proxy' };
+        return {
+          ok: false,
+          problem: 'must be the address of an HTTP proxy: http://HOST:PORT, or https:// for TLS to the proxy',
+        };
       const shown = parsed.authorization === undefined ? parsed.name : parsed.name.replace('://', '://[redacted]@');
       return { ok: true, value: new Secret(text), shown };
     },
   };
 }
 
-/** Separated by commas or blanks. Any text is taken: other programs read the same variable, and each leaves out what it does not know. */
+/**
+ * Separated by commas or blanks. Any text is taken: other programs read the same variable, and each
+ * leaves out what it does not know.
+ */
 function bypasses<const S extends OptionText>(spec: S): S & OptionKind<readonly string[]> {
   return {
     ...spec,

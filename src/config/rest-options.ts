@@ -1,6 +1,9 @@
 import { baseUrl, host, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
-/** REST: its callers and its address, and the address at which the commands of the command line find it. */
+/**
+ * REST: its callers and its address, and the address at which
+ * the commands of the command line find it.
+ */
 export const restOptions = {
   httpPort: integer({
     env: 'TIDEMARK_HTTP_PORT',
@@ -30,7 +33,8 @@ export const restOptions = {
     // As a browser writes them: without a port where it is the default one of the scheme.
     pattern:
       /^(?:https:\/\/(?!.*:443$)|http:\/\/(?!.*:80$))(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}|\[[0-9a-f:]{2,39}\])(?::[1-9]\d{0,4})?$/,
-    shape: 'origins in lower case, without a path and without the default port (https://desk.example.com), separated by commas',
+    shape:
+      'origins in lower case, without a path and without the default port (https://desk.example.com), separated by commas',
     describe:
       'Origins whose web pages may use REST and the event stream from a browser (CORS), with a token of their own. Where there is no sign-in, such a page may do everything: name only pages that you run yourself.',
   }),

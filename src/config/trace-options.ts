@@ -1,6 +1,9 @@
 import { baseUrl, integer, oneOf, secret, text } from './option.ts';
 
-/** OpenTelemetry, by the names of its own specification. Certificates and compression have variables too, which the exporter reads by itself. */
+/**
+ * OpenTelemetry, by the names of its own specification. Certificates and compression have variables
+ * too, which the exporter reads by itself.
+ */
 export const traceOptions = {
   otlpEndpoint: baseUrl({
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -11,7 +11,8 @@ const platformAddresses = [
 ] as const;
 
 /**
- * The variables with platform addresses whose traffic others on the way can read. In production they are refused (`checkRules`); elsewhere they are only reported.
+ * The variables with platform addresses whose traffic others on the way can read. In production
+ * they are refused (`checkRules`); elsewhere they are only reported.
  */
 export function unencryptedAddresses(config: Config): readonly string[] {
   return platformAddresses.filter((option) => isUnencrypted(config[option])).map((option) => optionTable[option].env);

@@ -2,8 +2,9 @@ import { loadAgain } from './parts/load-again.ts';
 import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
 
-// The only file that touches the browser's clock, timers, randomness, network and storage. It imports next to nothing: one of fifty modules that could not be
-// fetched would leave the page empty, so it loads them itself, and again where that fails.
+// The only file that touches the browser's clock, timers, randomness, network and storage. It
+// imports next to nothing: one of fifty modules that could not be fetched would leave the page
+// empty, so it loads them itself, and again where that fails.
 
 const tokenName = 'tidemark.token';
 
@@ -20,7 +21,10 @@ const turns: (() => void)[] = [];
 const channel = new MessageChannel();
 channel.port1.onmessage = () => turns.shift()?.();
 
-/** By a message: a timer waits for a second in a hidden tab, and the stream would not wait that long. */
+/**
+ * By a message: a timer waits for a second in a hidden tab, and
+ * the stream would not wait that long.
+ */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     turns.push(resolve);
@@ -73,7 +77,10 @@ function newId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** A frame that was asked for just before the tab was hidden is never drawn: then it runs after a second all the same, or the page would stand still. */
+/**
+ * A frame that was asked for just before the tab was hidden is never drawn: then it runs after a
+ * second all the same, or the page would stand still.
+ */
 function nextFrame(run: () => void): void {
   const timer = setTimeout(() => {
     cancelAnimationFrame(drawn);

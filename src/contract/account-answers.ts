@@ -12,7 +12,9 @@ const standingFields = {
   placeable: z
     .boolean()
     .optional()
-    .describe('Whether that word permits placing: OPEN alone does. Left out: the account has not been listed since the start'),
+    .describe(
+      'Whether that word permits placing: OPEN alone does. Left out: the account has not been listed since the start',
+    ),
   unlistedSince: instant
     .optional()
     .describe('Since when the platform lists it no longer. It is followed on, and cancels are sent'),

@@ -16,7 +16,10 @@ export type BodyResult<T> =
 /** More would not help a reader, and a body may have thousands. */
 export const mostFaults = 20;
 
-/** Parses `body` by its shape; all faults at once, one a field, in the order of the shape. Values of the body are never repeated in a fault. */
+/**
+ * Parses `body` by its shape; all faults at once, one a field, in the order of the shape. Values of
+ * the body are never repeated in a fault.
+ */
 export function parseBody<S extends z.ZodType, T extends object>(
   shape: S,
   body: unknown,
@@ -29,14 +32,21 @@ export function parseBody<S extends z.ZodType, T extends object>(
   const parsed = shape.safeParse(body);
   if (parsed.success) return { ok: true, ...read(parsed.data) };
   const byPath = new Map<string, BodyFault>();
-  // The first fault of a field is the plainest: "must be a decimal string" before "must be greater than zero".
+  // The first fault of a field is the plainest: "must be a decimal
+  // string" before "must be greater than zero".
   for (const found of parsed.error.issues.flatMap((issue) => faultsOf(issue, body)))
     if (!byPath.has(found.path)) byPath.set(found.path, found);
-  const [first = { path: '', message: 'is not what this route takes' }, ...others] = [...byPath.values()].slice(0, mostFaults);
+  const [first = { path: '', message: 'is not what this route takes' }, ...others] = [...byPath.values()].slice(
+    0,
+    mostFaults,
+  );
   return { ok: false, faults: [first, ...others] };
 }
 
-/** What is wrong with the part of `given` that the issue is about. A missing part is said to be missing: no caller of REST has an `undefined`. */
+/**
+ * What is wrong with the part of `given` that the issue is about. A missing part is said to be
+ * missing: no caller of REST has an `undefined`.
+ */
 export function wordsOf(issue: z.core.$ZodIssue, given: unknown): string {
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return issue.message;
   let part: unknown = given;
@@ -64,11 +74,15 @@ export function nameToShow(key: string): string {
   return JSON.stringify(key.toWellFormed().slice(0, 50)).slice(1, -1);
 }
 
-// Fields of the bodies that callers send. The messages are for the people who wrote the caller: each names a value that would have passed.
+// Fields of the bodies that callers send. The messages are for the people who wrote the caller:
+// each names a value that would have passed.
 
-/** `parseDecimal`'s grammar with the digits that a caller may send; the parser refuses `-0` besides. */
+/**
+ * `parseDecimal`'s grammar with the digits that a caller may send; the parser refuses `-0` besides.
+ */
 const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;
-const decimalWords = 'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
+const decimalWords =
+  'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
 
 const isDecimal = (text: string): boolean => parseDecimal(text) !== undefined;
 
@@ -79,13 +93,18 @@ function isBetween(text: string, low: string, high?: string): boolean {
   return compareDecimals(value, low) > 0 && (high === undefined || compareDecimals(value, high) < 0);
 }
 
-/** Exact decimal as text (specification, "General conventions"). A JSON number is refused: it has lost digits before we see it. */
+/**
+ * Exact decimal as text (specification, "General conventions"). A JSON number is refused: it has
+ * lost digits before we see it.
+ */
 export const decimalText = z.string(decimalWords).regex(decimalPattern, decimalWords).refine(isDecimal, decimalWords);
 
 /** Quantities and prices: "greater than zero" (specification, "Limits"). */
 export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0'), 'must be greater than zero');
 
-/** Price of a prediction contract: in (0, 1) (docs/platform-assumptions.md, "Prediction orders"). */
+/**
+ * Price of a prediction contract: in (0, 1) (docs/platform-assumptions.md, "Prediction orders").
+ */
 export const probability = priceOfContract('must lie between 0 and 1');
 export const replacedPrice = priceOfContract('must lie between 0 and 1: only prediction orders can be replaced');
 
@@ -103,17 +122,19 @@ export const instantText = z
   .meta({ format: 'date-time' });
 
 /**
- * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is our rule: a blank, a quote of another script or a letter that only
- * looks Latin can't name an account or a market, and it is better to refuse it here than to send it to the platform.
+ * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is our
+ * rule: a blank, a quote of another script or a letter that only looks Latin can't name an account
+ * or a market, and it is better to refuse it here than to send it to the platform.
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
 /** Or an option whose root is padded with blanks. */
-const symbolPattern = /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;
+const symbolPattern =
+  /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;
 
 /**
- * In the platform's form, not the caller's: the text that is limited, sent and journaled has to equal the one that the platform shows of the order. The length is
- * that of this form.
+ * In the platform's form, not the caller's: the text that is limited, sent and journaled has to
+ * equal the one that the platform shows of the order. The length is that of this form.
  */
 export const symbolText = (longest: number) =>
   z
@@ -129,8 +150,9 @@ export const searchedSymbol = z
   .overwrite(canonicalSymbol);
 
 /**
- * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive Postgres (no NUL), UTF-8 (no lone surrogate) and one line of
- * a log (no control characters). Lengths count characters as JSON Schema does, not UTF-16 units.
+ * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive
+ * Postgres (no NUL), UTF-8 (no lone surrogate) and one line of a log (no control characters).
+ * Lengths count characters as JSON Schema does, not UTF-16 units.
  */
 export function plainTextField(shortest: number, longest: number) {
   const length = shortest === 0 ? `at most ${longest}` : `${shortest} to ${longest}`;

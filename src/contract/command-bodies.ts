@@ -19,11 +19,13 @@ import {
 } from './body-fields.ts';
 import { stream } from './words.ts';
 
-// The bodies of the specification, as our callers send them: strict. Every rule that does not depend on an order's state is checked before anything is journaled.
+// The bodies of the specification, as our callers send them: strict. Every rule that does not
+// depend on an order's state is checked before anything is journaled.
 
 /**
- * The rules between fields run beside the shape, so that a caller gets all faults in one answer. A field that the rule reads may then have any value: `isOf` says
- * whether it is one of its words, and no other value goes into a sentence.
+ * The rules between fields run beside the shape, so that a caller gets all faults in one answer. A
+ * field that the rule reads may then have any value: `isOf` says whether it is one of its words,
+ * and no other value goes into a sentence.
  */
 const beside = {
   when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -58,7 +60,10 @@ const legBody = z
   })
   .meta({ id: 'OrderLeg', description: 'One leg of an option order, as it is placed' });
 
-/** `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the endpoint; legs by docs/platform-assumptions.md. */
+/**
+ * `POST /v1/orders`: specification, "Equity or option order request" and the rules next to the
+ * endpoint; legs by docs/platform-assumptions.md.
+ */
 export const placeAccountBody = z
   .strictObject({
     accountId: accountIdText.optional().describe('Required, unless tradingAccountId is given'),
@@ -83,7 +88,11 @@ export const placeAccountBody = z
       .regex(/^[!-~]{0,10}$/, 'must be at most 10 visible ASCII characters')
       .optional()
       .describe('Sent in upper case; empty: left out'),
-    legs: z.array(legBody).max(4, 'must have at most 4 legs').optional().describe('None: equity; 1: option; 2 to 4: multi-leg'),
+    legs: z
+      .array(legBody)
+      .max(4, 'must have at most 4 legs')
+      .optional()
+      .describe('None: equity; 1: option; 2 to 4: multi-leg'),
     supersedes,
   })
   .superRefine(checkAccountRules, beside)
@@ -135,7 +144,8 @@ export const replaceBody = z
   })
   .superRefine((body, context) => {
     const { accountId: _account, supersedes: _named, ...terms } = body;
-    if (Object.values(terms).every((term) => term === undefined)) fault(context, [], 'must name at least one term to change');
+    if (Object.values(terms).every((term) => term === undefined))
+      fault(context, [], 'must name at least one term to change');
     const { expireTime, timeInForce } = body;
     if (expireTime !== undefined && isOf(predictionTimeInForce, timeInForce) && timeInForce !== 'gtd')
       fault(context, ['expireTime'], `does not belong to time in force ${timeInForce}`);
@@ -169,7 +179,10 @@ export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms
   );
 }
 
-/** A field of a place that is null counts as left out. Not in a replace: there a null could mean that a term is to go. */
+/**
+ * A field of a place that is null counts as left out. Not in a replace:
+ * there a null could mean that a term is to go.
+ */
 function withoutNulls(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
@@ -177,7 +190,10 @@ function withoutNulls(body: unknown): unknown {
 
 type Context = z.core.$RefinementCtx;
 
-/** The fields that the rules read. Written out, since the shape's own type would depend on the check that is part of it. */
+/**
+ * The fields that the rules read. Written out, since the shape's own type
+ * would depend on the check that is part of it.
+ */
 interface AccountFields {
   readonly accountId?: string | undefined;
   readonly tradingAccountId?: string | undefined;
@@ -198,7 +214,8 @@ function checkAccountRules(body: AccountFields, context: Context): void {
     belongs(context, 'price', body.price, type.endsWith('LIMIT'), `a ${type} order`);
     belongs(context, 'stopPrice', body.stopPrice, type.startsWith('STOP'), `a ${type} order`);
   }
-  // Several legs have a net price, and a credit is negative: the specification says "decimal", so it is left to the platform there.
+  // Several legs have a net price, and a credit is negative: the specification says "decimal", so
+  // it is left to the platform there.
   if (legs.length < 2) {
     for (const name of ['price', 'stopPrice'] as const)
       if (body[name] !== undefined && !positiveDecimal.safeParse(body[name]).success)
@@ -218,7 +235,12 @@ function fault(context: Context, path: string[], message: string): void {
   context.addIssue({ code: 'custom', path, message });
 }
 
-function placed<Terms>(accountId: string, terms: Terms, callerRef: string | undefined, named: string | undefined): Placed<Terms> {
+function placed<Terms>(
+  accountId: string,
+  terms: Terms,
+  callerRef: string | undefined,
+  named: string | undefined,
+): Placed<Terms> {
   return {
     accountId,
     terms,
@@ -240,7 +262,10 @@ export const reasonText = plainTextField(1, 500)
   .refine((text) => text.trim() !== '', 'must say why')
   .describe('Why: recorded in the audit trail');
 
-/** The outcomes that a person may declare. Not `refused` (an answer of the platform) or `unknown` (not an outcome). */
+/**
+ * The outcomes that a person may declare. Not `refused` (an answer of the
+ * platform) or `unknown` (not an outcome).
+ */
 const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
 type SettledOutcome = (typeof settledOutcomes)[number];
 
@@ -290,7 +315,9 @@ export const cancelAllBody = z
     principal: plainTextField(1, 300).optional().describe('Only orders that this principal has placed here'),
     reference: plainTextField(1, 64)
       .optional()
-      .describe('Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them'),
+      .describe(
+        'Only orders with this reference: that of their caller (`callerRef`), or the one that the platform has of them',
+      ),
   })
   .meta({
     id: 'CancelAllRequest',
@@ -308,7 +335,10 @@ export const cancelAfterBody = z
       .optional()
       .describe('Left out: every account of the token that is followed now'),
   })
-  .meta({ id: 'CancelAfterRequest', description: 'A dead man’s switch: silence cancels the open orders of these accounts' });
+  .meta({
+    id: 'CancelAfterRequest',
+    description: 'A dead man’s switch: silence cancels the open orders of these accounts',
+  });
 
 export function parseCancelAfter(
   body: unknown,
@@ -338,7 +368,9 @@ export function parseCancelAll(body: unknown): BodyResult<CancelAllBody> {
   });
 }
 
-export function parseSettlement(body: unknown): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
+export function parseSettlement(
+  body: unknown,
+): BodyResult<{ readonly outcome: SettledOutcome; readonly reason: string }> {
   return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
 }
 

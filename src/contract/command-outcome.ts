@@ -16,13 +16,20 @@ const attemptRecord = z
   })
   .meta({ id: 'OutcomeAttempt', description: 'One write to the platform, as the topic has it' });
 
-/** One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest (generation, version) of each command and drop those at or below it. */
+/**
+ * One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest
+ * (generation, version) of each command and drop those at or below it.
+ */
 export const commandOutcomeRecord = z
   .object({
     eventId: z.string().describe('<commandId>:<version>'),
     schema: z.literal(commandOutcomeSchema),
     commandId: z.string(),
-    generation: z.int().min(2).optional().describe('Before the version; absent: 1. It rises when the database lost commits'),
+    generation: z
+      .int()
+      .min(2)
+      .optional()
+      .describe('Before the version; absent: 1. It rises when the database lost commits'),
     version: z.int().positive().describe('Per command 1, 2, 3 … without a hole'),
     kind: commandKind,
     stream,
@@ -44,7 +51,10 @@ export const commandOutcomeRecord = z
       })
       .optional(),
     reason: reason.optional(),
-    terms: z.record(z.string(), z.unknown()).optional().describe('What was asked for; decimals in canonical form, as strings'),
+    terms: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('What was asked for; decimals in canonical form, as strings'),
     attempts: z.array(attemptRecord),
     createdAt: instant,
     at: instant.describe('When this step was taken'),

@@ -1,4 +1,5 @@
-// The demo's own desk, which is no part of REST: its shapes are here because the console's page "Break it" and the demo share them.
+// The demo's own desk, which is no part of REST: its shapes are here because the console's page
+// "Break it" and the demo share them.
 
 /** The faults that the page has a button for. */
 export const faultNames = [
@@ -45,7 +46,10 @@ export interface ProofFigures {
   readonly tookMs: number;
   readonly observations: number;
   readonly updates: number;
-  /** Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no event: the first list has every order once. */
+  /**
+   * Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no
+   * event: the first list has every order once.
+   */
   readonly byReads: number;
   /** Absent without Kafka. */
   readonly consumed?: number;

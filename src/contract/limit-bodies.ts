@@ -1,23 +1,36 @@
 import { z } from 'zod';
 import { parseDecimal } from '../domain/decimal.ts';
 import type { BoundsChange, LimitScope } from '../domain/limits.ts';
-import { accountIdText, type BodyResult, parseBody, plainTextField, positiveDecimal, symbolText } from './body-fields.ts';
+import {
+  accountIdText,
+  type BodyResult,
+  parseBody,
+  plainTextField,
+  positiveDecimal,
+  symbolText,
+} from './body-fields.ts';
 import { reasonText } from './command-bodies.ts';
 import { instant } from './normalised-order.ts';
 import { instrumentKind } from './words.ts';
 
 const decimal = positiveDecimal.transform((text) => parseDecimal(text) ?? text);
 const count = (most: number) => z.int('must be a whole number').min(0).max(most);
-const symbols = z.array(symbolText(64).transform((symbol) => symbol.toUpperCase())).max(1_000, 'must have at most 1000 symbols');
+const symbols = z
+  .array(symbolText(64).transform((symbol) => symbol.toUpperCase()))
+  .max(1_000, 'must have at most 1000 symbols');
 
 const bound = {
   maxQuantity: decimal.describe('Shares or contracts of one order'),
   maxNotional: decimal.describe('Money of one order, in USD; one in another currency is refused'),
-  collarPercent: decimal.describe('How far from the last quote each price of an order may lie, in percent of the quote'),
+  collarPercent: decimal.describe(
+    'How far from the last quote each price of an order may lie, in percent of the quote',
+  ),
   maxQuoteAgeMs: count(86_400_000).describe(
     'How old a quote may be; 10000 where the row of everyone does not say so, and a narrower row can only lower it',
   ),
-  allowedSymbols: symbols.describe('No others may be traded. An option is named by its underlying, by that of each leg'),
+  allowedSymbols: symbols.describe(
+    'No others may be traded. An option is named by its underlying, by that of each leg',
+  ),
   forbiddenSymbols: symbols,
   instruments: z.array(instrumentKind).describe('No others may be traded'),
   maxOpenOrders: count(1_000_000).describe('Open orders of the account, those included that may have been placed'),
@@ -31,7 +44,10 @@ const bound = {
   duplicateWindowMs: count(86_400_000).describe('A place of the same terms is refused for so long'),
 };
 
-const bounds = z.looseObject(bound).partial().meta({ id: 'Bounds', description: 'A bound that is left out is not set' });
+const bounds = z
+  .looseObject(bound)
+  .partial()
+  .meta({ id: 'Bounds', description: 'A bound that is left out is not set' });
 
 /** `PATCH /v1/limits`. */
 export const limitsBody = z
@@ -65,7 +81,10 @@ export const limitList = z
         .meta({ id: 'Limit', description: 'The bounds of one scope' }),
     ),
   })
-  .meta({ id: 'LimitList', description: 'What places and replaces are held to: every row that matches a command holds' });
+  .meta({
+    id: 'LimitList',
+    description: 'What places and replaces are held to: every row that matches a command holds',
+  });
 export type LimitLine = z.infer<typeof limitList>['items'][number];
 
 export function parseLimitsChange(

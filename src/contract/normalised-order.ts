@@ -4,14 +4,20 @@ import { isInstant } from '../domain/instant.ts';
 import type { Order } from '../domain/order.ts';
 import { instrumentKind, orderStatus, stream } from './words.ts';
 
-/** A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot ask the parser; a fraction never ends in zero. */
+/**
+ * A canonical decimal: equal values have equal text. The pattern is for JSON Schema, which cannot
+ * ask the parser; a fraction never ends in zero.
+ */
 export const decimal = z
   .string()
   .regex(/^-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{0,39}[1-9])?$/)
   .refine((text) => parseDecimal(text) === text)
   .describe('Exact decimal in canonical form: no exponent, no leading or trailing zeros');
 
-/** ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our parser, which knows which days a month has. */
+/**
+ * ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our
+ * parser, which knows which days a month has.
+ */
 export const instant = z
   .string()
   .refine(isInstant)
@@ -41,8 +47,9 @@ const working = z
   .meta({ id: 'WorkingTerms', description: 'The terms that the venue works on' });
 
 /**
- * The normalised order (docs/consuming.md), as it stands in Postgres, on Kafka and in REST answers. Optional means absent at the source: never zero,
- * never empty. Objects are open: a field that a later minor version adds must not break a reader of this one.
+ * The normalised order (docs/consuming.md), as it stands in Postgres, on Kafka and in REST answers.
+ * Optional means absent at the source: never zero, never empty. Objects are open: a field that a
+ * later minor version adds must not break a reader of this one.
  */
 export const normalisedOrder = z
   .object({
@@ -55,7 +62,9 @@ export const normalisedOrder = z
     timeInForce: z.string(),
     status: orderStatus,
     statusRaw: z.string().describe("The platform's own word"),
-    certainty: z.string().describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
+    certainty: z
+      .string()
+      .describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
     certaintyReason: z.string().optional(),
     pendingAction: z.string().describe('none, replace, cancel'),
     quantity: decimal,

@@ -6,7 +6,9 @@ import { stream } from './words.ts';
 const breach = z
   .object({
     limit: z.enum([...limitNames, 'required']).describe('`required`: a real account lacks a bound that it must have'),
-    bound: z.string().describe('The tightest of all rows that hold; of `required`, the names of the bounds that are missing'),
+    bound: z
+      .string()
+      .describe('The tightest of all rows that hold; of `required`, the names of the bounds that are missing'),
     value: z
       .string()
       .optional()
@@ -26,7 +28,9 @@ const quote = z
     ageMs: z
       .int()
       .optional()
-      .describe('Since it was made, or since it was read where the platform does not say that. Left out: there is no quote'),
+      .describe(
+        'Since it was made, or since it was read where the platform does not say that. Left out: there is no quote',
+      ),
   })
   .meta({ id: 'PreviewQuote', description: 'The platform’s quote of one instrument that the order would trade' });
 
@@ -44,14 +48,21 @@ export const previewAnswer = z
     accountId: z.string(),
     terms: z.record(z.string(), z.unknown()).describe('What would be asked for; decimals in canonical form'),
     quantity: decimal.optional().describe('Shares, or whole contracts of all legs'),
-    value: decimal.nullable().describe('The most that the order can trade, in USD, as limits count it. Null: `noValue` says why'),
+    value: decimal
+      .nullable()
+      .describe('The most that the order can trade, in USD, as limits count it. Null: `noValue` says why'),
     noValue: z.string().optional().describe('Why it has no value'),
     quotes: z.array(quote).describe('Empty for a prediction market, which has none'),
     limits: z.array(breach).describe('Every limit that applies, in the order in which a place is judged'),
     refusals: z
       .array(refusal)
-      .describe('All that would decline a place now; the first is the answer that it would get. Empty: it would be sent'),
+      .describe(
+        'All that would decline a place now; the first is the answer that it would get. Empty: it would be sent',
+      ),
     at: instant,
   })
-  .meta({ id: 'OrderPreview', description: 'What a place would come to at this moment; it promises nothing for the next one' });
+  .meta({
+    id: 'OrderPreview',
+    description: 'What a place would come to at this moment; it promises nothing for the next one',
+  });
 export type PreviewAnswer = z.infer<typeof previewAnswer>;

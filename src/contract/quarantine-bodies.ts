@@ -57,7 +57,8 @@ export function parseQuarantineJob(body: unknown): BodyResult<QuarantineJobReque
   }));
 }
 
-// Answers. Objects are open: a field that a later minor version adds must not break a reader of this one.
+// Answers. Objects are open: a field that a later minor version
+// adds must not break a reader of this one.
 
 const entry = z
   .object({
@@ -74,7 +75,10 @@ const entry = z
   .meta({ id: 'QuarantineRow', description: 'A row in quarantine, without its text' });
 
 export const quarantinePage = z
-  .object({ items: z.array(entry), next: z.string().optional().describe('Cursor of the next page; absent on the last') })
+  .object({
+    items: z.array(entry),
+    next: z.string().optional().describe('Cursor of the next page; absent on the last'),
+  })
   .meta({ id: 'QuarantinePage', description: 'Rows in quarantine, without their text' });
 export type QuarantinePageDocument = z.infer<typeof quarantinePage>;
 

@@ -5,7 +5,8 @@ import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
 import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
-// The answers of REST. Objects are open: a field that a later minor version adds must not break a reader of this one.
+// The answers of REST. Objects are open: a field that a later minor version
+// adds must not break a reader of this one.
 
 export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
@@ -115,7 +116,9 @@ const commandFields = z.object({
   outcome,
   state: commandState,
   unresolved: z.boolean().describe('Its outcome is not known, or a person has to settle it'),
-  presumedAbsent: z.boolean().describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
+  presumedAbsent: z
+    .boolean()
+    .describe('Enough complete reads missed it: a new command may supersede it, nothing else follows'),
   reason: reason.optional(),
   terms: z.record(z.string(), z.unknown()).optional().describe('What was asked for; decimals in canonical form'),
   callerRef: z.string().optional(),
@@ -192,7 +195,9 @@ export const commandHistory = commandFields
         by: z.enum(['reference', 'order', 'account']).describe('`account`: a complete read of the account'),
       })
       .optional()
-      .describe('When the platform is asked about it next. Left out: it is not asked, or another process holds its shard'),
+      .describe(
+        'When the platform is asked about it next. Left out: it is not asked, or another process holds its shard',
+      ),
     timeline: z.array(timelineEntry).describe('Attempts and evidence in one order of time'),
   })
   .meta({ id: 'CommandHistory', description: 'A command with everything that is known about it' });
@@ -223,59 +228,6 @@ export const exposureList = z
   .meta({ id: 'ExposureList', description: 'Open and unresolved as if live' });
 export type ExposureLine = z.infer<typeof exposureRow>;
 
-const haltScope = z
-  .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('service') }).meta({ id: 'HaltOfService', description: 'Of every account' }),
-    z.object({ kind: z.literal('account'), accountId: z.string() }).meta({ id: 'HaltOfAccount', description: 'Of one account' }),
-  ])
-  .meta({ id: 'HaltScope', description: 'The service, or one account' });
-
-const halt = z
-  .object({
-    haltId: z.string(),
-    scope: haltScope,
-    cause: z.string().describe('unresolved, late_landing, rate, operator, account_operator, commits_lost'),
-    reason: z.string(),
-    by: z.string(),
-    since: instant,
-  })
-  .meta({ id: 'Halt', description: 'A halt in force' });
-
-export const haltList = z
-  .object({ halts: z.array(halt) })
-  .meta({ id: 'HaltList', description: 'Halts in force: placing and replacing are refused there, cancels pass' });
-
-export const haltAnswer = z
-  .object({
-    ...haltList.shape,
-    unconfirmed: z
-      .array(z.string())
-      .describe(
-        'Instances that did not say within 3 s that they hold it. They mark nothing more as being sent either, but may decline late.',
-      ),
-  })
-  .meta({
-    id: 'Halted',
-    description: 'Halts in force. Behind this answer no instance sends anything but cancels for what they cover',
-  });
-
-export const resumeAnswer = z
-  .object({ ...haltList.shape, cleared: z.array(halt).describe('Those that were in force before, and are not any more') })
-  .meta({ id: 'Resumed', description: 'Halts that were cleared, and those that stay in force' });
-
-export const haltEvent = z
-  .object({
-    ...halt.shape,
-    inForce: z.boolean(),
-    clearedAt: instant.optional(),
-    clearedBy: z.string().optional(),
-    clearedReason: z.string().optional(),
-  })
-  .meta({ id: 'HaltEvent', description: 'A halt that was raised, or cleared' });
-
-export type HaltChange = z.infer<typeof haltEvent>;
-export type HaltDocument = z.infer<typeof halt>;
-
 const sweptCancel = {
   commandId: z.string().optional(),
   outcome: outcome.optional(),
@@ -285,30 +237,6 @@ const sweptCancel = {
   code: z.string().optional().describe('Why there is no command; UNDER_WAY: its cancel has not come to an answer yet'),
   detail: z.string().optional().describe('The same for people'),
 };
-
-const approval = z
-  .object({
-    approvalId: z.string(),
-    deed: z
-      .looseObject({ kind: z.enum(['resume', 'settle', 'change_limits']) })
-      .describe(
-        'What was asked for: the scope of a resume, the command and outcome of a settlement, the scope and change of limits',
-      ),
-    accountId: z.string().optional().describe('Left out: it concerns every account'),
-    by: z.string().describe('The principal that asked for it, and cannot approve it'),
-    reason: z.string(),
-    requestedAt: instant,
-    expiresAt: instant,
-  })
-  .meta({ id: 'Approval', description: 'An act that waits for a second principal, or was approved' });
-
-export const approvalAnswer = z
-  .object({ approval })
-  .meta({ id: 'ApprovalAnswer', description: 'What waits for a second principal, or was approved' });
-export const approvalList = z
-  .object({ items: z.array(approval) })
-  .meta({ id: 'ApprovalList', description: 'What waits for a second principal' });
-export type ApprovalDocument = z.infer<typeof approval>;
 
 const sweptOrder = z
   .object({ accountId: z.string(), stream, orderId: z.string(), ...sweptCancel })
@@ -329,7 +257,10 @@ const sweptPlace = z
 export const cancelAfterAnswer = z
   .object({
     accountIds: z.array(z.string()).describe('Whose timers were set, or ended'),
-    firesAt: z.string().optional().describe('When their open orders are cancelled unless a further call comes; absent: disarmed'),
+    firesAt: z
+      .string()
+      .optional()
+      .describe('When their open orders are cancelled unless a further call comes; absent: disarmed'),
   })
   .meta({ id: 'CancelAfterState', description: 'A dead man’s switch as it is set now' });
 
@@ -344,7 +275,12 @@ export const cancelAllAnswer = z
     unread: z
       .array(
         z
-          .object({ accountId: z.string(), stream, code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']), detail: z.string() })
+          .object({
+            accountId: z.string(),
+            stream,
+            code: z.enum(['NOT_LIVE', 'NOT_READ', 'UNCERTAIN']),
+            detail: z.string(),
+          })
           .meta({ id: 'UnreadAccount', description: 'An account of which orders may be open that are not known' }),
       )
       .describe('Accounts of which orders may be open that are not known'),

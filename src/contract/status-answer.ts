@@ -3,7 +3,8 @@ import { troubles } from './fleet-answer.ts';
 import { instant } from './normalised-order.ts';
 import { stream } from './words.ts';
 
-// The state of the service, as REST and the admin port show it. Objects are open, as all answers are.
+// The state of the service, as REST and the admin port show it.
+// Objects are open, as all answers are.
 
 const at = instant.nullable();
 const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);

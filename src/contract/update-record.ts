@@ -7,15 +7,22 @@ const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
 const fill = z.object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() }).meta({
   id: 'Fill',
-  description: 'The rise of cumQty since the revision before; inferred where several fills may be merged or a gap lies between',
+  description:
+    'The rise of cumQty since the revision before; inferred where several fills may be merged or a gap lies between',
 });
 
-/** One accepted change, as it stands in the log and on the order-updates and order-state topics (docs/consuming.md). */
+/**
+ * One accepted change, as it stands in the log and on the order-updates
+ * and order-state topics (docs/consuming.md).
+ */
 export const updateRecord = z
   .object({
     eventId: z.string().describe('<stream>:<orderId>:<revision>'),
     schema: z.literal(updateSchema),
-    generation: z.int().nonnegative().describe('Rises only after a restore from backup; keep the highest (generation, revision)'),
+    generation: z
+      .int()
+      .nonnegative()
+      .describe('Rises only after a restore from backup; keep the highest (generation, revision)'),
     stream,
     orderId: z.string(),
     accountId: z.string(),
@@ -23,7 +30,9 @@ export const updateRecord = z
     sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
     sourceEpoch: z.int().positive().optional(),
     lane: z.int().nonnegative().optional().describe('The lane that wrote it'),
-    batch: int64.optional().describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
+    batch: int64
+      .optional()
+      .describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
     cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
     occurredAt: instant,
     observedAt: instant,
@@ -47,7 +56,10 @@ const proof = z
   })
   .meta({ id: 'BatchProof', description: 'Count and hash of the updates of some batches of a lane' });
 
-/** A statement about a source, as it stands in the log and on the continuity topic: a record before it in the log also happened before it. */
+/**
+ * A statement about a source, as it stands in the log and on the continuity topic: a record before
+ * it in the log also happened before it.
+ */
 export const continuityRecord = z
   .object({
     eventId: z.string(),
@@ -62,8 +74,16 @@ export const continuityRecord = z
     from: instant.optional().describe('Begin of what may have been missed'),
     to: instant.optional().describe('End of what may have been missed'),
     reason: z.string().optional(),
-    ordersRead: z.int().nonnegative().optional().describe('Of `resynchronised`: how many orders the complete read showed'),
-    ordersRepaired: z.int().nonnegative().optional().describe('Of `resynchronised`: how many orders were changed by reading'),
+    ordersRead: z
+      .int()
+      .nonnegative()
+      .optional()
+      .describe('Of `resynchronised`: how many orders the complete read showed'),
+    ordersRepaired: z
+      .int()
+      .nonnegative()
+      .optional()
+      .describe('Of `resynchronised`: how many orders were changed by reading'),
     repairedOrderIds: z.array(z.string()).max(100).optional().describe('Those orders, the first 100 of them'),
     proof: proof.optional(),
   })

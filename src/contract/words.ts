@@ -10,7 +10,9 @@ export const stream = z
   .meta({ id: 'Stream', description: 'Equities and options of an account, or its prediction orders' });
 export const orderStatus = z.enum(orderStatuses).meta({ id: 'OrderStatus', description: 'One list for both streams' });
 export const instrumentKind = z.enum(instrumentKinds).meta({ id: 'InstrumentKind', description: 'What is traded' });
-export const commandKind = z.enum(['place', 'replace', 'cancel']).meta({ id: 'CommandKind', description: 'What a command does' });
+export const commandKind = z
+  .enum(['place', 'replace', 'cancel'])
+  .meta({ id: 'CommandKind', description: 'What a command does' });
 export const commandState = z
   .enum(commandStates)
   .meta({ id: 'CommandState', description: 'As the outcome, but `open` while its attempt is not answered' });

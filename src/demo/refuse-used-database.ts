@@ -3,8 +3,9 @@ import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { createPool } from '../store/session/pool.ts';
 
 /**
- * Rejects with `DATABASE_USED` where a service has run on the given database: the demo would put made-up orders beside real ones, and send what waits there to topics
- * of its own. Reads only, and before anything is migrated.
+ * Rejects with `DATABASE_USED` where a service has run on the given database: the demo would put
+ * made-up orders beside real ones, and send what waits there to topics of its own. Reads only, and
+ * before anything is migrated.
  */
 export async function refuseUsedDatabase(log: Log, url: string): Promise<void> {
   const pool = createPool({ log }, { url, applicationName: 'tidemark-demo', maxConnections: 1, statementMs: 5_000 });

@@ -24,11 +24,16 @@ export interface DemoFlags extends Market {
 
 /** Lines printed a second at most: the rest is only counted. */
 const shownPerSecond = 10;
-/** Long enough to see updates come, short enough that the commands are shown within a demo of 20 s. */
+/**
+ * Long enough to see updates come, short enough that the commands are shown within a demo of 20 s.
+ */
 const marketFirstMs = 2500;
 const liveWithinMs = 20_000;
 
-/** Starts everything, shows updates as a consumer reads them back from Kafka, and at the end compares ledger, database and topic. */
+/**
+ * Starts everything, shows updates as a consumer reads them back from Kafka, and at the end
+ * compares ledger, database and topic.
+ */
 export async function runDemo(io: CliIo, flags: DemoFlags): Promise<void> {
   const log = commandLog(io, readConfig(io));
   const output = flags.json ? 'stderr' : 'stdout';
@@ -88,7 +93,10 @@ interface StageOptions {
   readonly signal: AbortSignal;
 }
 
-/** Shows some of the market first, then the commands, once their account is live. Steps that a user disturbed may end otherwise than announced: the proof judges them. */
+/**
+ * Shows some of the market first, then the commands, once their account is live. Steps that a user
+ * disturbed may end otherwise than announced: the proof judges them.
+ */
 async function showOnStage(
   io: CliIo,
   stack: DemoStack,
@@ -169,7 +177,9 @@ function report(
   const { observations, updates, byReads, consumed, orders, lost, doubled, outOfOrder } = figures;
   const kept = stack.brokers === undefined ? 'all kept in the log for Kafka' : `${consumed} read back from Kafka`;
   const witnesses = stack.brokers === undefined ? 'ledger and database' : 'ledger, database and topic';
-  say(`\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`);
+  say(
+    `\n${plural(observations, 'event')} sent, ${plural(updates, 'change')} of ${plural(orders, 'order')} accepted, ${kept}.`,
+  );
   say(
     `${plural(byReads, 'change')} of these came by no event: the orders as the first list showed them, and what reads and answers found later.`,
   );
@@ -178,7 +188,8 @@ function report(
   say(`${plural(commands, 'command')}, ${settled} settled, ${unresolved} unresolved${agrees}.`);
   for (const fault of [...commandFaults, ...orderFaults].slice(0, 5)) say(`  ${fault}`);
   const { kafka, postgres } = stack;
-  if (flags.json) io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
+  if (flags.json)
+    io.stdout.write(`${JSON.stringify({ ...figures, commands, settled, unresolved, kafka, postgres })}\n`);
   if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
 }
 

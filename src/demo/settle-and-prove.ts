@@ -28,7 +28,8 @@ interface ProveDeps {
 const settleMs = 30_000;
 
 /**
- * Stops the market, waits until the service has nothing left to do, and compares. The proof then shows anything that never settles. The market stays stopped.
+ * Stops the market, waits until the service has nothing left to do, and compares. The proof then
+ * shows anything that never settles. The market stays stopped.
  */
 export async function settleAndProve({ io, log, stack, counts, onStep }: ProveDeps): Promise<DemoProof> {
   const { control } = stack.sandbox;
@@ -49,7 +50,8 @@ export async function settleAndProve({ io, log, stack, counts, onStep }: ProveDe
       onStep?.('comparing');
       const run = await proveRun({ pool, fetch: io.fetch, counts: taken }, { control, accounts });
       const commands = await proveCommands({ pool, fetch: io.fetch }, control);
-      const settled = run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;
+      const settled =
+        run.lost === 0 && (taken === undefined || run.consumed === run.updates) && commands.faults.length === 0;
       if (settled || io.clock.monotonicMs() > deadline) return { run, commands };
     }
   } finally {

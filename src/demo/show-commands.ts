@@ -31,7 +31,10 @@ interface FollowedCommand {
 
 const everyMs = 200;
 
-/** Shows each piece of evidence of a command as it comes, until the command is settled or the time limit is reached. */
+/**
+ * Shows each piece of evidence of a command as it comes, until the command
+ * is settled or the time limit is reached.
+ */
 async function followCommand(
   io: Pick<CliIo, 'clock'>,
   show: ShownRest,
@@ -43,11 +46,14 @@ async function followCommand(
   let shown = known;
   for (;;) {
     const { body } = await show.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
-    const evidence: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['evidence']) ? body['evidence'] : [];
+    const evidence: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['evidence'])
+      ? body['evidence']
+      : [];
     for (const fact of evidence.slice(shown)) say(`  ${name}  ${factLine(fact)}`);
     shown = evidence.length;
     const state = { ...stateOf(commandId, body), known: shown };
-    const over = settled(state.outcome) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
+    const over =
+      settled(state.outcome) || enough?.(state) === true || signal.aborted || io.clock.monotonicMs() > deadline;
     if (over) {
       say(`  ${name}  ⇒ ${state.outcome}${state.presumedAbsent ? ', presumed absent' : ''}`);
       return state;
@@ -61,7 +67,9 @@ function settled(outcome: string): boolean {
 }
 
 function stateOf(commandId: string, body: Readonly<Record<string, unknown>>): Omit<FollowedCommand, 'known'> {
-  const attempts: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['attempts']) ? body['attempts'] : [];
+  const attempts: readonly Readonly<Record<string, unknown>>[] = Array.isArray(body['attempts'])
+    ? body['attempts']
+    : [];
   return {
     commandId,
     outcome: String(body['outcome']),
@@ -76,15 +84,17 @@ function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>)
   const texts = facts
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join(', ');
-  return printable(`${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`).slice(
-    0,
-    200,
-  );
+  return printable(
+    `${String(at).slice(11, 23)}  ${String(kind)} ${String(code)}${texts === '' ? '' : `: ${texts}`}`,
+  ).slice(0, 200);
 }
 
 /** The results of the demo's own commands. */
 export interface CommandsShown {
-  /** Steps whose result was not the announced one. The proof at the end holds every verdict against the ledger. */
+  /**
+   * Steps whose result was not the announced one. The proof at the
+   * end holds every verdict against the ledger.
+   */
   readonly faults: readonly string[];
 }
 
@@ -99,12 +109,21 @@ interface Show {
 
 const accountId = 'SIM-1001';
 const followMs = 15_000;
-/** Later than the four lookups by reference (0.25, 0.5, 1 and 2 s), so that they miss it and the reader sees it. */
+/**
+ * Later than the four lookups by reference (0.25, 0.5, 1 and 2 s), so
+ * that they miss it and the reader sees it.
+ */
 const lateMs = 4500;
-/** After so many complete reads that did not show it a person on call would look into the platform's own records. */
+/**
+ * After so many complete reads that did not show it a person on call
+ * would look into the platform's own records.
+ */
 const enoughMisses = 4;
 
-/** Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and one that lands late. Each is settled by evidence. */
+/**
+ * Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and
+ * one that lands late. Each is settled by evidence.
+ */
 export async function showCommands(
   io: CliIo,
   stack: DemoStack,
@@ -147,7 +166,10 @@ async function landed(show: Show): Promise<void> {
   await expectOutcome(show, 'landed  ', answer, ['applied']);
 }
 
-/** In parallel, so that the user waits once only. Two unresolved commands are below the limit at which the account halts. */
+/**
+ * In parallel, so that the user waits once only. Two unresolved commands are below the limit at
+ * which the account halts.
+ */
 async function lateAndLost(show: Show): Promise<void> {
   const { say } = show;
   say(
@@ -160,7 +182,10 @@ async function lateAndLost(show: Show): Promise<void> {
   await Promise.all([expectOutcome(show, 'late    ', late, ['applied']), lostForGood(show, lost)]);
 }
 
-/** Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A person who knows more settles it. */
+/**
+ * Absence alone is never a verdict: after ten minutes it becomes the label "presumed absent". A
+ * person who knows more settles it.
+ */
 async function lostForGood(show: Show, answer: ShownAnswer): Promise<void> {
   const { rest, say, io, stack, signal } = show;
   const { commandId } = answer.body;
@@ -197,7 +222,13 @@ async function expectOutcome(show: Show, name: string, answer: ShownAnswer, want
 }
 
 /** Follows it to its end, and compares the verdict with the announced one. */
-async function judged(show: Show, name: string, commandId: string, wanted: readonly string[], known = 0): Promise<void> {
+async function judged(
+  show: Show,
+  name: string,
+  commandId: string,
+  wanted: readonly string[],
+  known = 0,
+): Promise<void> {
   const { io, rest, say, signal } = show;
   const state = await followCommand(io, rest, commandId, { name, say, limitMs: followMs, known, signal });
   if (!signal.aborted && !wanted.includes(state.outcome))
@@ -210,7 +241,10 @@ function placeEquity({ rest, io }: Show, symbol: string): Promise<ShownAnswer> {
   return rest.send({ method: 'POST', path: '/v1/orders', headers: { 'idempotency-key': io.random.uuid() }, body });
 }
 
-async function nextWrite({ io, stack }: Show, how: { readonly applied: string; readonly delayMs?: number }): Promise<void> {
+async function nextWrite(
+  { io, stack }: Show,
+  how: { readonly applied: string; readonly delayMs?: number },
+): Promise<void> {
   const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how };
   await askSandbox(io, stack.sandbox.control, '/faults', { rules: [rule] });
 }

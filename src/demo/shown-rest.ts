@@ -19,14 +19,18 @@ export interface ShownAnswer {
 const answerWithinMs = 40_000;
 
 /**
- * Makes requests, and shows each as the curl line that makes the same one: a user who copies it gets the command's present state, since the key is in it.
+ * Makes requests, and shows each as the curl line that makes the same one: a user who copies it
+ * gets the command's present state, since the key is in it.
  */
 export class ShownRest {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
   private readonly say: (line: string) => void;
   private readonly address: string;
 
-  constructor(io: Pick<CliIo, 'fetch' | 'clock'>, options: { readonly address: string; readonly say: (line: string) => void }) {
+  constructor(
+    io: Pick<CliIo, 'fetch' | 'clock'>,
+    options: { readonly address: string; readonly say: (line: string) => void },
+  ) {
     this.io = io;
     this.say = options.say;
     this.address = options.address;

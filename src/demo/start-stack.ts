@@ -32,7 +32,10 @@ export interface DemoStack {
 }
 
 interface DemoOptions extends Market {
-  /** Where the demo's own desk answers: the console's page "Break it" reaches it through the service. */
+  /**
+   * Where the demo's own desk answers: the console's page "Break
+   * it" reaches it through the service.
+   */
   readonly deskUrl: string;
   readonly say: (line: string) => void;
 }
@@ -42,7 +45,10 @@ const liveWithinMs = 5_000;
 /** Nothing listens on the discard port: the relay tries and waits, and the log fills. */
 const closedPort = '127.0.0.1:9';
 
-/** Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that were started are stopped again when a later one fails. */
+/**
+ * Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that
+ * were started are stopped again when a later one fails.
+ */
 export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
   const parts = await startParts(io, log, options.say);
   try {
@@ -62,13 +68,20 @@ async function startServiceOn(
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
   await migrate({ url: postgres.url, log, clock: io.clock });
   const isMissing = kafka instanceof MissingPartError;
-  // A given cluster may hold other topics, also of an earlier demo: the proof at the end must cover this run alone.
+  // A given cluster may hold other topics, also of an earlier demo: the
+  // proof at the end must cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
   if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
   const sandbox = await startSandbox({ rate, seed });
   const brokers = isMissing ? [closedPort] : kafka.brokers;
   const env = serviceEnv(io, { databaseUrl: postgres.url, brokers, topicPrefix, deskUrl }, sandbox);
-  const service = await startChild(io, { name: 'service', args: ['serve'], env, pick: addressPicker(), startMs: 60_000 });
+  const service = await startChild(io, {
+    name: 'service',
+    args: ['serve'],
+    env,
+    pick: addressPicker(),
+    startMs: 60_000,
+  });
   onStop(() => service.stop());
   const { adminAddress, restAddress } = service.answer as Addresses;
   // A page that is opened before would be empty for a moment.

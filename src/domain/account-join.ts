@@ -9,9 +9,10 @@ import { accountContent, compareText } from './view-content.ts';
  * Facts of an account order that belong to no single view. Once learnt, from any source, they stay.
  *
  * - `revisingFields`: learning one makes a revision.
- * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't). If they made a revision, the first audit would revise every order. They
- *   are remembered at once, and the next revision that has another reason shows them. So the promise that arrival order doesn't matter does not cover them,
- *   as it does not cover `extra`.
+ * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't).
+ * If they made a revision, the first audit would revise every order. They
+ * are remembered at once, and the next revision that has another reason shows them. So the promise
+ * that arrival order doesn't matter does not cover them, as it does not cover `extra`.
  */
 const revisingFields = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
 const rememberedFields = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
@@ -23,7 +24,8 @@ export const carriedFields: ReadonlySet<string> = new Set(rememberedFields);
 export type Registers = Readonly<Partial<Pick<OrderView, (typeof registerFields)[number]>>>;
 
 /**
- * The registers of both. Gives `a` itself when `b` adds nothing. From two values: the earlier instant, or the greater text. Any rule will do that is a total order.
+ * The registers of both. Gives `a` itself when `b` adds nothing. From two values: the earlier
+ * instant, or the greater text. Any rule will do that is a total order.
  */
 export function joinRegisters(a: Registers, b: Registers): Registers {
   let merged: Partial<Record<(typeof registerFields)[number], string>> | undefined;
@@ -54,7 +56,10 @@ function prevails(field: (typeof registerFields)[number], theirs: string, ours: 
 /** Each terminal status that was seen, with the platform's own word for it. */
 export type Terminals = Readonly<Partial<Record<TerminalStatus, string>>>;
 
-/** The newest instant at which each terminal status was seen. A newer view with another status may take it back. */
+/**
+ * The newest instant at which each terminal status was seen. A newer
+ * view with another status may take it back.
+ */
 export type EndedAt = Readonly<Partial<Record<TerminalStatus, string>>>;
 
 /** The average price that counts: the one of the view with the highest cumQty. */
@@ -65,18 +70,23 @@ export interface Priced {
 }
 
 /**
- * The join of all views of one account order (docs/settling.md, "Account orders"). Every component is a maximum or a union, so that merging is commutative,
- * associative and idempotent: neither the order of arrival nor repetition can matter. The order that consumers see is a function of it (`join-account.ts`).
+ * The join of all views of one account order (docs/settling.md, "Account orders"). Every
+ * component is a maximum or a union, so that merging is commutative, associative and
+ * idempotent: neither the order of arrival nor repetition can matter. The order that consumers
+ * see is a function of it (`join-account.ts`).
  */
 export interface AccountJoin {
   /**
-   * The maximum by (cumQty, updatedAt, rank of the status, content). Its cumQty is the order's. Terminal views compete too: else an order first seen filled has
-   * no price.
+   * The maximum by (cumQty, updatedAt, rank of the status, content). Its cumQty is the order's.
+   * Terminal views compete too: else an order first seen filled has no price.
    */
   readonly winner: OrderView;
   readonly terminals: Terminals;
   readonly endedAt: EndedAt;
-  /** The highest cumQty that a terminal view gave. If it is less than the order's own, no source has confirmed the final result yet. */
+  /**
+   * The highest cumQty that a terminal view gave. If it is less than the order's own, no source has
+   * confirmed the final result yet.
+   */
   readonly terminalCumQty: Decimal | undefined;
   /** The maximum by (cumQty, updatedAt, avgPrice) over the views that have a price. */
   readonly priced: Priced | undefined;
@@ -103,7 +113,10 @@ export function joinOfView(view: OrderView): AccountJoin {
   };
 }
 
-/** The least join above both. Gives `a` itself when `b` adds nothing: callers recognise a repetition by that. */
+/**
+ * The least join above both. Gives `a` itself when `b` adds
+ * nothing: callers recognise a repetition by that.
+ */
 export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const winner = compareViews(a.winner, b.winner) < 0 ? b.winner : a.winner;
   const terminals = mergeTerminals(a.terminals, b.terminals, (known, word) => word > known);
@@ -126,8 +139,10 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
 }
 
 /**
- * cumQty first: filled quantity stays filled. updatedAt decides only within one cumQty, and the status only between views that agree on both. (The rule "drop every
- * view with a lower cumQty" depends on arrival order in two of three random sets of views; "REST loses a tie to the stream" does in one of twenty.)
+ * cumQty first: filled quantity stays filled. updatedAt decides only within one cumQty,
+ * and the status only between views that agree on both. (The rule "drop every view with a
+ * lower cumQty" depends on arrival order in two of three random sets of views; "REST loses
+ * a tie to the stream" does in one of twenty.)
  */
 export function compareViews(a: OrderView, b: OrderView): number {
   return (
@@ -138,7 +153,11 @@ export function compareViews(a: OrderView, b: OrderView): number {
   );
 }
 
-function mergeTerminals<T extends Terminals | EndedAt>(a: T, b: T, prevails: (known: string, theirs: string) => boolean): T {
+function mergeTerminals<T extends Terminals | EndedAt>(
+  a: T,
+  b: T,
+  prevails: (known: string, theirs: string) => boolean,
+): T {
   if (b === noTerminals) return a;
   let merged = a;
   for (const status of terminalPrecedence) {
@@ -162,6 +181,8 @@ function greater(a: Decimal | undefined, b: Decimal | undefined): Decimal | unde
 function mergePriced(a: Priced | undefined, b: Priced | undefined): Priced | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const order =
-    compareDecimals(a.cumQty, b.cumQty) || compareInstants(a.updatedAt, b.updatedAt) || compareDecimals(a.avgPrice, b.avgPrice);
+    compareDecimals(a.cumQty, b.cumQty) ||
+    compareInstants(a.updatedAt, b.updatedAt) ||
+    compareDecimals(a.avgPrice, b.avgPrice);
   return order < 0 ? b : a;
 }

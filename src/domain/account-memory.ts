@@ -6,7 +6,10 @@ import { type InstrumentJoin, instrumentOfView, isToldBy } from './joined-instru
 import type { Order, OrderView } from './order.ts';
 import { terminalPrecedence } from './order.ts';
 
-/** After a correction: every view of an instant at or before `readAt` is about the state that the correction took back. */
+/**
+ * After a correction: every view of an instant at or before `readAt` is about
+ * the state that the correction took back.
+ */
 export interface Correction {
   /** 1, 2, 3 … for each correction of the order. */
   readonly epoch: number;
@@ -14,7 +17,10 @@ export interface Correction {
   readonly readAt: string;
 }
 
-/** `Head.join` of an account order: the part of the join that the order doesn't show. Plain JSON, and empty for most working orders. */
+/**
+ * `Head.join` of an account order: the part of the join that the order doesn't show. Plain JSON,
+ * and empty for most working orders.
+ */
 export interface AccountMemory {
   /** Values of the winning view where the order shows something else. */
   readonly winner?: Hidden;
@@ -31,7 +37,9 @@ export interface AccountMemory {
   /** Registers learnt since the last revision. */
   readonly carried?: Registers;
   readonly correction?: Correction;
-  /** Instrument and side before they changed last, as JSON: a change back is not looked at again. */
+  /**
+   * Instrument and side before they changed last, as JSON: a change back is not looked at again.
+   */
   readonly formerly?: string;
 }
 
@@ -55,7 +63,10 @@ export function recallJoin(head: Head): AccountJoin {
   };
 }
 
-/** The part of `join` that must be kept in addition to `order`, so that `recallJoin` gives `join` back. */
+/**
+ * The part of `join` that must be kept in addition to `order`,
+ * so that `recallJoin` gives `join` back.
+ */
 export function memoryOf(
   join: AccountJoin,
   order: Order,
@@ -81,7 +92,8 @@ export function memoryOf(
 
 function recallEnds({ terminals, endedAt }: AccountMemory, updatedAt: string): EndedAt {
   const ends: Partial<Record<keyof EndedAt, string>> = {};
-  for (const status of terminalPrecedence) if (terminals?.[status] !== undefined) ends[status] = endedAt?.[status] ?? updatedAt;
+  for (const status of terminalPrecedence)
+    if (terminals?.[status] !== undefined) ends[status] = endedAt?.[status] ?? updatedAt;
   return ends;
 }
 
@@ -110,7 +122,9 @@ function hiddenOf({ status, statusRaw, pendingAction, leavesQty, avgPrice }: Ord
 }
 
 function isOwnPrice(priced: Priced, winner: OrderView): boolean {
-  return priced.avgPrice === winner.avgPrice && priced.cumQty === winner.cumQty && priced.updatedAt === winner.updatedAt;
+  return (
+    priced.avgPrice === winner.avgPrice && priced.cumQty === winner.cumQty && priced.updatedAt === winner.updatedAt
+  );
 }
 
 function notShown(registers: Registers, order: Order): Registers | undefined {

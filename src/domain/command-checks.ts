@@ -8,7 +8,10 @@ import { isTerminal } from './order.ts';
 type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
-/** Why a command is declined because of its order and account as we know them: nothing is journaled, nothing was sent (docs/settling.md, "Outcome of a write"). */
+/**
+ * Why a command is declined because of its order and account as we know them: nothing is journaled,
+ * nothing was sent (docs/settling.md, "Outcome of a write").
+ */
 interface LocalRefusal {
   readonly code:
     | 'UNRESOLVED_PRIOR_COMMAND'
@@ -21,8 +24,9 @@ interface LocalRefusal {
 }
 
 /**
- * A place whose terms equal those of an unresolved place on the same account and symbol may be the same order a second time. Only a caller or operator can decide
- * that, by naming in `supersedes` the one that is presumed absent.
+ * A place whose terms equal those of an unresolved place on the same account and symbol may be the
+ * same order a second time. Only a caller or operator can decide that, by naming in `supersedes`
+ * the one that is presumed absent.
  * `priors`: commands of the account that are not final.
  */
 export function checkPlace(
@@ -32,7 +36,10 @@ export function checkPlace(
 ): LocalRefusal | undefined {
   const places = priors.filter((prior) => prior.request.kind === 'place' && isUnresolved(prior.state));
   if (supersedes !== undefined && !mayBeSuperseded(places, supersedes, request))
-    return refusal('SUPERSEDED_NOT_ABSENT', `command ${supersedes} is no place of this account that is presumed absent`);
+    return refusal(
+      'SUPERSEDED_NOT_ABSENT',
+      `command ${supersedes} is no place of this account that is presumed absent`,
+    );
   const released = releasedBy(places, supersedes);
   const terms = canonicalTerms(request);
   const same = places.find((prior) => !released.has(prior.commandId) && canonicalTerms(prior.request) === terms);
@@ -41,8 +48,9 @@ export function checkPlace(
 }
 
 /**
- * The checks that depend on the order as we know it. The platform decides everything else, and all about a cancel: it must always be possible to get out, and an
- * end that we hold may have been taken back. `priors` as above, of the same account.
+ * The checks that depend on the order as we know it. The platform decides everything else, and all
+ * about a cancel: it must always be possible to get out, and an end that we hold may have been
+ * taken back. `priors` as above, of the same account.
  */
 export function checkReplace(
   request: ReplaceRequest,
@@ -52,7 +60,10 @@ export function checkReplace(
 ): LocalRefusal | undefined {
   const { terms } = request;
   const outstandings = priors.filter((prior) => isOutstandingOn(request, prior));
-  if (supersedes !== undefined && !outstandings.some((prior) => prior.commandId === supersedes && mayBeOvertaken(prior, nowMs)))
+  if (
+    supersedes !== undefined &&
+    !outstandings.some((prior) => prior.commandId === supersedes && mayBeOvertaken(prior, nowMs))
+  )
     return refusal(
       'SUPERSEDED_NOT_ABSENT',
       `command ${supersedes} is no replace of this order that is presumed absent, or that is in conflict and ten minutes old`,
@@ -75,8 +86,9 @@ export function checkReplace(
 const overtakenAfterMs = 10 * 60_000;
 
 /**
- * A replace that nothing shows any more, or that another client overtook: its caller may send another one, by naming it. Again and again, until a person has
- * settled it: the order does not show it any more.
+ * A replace that nothing shows any more, or that another client overtook: its caller
+ * may send another one, by naming it. Again and again, until a person has settled
+ * it: the order does not show it any more.
  */
 function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
   if (request.kind !== 'replace') return false;
@@ -88,14 +100,16 @@ function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }
 }
 
 /**
- * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were submitted, and an amend of them never shows. A term that equals the
- * submitted one may be a change back, so it is left to the platform.
+ * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were
+ * submitted, and an amend of them never shows. A term that equals the submitted one may be a change
+ * back, so it is left to the platform.
  */
 function changesNothing({ quantity, price, ...hidden }: ReplaceTerms, order: Order): boolean {
   if (Object.values(hidden).some((term) => term !== undefined)) return false;
   const { working } = order;
   return (
-    (quantity === undefined || quantity === working.quantity) && (price === undefined || price === (working.price ?? order.price))
+    (quantity === undefined || quantity === working.quantity) &&
+    (price === undefined || price === (working.price ?? order.price))
   );
 }
 
@@ -105,7 +119,10 @@ function mayBeSuperseded(places: readonly Command[], supersedes: string, { accou
   return named.request.accountId === accountId && named.request.stream === stream;
 }
 
-/** The place that is named, and those that it superseded itself: each of them was released when its successor was let through. */
+/**
+ * The place that is named, and those that it superseded itself: each of them was released when its
+ * successor was let through.
+ */
 function releasedBy(places: readonly Command[], supersedes: string | undefined): ReadonlySet<string> {
   const released = new Set<string>();
   let next = supersedes;
@@ -121,7 +138,10 @@ function refusal(code: LocalRefusal['code'], message: string): LocalRefusal {
   return { code, message };
 }
 
-/** Two bodies under one Idempotency-Key are the same if these are equal: the request, and the caller's fields that come with it. */
+/**
+ * Two bodies under one Idempotency-Key are the same if these are equal: the request, and the
+ * caller's fields that come with it.
+ */
 interface HashedRequest {
   readonly request: CommandRequest;
   readonly callerRef?: string | undefined;
@@ -129,13 +149,18 @@ interface HashedRequest {
 }
 
 /**
- * One text for each request, independent of the order of its fields; its terms are canonical (canonical-terms.ts), absent is absent. It is hashed in `service/commands/`, since this room may not import a hash: an Idempotency-Key that comes again with another text is another request.
+ * One text for each request, independent of the order of its fields; its terms are canonical
+ * (canonical-terms.ts), absent is absent. It is hashed in `service/commands/`, since this room may
+ * not import a hash: an Idempotency-Key that comes again with another text is another request.
  */
 export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
   return stableJson({ request, callerRef, supersedes });
 }
 
-/** Kind, account, order and terms alone: two commands with equal texts would do the same thing twice. */
+/**
+ * Kind, account, order and terms alone: two commands with equal
+ * texts would do the same thing twice.
+ */
 export function canonicalTerms(request: CommandRequest): string {
   return stableJson(request);
 }

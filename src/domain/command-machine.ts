@@ -1,20 +1,26 @@
 import { type AttemptState, awaitsVenue, type Command, type CommandKind, type CommandState } from './command.ts';
 
 /**
- * A command's state, with two cases kept apart: an unknown command that is presumed absent (if its order appears after all, it has landed late), and an
- * accepted place whose order is there (`bound`), so that only the venue's decision is missing.
+ * A command's state, with two cases kept apart: an unknown command that is presumed absent (if its
+ * order appears after all, it has landed late), and an accepted place whose order is there
+ * (`bound`), so that only the venue's decision is missing.
  */
 export type Standing = CommandState | 'presumed_absent' | 'bound';
 
 /**
  * All events of a command.
  *
- * - `repeated`: its attempt came to nothing by the platform's documented word, and another one is prepared.
- * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: the state in which a takeover found its attempt.
- * - `bound`: an order is there that carries one of its attempt ids, with account and side as ours, and the venue has taken it (place).
- *   `bound_undecided`: the venue has not decided yet; `bound_rejected`: the venue refused it. Each with `_denied`: the same, although the platform's answer to
- *   that very attempt was that nothing was done.
- * - `reached`: the platform was seen to have it pending. `verdict_*`: the finding of `settleCommand`. `presumed_absent`: enough complete reads missed it.
+ * - `repeated`: its attempt came to nothing by the platform's
+ * documented word, and another one is prepared.
+ * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: the state in which
+ * a takeover found its attempt.
+ * - `bound`: an order is there that carries one of its attempt ids, with account and side as ours,
+ * and the venue has taken it (place).
+ * `bound_undecided`: the venue has not decided yet; `bound_rejected`: the venue
+ * refused it. Each with `_denied`: the same, although the platform's answer to
+ * that very attempt was that nothing was done.
+ * - `reached`: the platform was seen to have it pending. `verdict_*`: the finding of
+ * `settleCommand`. `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's decision.
  */
 export const commandEvents = [
@@ -45,27 +51,38 @@ export const commandEvents = [
 ] as const;
 export type CommandEvent = (typeof commandEvents)[number];
 
-/** `late_landing`: an order is there that should not be, by the command's state or by the platform's answer. Its account stops placing until a person has looked. */
+/**
+ * `late_landing`: an order is there that should not be, by the command's state or by the platform's
+ * answer. Its account stops placing until a person has looked.
+ */
 type CommandAlarm = 'late_landing';
 
-/** `ignored`: true, and evidence, but no step. `impossible`: the event is a mistake of its sender; nothing is written. */
+/**
+ * `ignored`: true, and evidence, but no step. `impossible`: the event is a
+ * mistake of its sender; nothing is written.
+ */
 export type Transition = { readonly to: CommandState; readonly alarm?: CommandAlarm } | 'ignored' | 'impossible';
 
 /**
- * `late`: to the state to which the event leads by itself, with the alarm. `denied`: the platform denies an order that we have seen. For a place this is as bad
- * as a late landing, so it stays in its state, with the alarm. The effect of a replace or a cancel may have another cause, so there it raises no alarm.
+ * `late`: to the state to which the event leads by itself, with the alarm. `denied`: the
+ * platform denies an order that we have seen. For a place this is as bad as a late landing,
+ * so it stays in its state, with the alarm. The effect of a replace or a cancel may have
+ * another cause, so there it raises no alarm.
  */
 type Cell = CommandState | 'late' | 'denied' | '·' | '!';
 
 /**
  * Every standing × every event. `·` is ignored, `!` impossible. Read it by column:
  *
- * - only a late landing leaves a final state; `refused` can also become `moot`, since a cancel that was refused gets one look at its order;
+ * - only a late landing leaves a final state; `refused` can also become `moot`, since a cancel that
+ *   was refused gets one look at its order;
  * - a place whose order is there waits only for the venue: its order settles it, and a person may;
- * - a person may settle a command that is unknown, accepted or in conflict, and no other; only a person may settle a conflict;
+ * - a person may settle a command that is unknown, accepted or in conflict, and no other; only a
+ *   person may settle a conflict;
  * - time alone changes nothing here: `presumed_absent` is a label.
  *
- * `open` does not take `rejected` for a verdict: its write may not have left yet, so the venue refused another request.
+ * `open` does not take `rejected` for a verdict: its write may not have left yet, so the venue
+ * refused another request.
  */
 // biome-ignore format: a table
 const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = {
@@ -117,8 +134,10 @@ export function stateOf(standing: Standing): CommandState {
 }
 
 /**
- * The state to which an event takes a command (docs/settling.md, "Outcome of a write", "Settling unknown"). No other code decides this: every step of the journal
- * asks here first. The same event again is ignored, or leads to the state in which the command is already, so getting an event twice never matters.
+ * The state to which an event takes a command (docs/settling.md, "Outcome of a write",
+ * "Settling unknown"). No other code decides this: every step of the journal asks here
+ * first. The same event again is ignored, or leads to the state in which the command is
+ * already, so getting an event twice never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
   const cell = table[event][standing];
@@ -132,8 +151,10 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
 /**
  * All events of one attempt.
  *
- * - `claimed`: prepared → sending is committed, by the process that will write. `abandoned`: given up without a byte written.
- * - `answered_*`: by the table "observed → outcome"; also learnt late, from a socket whose process had lost the lane. `taken_over`: found by the next lane holder.
+ * - `claimed`: prepared → sending is committed, by the process that will write. `abandoned`: given
+ *   up without a byte written.
+ * - `answered_*`: by the table "observed → outcome"; also learnt late, from a socket whose process
+ *   had lost the lane. `taken_over`: found by the next lane holder.
  */
 export const attemptEvents = [
   'claimed',
@@ -152,8 +173,9 @@ export type AttemptTransition = { readonly to: AttemptState } | 'ignored' | 'imp
 type AttemptCell = AttemptState | '·' | '!';
 
 /**
- * Every state × every event. `sending` is entered once and from `prepared` only: this gives "at most one write per attempt". An attempt that may have been sent
- * never becomes unsent by being given up, only by the platform's word; one answer never replaces another.
+ * Every state × every event. `sending` is entered once and from `prepared` only: this gives "at
+ * most one write per attempt". An attempt that may have been sent never becomes unsent by being
+ * given up, only by the platform's word; one answer never replaces another.
  */
 // biome-ignore format: a table
 const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, AttemptCell>>>> = {
@@ -167,7 +189,10 @@ const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, 
   taken_over:        { prepared: 'not_sent', sending: 'unknown',  unknown: '·',        accepted: '·', rejected: '·', refused: '·', not_sent: '·' },
 };
 
-/** The state to which an event takes an attempt. Only the process that claimed it and knows that nothing was written may take it from `sending` to `abandoned`. */
+/**
+ * The state to which an event takes an attempt. Only the process that claimed it and knows that
+ * nothing was written may take it from `sending` to `abandoned`.
+ */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
   const cell = attemptTable[event][state];
   if (cell === '·') return 'ignored';

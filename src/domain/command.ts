@@ -4,12 +4,15 @@ import type { Leg, OrderStatus, Stream, WorkingTerms } from './order.ts';
 export type CommandKind = 'place' | 'replace' | 'cancel';
 
 /**
- * The currency of an order that names none. Assumption: the specification has the field and no default; the instruments that it names are those of US markets.
- * Money in limits is in it.
+ * The currency of an order that names none. Assumption: the specification has the field and no
+ * default; the instruments that it names are those of US markets. Money in limits is in it.
  */
 export const platformCurrency = 'USD';
 
-/** Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`: our attempt's id takes its place. Decimals canonical. */
+/**
+ * Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`:
+ * our attempt's id takes its place. Decimals canonical.
+ */
 export interface AccountPlaceTerms {
   readonly symbol: string;
   readonly side: string;
@@ -23,7 +26,10 @@ export interface AccountPlaceTerms {
   readonly legs?: readonly Leg[];
 }
 
-/** Body of `POST /v1/predictions/orders` without `clientOrderRef`: our attempt's id takes its place. Decimals canonical. */
+/**
+ * Body of `POST /v1/predictions/orders` without `clientOrderRef`: our
+ * attempt's id takes its place. Decimals canonical.
+ */
 export interface PredictionPlaceTerms {
   readonly symbol: string;
   readonly outcome: string;
@@ -36,7 +42,10 @@ export interface PredictionPlaceTerms {
   readonly expireTime?: string;
 }
 
-/** Body of `PATCH /v1/predictions/orders/{orderId}` (specification, "Replace prediction order request"). A term left out keeps its working value. */
+/**
+ * Body of `PATCH /v1/predictions/orders/{orderId}` (specification, "Replace prediction order
+ * request"). A term left out keeps its working value.
+ */
 export interface ReplaceTerms {
   readonly quantity?: Decimal;
   readonly price?: Decimal;
@@ -47,8 +56,18 @@ export interface ReplaceTerms {
 
 /** The request of a caller. Account orders have no replace in the specification. */
 export type CommandRequest =
-  | { readonly kind: 'place'; readonly stream: 'account'; readonly accountId: string; readonly terms: AccountPlaceTerms }
-  | { readonly kind: 'place'; readonly stream: 'prediction'; readonly accountId: string; readonly terms: PredictionPlaceTerms }
+  | {
+      readonly kind: 'place';
+      readonly stream: 'account';
+      readonly accountId: string;
+      readonly terms: AccountPlaceTerms;
+    }
+  | {
+      readonly kind: 'place';
+      readonly stream: 'prediction';
+      readonly accountId: string;
+      readonly terms: PredictionPlaceTerms;
+    }
   | {
       readonly kind: 'replace';
       readonly stream: 'prediction';
@@ -59,12 +78,16 @@ export type CommandRequest =
   | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
 
 /**
- * The states of a command. `open`: journaled, its attempt not answered yet. The others are outcomes, in the order in which they are usually reached:
+ * The states of a command. `open`: journaled, its attempt not answered yet. The others are
+ * outcomes, in the order in which they are usually reached:
  *
- * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
- * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on its order yet. `unknown`: the outcome is not known here, and
+ * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or
+ *   the platform's documented word is that nothing was sent.
+ * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on
+ *   its order yet. `unknown`: the outcome is not known here, and
  *   is not guessed.
- * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the order ended by other means first. `conflict`: the observations
+ * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the
+ *   order ended by other means first. `conflict`: the observations
  *   contradict the command; a person decides.
  */
 export const commandStates = [
@@ -80,7 +103,9 @@ export const commandStates = [
 ] as const;
 export type CommandState = (typeof commandStates)[number];
 
-/** The outcome as callers see it. An open command is shown as `unknown`: its outcome is not known. */
+/**
+ * The outcome as callers see it. An open command is shown as `unknown`: its outcome is not known.
+ */
 export type CommandOutcome = Exclude<CommandState, 'open'>;
 
 /** One write to the platform. `abandoned` attempts are `not_sent`. */
@@ -90,7 +115,10 @@ export type AttemptState = (typeof attemptStates)[number];
 export interface Attempt {
   /** Our reference on the order: `clientId` / `clientOrderRef`. Starts with `attemptPrefix`. */
   readonly attemptId: string;
-  /** 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused for a token that had grown old). */
+  /**
+   * 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused for a
+   * token that had grown old).
+   */
   readonly number: number;
   readonly state: AttemptState;
   /** Epoch of its shard under which it was prepared. */
@@ -103,13 +131,14 @@ export interface Attempt {
 }
 
 /**
- * Every attempt id begins so. Ingest looks up only references with this prefix, so foreign orders cost nothing. It is not a proof: only a row of the journal is.
+ * Every attempt id begins so. Ingest looks up only references with this prefix, so foreign orders
+ * cost nothing. It is not a proof: only a row of the journal is.
  */
 export const attemptPrefix = 'tm-';
 
 /**
- * Why something is as it is: a short stable code, and a sentence for people (cut at 500 characters, no secrets). `status`: the platform's HTTP status, if there
- * was one.
+ * Why something is as it is: a short stable code, and a sentence for people (cut at 500 characters,
+ * no secrets). `status`: the platform's HTTP status, if there was one.
  */
 export interface Reason {
   readonly code: string;
@@ -117,7 +146,10 @@ export interface Reason {
   readonly status?: number;
 }
 
-/** The order as it was when a replace or cancel of it was journaled. Only updates above it are evidence. */
+/**
+ * The order as it was when a replace or cancel of it was
+ * journaled. Only updates above it are evidence.
+ */
 export interface Baseline {
   readonly revision: number;
   readonly sourceEpoch: number;
@@ -148,16 +180,31 @@ export interface Command {
   readonly state: CommandState;
   /** Rises by one with every step: a compare-and-set compares it. */
   readonly version: number;
-  /** Place: the order that carries one of our attempt ids, once one was observed. Replace, cancel: the order that was named. */
+  /**
+   * Place: the order that carries one of our attempt ids, once one was observed. Replace, cancel:
+   * the order that was named.
+   */
   readonly orderId?: string;
-  /** The status of that order, as it was stored when the command was last read or stepped. Shown with the outcome; nothing is judged by it. */
+  /**
+   * The status of that order, as it was stored when the command was last read or stepped. Shown
+   * with the outcome; nothing is judged by it.
+   */
   readonly orderStatus?: OrderStatus;
   readonly reason?: Reason;
-  /** `unknown` only: enough complete reads missed it. A label: only `supersedes` frees anything by it. */
+  /**
+   * `unknown` only: enough complete reads missed it. A label:
+   * only `supersedes` frees anything by it.
+   */
   readonly presumedAbsent: boolean;
-  /** Replace and cancel: the platform was seen to have it pending (pendingAction), at this version or revision. */
+  /**
+   * Replace and cancel: the platform was seen to have it pending
+   * (pendingAction), at this version or revision.
+   */
   readonly seenPendingAt?: { readonly revision: number; readonly sourceVersion?: bigint };
-  /** Complete reads that missed it so far, since the last possible send. Durable, so that a restart does not begin the count again. */
+  /**
+   * Complete reads that missed it so far, since the last possible send. Durable, so that a restart
+   * does not begin the count again.
+   */
   readonly misses: number;
   readonly baseline?: Baseline;
   /** Wall time until which attempts that were not sent may be followed by others. */
@@ -170,10 +217,13 @@ export interface Command {
 }
 
 /**
- * Everything that is known about a command, one fact a row, append only: a verdict can be computed again from these rows and `order_updates` alone.
+ * Everything that is known about a command, one fact a row, append only: a verdict can be computed
+ * again from these rows and `order_updates` alone.
  *
- * - `answer`: the answer on the platform's socket. `update`: a revision of an order (by key and revision). `read`: a complete read that did or did not show it.
- * - `note`: our own actions (prepared, sending, abandoned, taken over, escalated). `person`: an operator's decision.
+ * - `answer`: the answer on the platform's socket. `update`: a revision of an order (by key and
+ *   revision). `read`: a complete read that did or did not show it.
+ * - `note`: our own actions (prepared, sending, abandoned, taken over,
+ *   escalated). `person`: an operator's decision.
  */
 export const evidenceKinds = ['answer', 'update', 'read', 'note', 'person'] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
@@ -182,7 +232,10 @@ export interface Evidence {
   /** Rises within a command. */
   readonly number: number;
   readonly kind: EvidenceKind;
-  /** Short and stable: `accepted`, `timeout`, `landed`, `missed`, `seen_pending`, `terms_working`, `taken_over`, `settled` … */
+  /**
+   * Short and stable: `accepted`, `timeout`, `landed`, `missed`, `seen_pending`, `terms_working`,
+   * `taken_over`, `settled` …
+   */
   readonly code: string;
   /** Plain JSON; decimals and int64 as strings. No secrets. */
   readonly detail: Readonly<Record<string, unknown>>;
@@ -190,20 +243,26 @@ export interface Evidence {
   readonly atMs: number;
 }
 
-/** Only new facts change it: a late landing, or a person. `accepted` still waits for its effect to be observed, `conflict` for a person. */
+/**
+ * Only new facts change it: a late landing, or a person. `accepted` still waits for its effect to
+ * be observed, `conflict` for a person.
+ */
 export function isFinal(state: CommandState): boolean {
   return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
 }
 
 /**
- * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in doubt: the order is followed like any other, and its later
- * updates settle the place.
+ * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in
+ * doubt: the order is followed like any other, and its later updates settle the place.
  */
 export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
   return request.kind === 'place' && state === 'accepted' && orderId !== undefined;
 }
 
-/** Its outcome is not known, or a person has to decide it: it counts as exposure and against the limits of halts, and REST answers 202. */
+/**
+ * Its outcome is not known, or a person has to decide it: it counts as exposure and against the
+ * limits of halts, and REST answers 202.
+ */
 export function isUnresolved(state: CommandState): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';
 }

@@ -9,12 +9,25 @@ export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
 }
 
 /**
- * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1` (docs/consuming.md). `version` rises by one with every step, so
- * (commandId, version) shows a repeat and a hole. `generation` is there from 2 on: a database that lost commits may give a version again, and the higher one counts. int64 and decimals are strings. The principal and the idempotency key are left out: they stay with us.
+ * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1`
+ * (docs/consuming.md). `version` rises by one with every step, so (commandId, version) shows a
+ * repeat and a hole. `generation` is there from 2 on: a database that lost commits may give a
+ * version again, and the higher one counts. int64 and decimals are strings. The principal and the
+ * idempotency key are left out: they stay with us.
  */
 export function encodeCommandOutcome(command: Command, generation = 1): string {
-  const { commandId, version, request, orderId, orderStatus, callerRef, supersedes, seenPendingAt, reason, settledAtMs } =
-    command;
+  const {
+    commandId,
+    version,
+    request,
+    orderId,
+    orderStatus,
+    callerRef,
+    supersedes,
+    seenPendingAt,
+    reason,
+    settledAtMs,
+  } = command;
   const seen = seenPendingAt && {
     revision: seenPendingAt.revision,
     ...(seenPendingAt.sourceVersion === undefined ? {} : { sourceVersion: String(seenPendingAt.sourceVersion) }),

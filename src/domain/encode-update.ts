@@ -25,7 +25,8 @@ export interface UpdateParts {
 }
 
 /**
- * The payload of one accepted change: the exact text of the log row and of the Kafka record (docs/consuming.md). Versions are strings, as int64 is on every wire.
+ * The payload of one accepted change: the exact text of the log row and of the Kafka record
+ * (docs/consuming.md). Versions are strings, as int64 is on every wire.
  */
 export function encodeUpdate(parts: UpdateParts): string {
   const { head, orderJson, generation, batch, cause, changed, fill } = parts;
@@ -43,12 +44,18 @@ export function encodeUpdate(parts: UpdateParts): string {
   return `${text},"order":${orderJson}}`;
 }
 
-/** The JSON of the normalised order: `state` in Postgres, `order` on Kafka. Equal orders give equal text. */
+/**
+ * The JSON of the normalised order: `state` in Postgres,
+ * `order` on Kafka. Equal orders give equal text.
+ */
 export function encodeOrder(order: Order): string {
   return JSON.stringify(order);
 }
 
-/** The JSON of the part of the join that the order doesn't show, stored with it. `decodeHead` reads both back. */
+/**
+ * The JSON of the part of the join that the order doesn't show,
+ * stored with it. `decodeHead` reads both back.
+ */
 export function encodeHeadJoin(head: Head): string {
   return JSON.stringify(head.join);
 }
@@ -63,7 +70,10 @@ interface Payload {
   readonly order: Order;
 }
 
-/** The payload of one accepted change, for verdicts: from a batch that was handed over, or read back from the log. Throws on text that ingest did not write. */
+/**
+ * The payload of one accepted change, for verdicts: from a batch that was handed over, or read back
+ * from the log. Throws on text that ingest did not write.
+ */
 export function decodeUpdate(payload: string): SettlingUpdate {
   const { revision, sourceVersion, sourceEpoch, cause, observedAt, order } = JSON.parse(payload) as Payload;
   return {
@@ -79,10 +89,23 @@ export function decodeUpdate(payload: string): SettlingUpdate {
 export const continuitySchema = 'tidemark.continuity.v1';
 
 /**
- * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants are ISO 8601; `from` and `to` bound the time of possible loss.
+ * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants
+ * are ISO 8601; `from` and `to` bound the time of possible loss.
  */
 export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): string {
-  const { markId, stream, accountIds, event, atMs, fromMs, toMs, reason, ordersRead, ordersRepaired, repairedOrderIds } = mark;
+  const {
+    markId,
+    stream,
+    accountIds,
+    event,
+    atMs,
+    fromMs,
+    toMs,
+    reason,
+    ordersRead,
+    ordersRepaired,
+    repairedOrderIds,
+  } = mark;
   return JSON.stringify({
     eventId: markId,
     schema: continuitySchema,
@@ -101,7 +124,10 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
   });
 }
 
-/** The key of its record, and the account of its row in the log: a heartbeat has that of its stream, since it is about many accounts. */
+/**
+ * The key of its record, and the account of its row in the log: a heartbeat has that of its stream,
+ * since it is about many accounts.
+ */
 export function continuityKey({ event, stream, accountIds }: ContinuityMark): string {
   return event === 'heartbeat' ? stream : accountIds[0];
 }

@@ -1,14 +1,16 @@
 /**
- * Instants: the platform's ISO 8601 text, checked by one strict parser and compared as nanoseconds. `Date` can't be used: `new Date('2026-02-30')` is
- * 2 March, and it knows milliseconds only.
+ * Instants: the platform's ISO 8601 text, checked by one strict parser and compared as nanoseconds.
+ * `Date` can't be used: `new Date('2026-02-30')` is 2 March, and it knows milliseconds only.
  */
 const fractionDigits = 9;
 const digitZero = 48;
 const upperZ = 90;
 
 /**
- * Nanoseconds since the epoch, or undefined for anything but `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)` that names a real instant: four digits of
- * year from 0001 (Postgres has no year 0), days that the month has, no hour 24, no leap second, upper-case T and Z, at most 9 fraction digits.
+ * Nanoseconds since the epoch, or undefined for anything but
+ * `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)` that names a real instant: four digits of year from
+ * 0001 (Postgres has no year 0), days that the month has, no hour 24, no leap second, upper-case T
+ * and Z, at most 9 fraction digits.
  */
 export function parseInstant(text: unknown): bigint | undefined {
   if (typeof text !== 'string') return undefined;
@@ -29,8 +31,9 @@ export function isInstant(text: unknown): text is string {
 }
 
 /**
- * -1, 0 or 1 by time, for two texts that parse. Two in UTC are compared as text up to the second and then by fraction, without parsing either
- * (15 ns instead of 140): this runs for every observation.
+ * -1, 0 or 1 by time, for two texts that parse. Two in UTC are compared as text
+ * up to the second and then by fraction, without parsing either (15 ns instead
+ * of 140): this runs for every observation.
  */
 export function compareInstants(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
@@ -48,8 +51,9 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
 }
 
 /**
- * The one spelling of an instant: in UTC, with as many fraction digits as it needs, at most six. Finer digits are cut: the platform and Postgres keep
- * microseconds. Undefined: it does not parse, or lies outside of the years 1 to 9999 in UTC.
+ * The one spelling of an instant: in UTC, with as many fraction digits as it needs, at most six.
+ * Finer digits are cut: the platform and Postgres keep microseconds. Undefined: it does not parse,
+ * or lies outside of the years 1 to 9999 in UTC.
  */
 export function canonicalInstant(text: unknown): string | undefined {
   const nanos = parseInstant(text);
@@ -74,7 +78,14 @@ function sign(difference: number): -1 | 0 | 1 {
 
 /** Seconds since the epoch of the first 19 characters, read as UTC. */
 function wholeSeconds(text: string): number | undefined {
-  if (text.length < 20 || text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') {
+  if (
+    text.length < 20 ||
+    text[4] !== '-' ||
+    text[7] !== '-' ||
+    text[10] !== 'T' ||
+    text[13] !== ':' ||
+    text[16] !== ':'
+  ) {
     return undefined;
   }
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
@@ -127,7 +138,10 @@ function daysInMonth(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Days from 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "days_from_civil"): years that begin in March put the leap day last. */
+/**
+ * Days from 1970-01-01 in the proleptic Gregorian calendar (Hinnant, "days_from_civil"): years that
+ * begin in March put the leap day last.
+ */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(marchYear / 400);

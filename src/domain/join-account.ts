@@ -20,20 +20,26 @@ import { changedFields, deriveFill } from './order-fields.ts';
 import { contradictedIdentity, contradictsContent, contradictsInstrument } from './view-content.ts';
 
 /**
- * Account orders (equities and options, unversioned): the new view joins all before it, and a revision is made when the order that the join shows has changed.
- * Stream events and list rows are treated alike.
+ * Account orders (equities and options, unversioned): the new view joins all
+ * before it, and a revision is made when the order that the join shows has
+ * changed. Stream events and list rows are treated alike.
  */
 export function joinAccount(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view } = observation;
   if (head === undefined) return firstRevision(view, own);
   const contradiction = contradictedIdentity(head.order, view);
   if (contradiction !== undefined) {
-    return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
+    return {
+      outcome: 'conflict',
+      reason: 'identity_changed',
+      detail: `${contradiction} differs from the one first seen`,
+    };
   }
   const held = recallJoin(head);
   const { correction, formerly } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
-  // The correcting read has decided about its instant, until REST itself shows another content there.
+  // The correcting read has decided about its instant, until REST
+  // itself shows another content there.
   const isDecided = sinceRead < 0 || (sinceRead === 0 && observation.cause === 'stream');
   const dispute = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
   if (observation.correction === true && dispute !== undefined) return correct(head, held, view, correction);
@@ -50,7 +56,8 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const renamed = isRenamed(head.order, order);
   const join = memoryOf(joined, order, correction, renamed ? nameOf(head.order) : formerly);
   const next: Head = { order, revision: head.revision + 1, join };
-  const other = order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
+  const other =
+    order.conflict !== undefined ? 'conflict' : renamed && nameOf(order) !== formerly ? 'renamed' : undefined;
   return { outcome: 'applied', head: next, changed, ...fillOf(head.order, order), ...doubt(dispute ?? other) };
 }
 
@@ -86,8 +93,9 @@ function nameOf({ instrument, side }: Order): string {
 }
 
 /**
- * The confirmed read undoes the join of all views before: the join starts again from the read, even if that clears a terminal status. Only the fields that name the
- * order (references, legs, history) and the lowest working total are kept. Fills that are taken back are not a fill.
+ * The confirmed read undoes the join of all views before: the join starts again from the read, even
+ * if that clears a terminal status. Only the fields that name the order (references, legs, history)
+ * and the lowest working total are kept. Fills that are taken back are not a fill.
  */
 function correct(head: Head, held: AccountJoin, view: OrderView, before: Correction | undefined): Reduction {
   const fresh = joinOfView(view);
@@ -104,15 +112,20 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
 }
 
 /**
- * What a view disputes of the join before it, so that only a read that shows it twice can decide. Asked again of that read: the head may have changed meanwhile,
- * and a correction that disputes nothing is an ordinary view.
+ * What a view disputes of the join before it, so that only a read that shows it twice can decide.
+ * Asked again of that read: the head may have changed meanwhile, and a correction that disputes
+ * nothing is an ordinary view.
  *
  * - `taken_back`: it is newer, and takes back fills or the end of the order.
  * - `same_instant`: it is of the same instant, and tells something else. After one of a lower rank,
- *   or with less filled, that is the way of an order and no dispute; but the join takes nothing more
- *   of the instant of a correction (`atCorrection`), so there it is one.
+ * or with less filled, that is the way of an order and no dispute; but the join takes nothing more
+ * of the instant of a correction (`atCorrection`), so there it is one.
  */
-function disputeOf(held: AccountJoin, view: OrderView, atCorrection: boolean): 'taken_back' | 'same_instant' | undefined {
+function disputeOf(
+  held: AccountJoin,
+  view: OrderView,
+  atCorrection: boolean,
+): 'taken_back' | 'same_instant' | undefined {
   const { winner } = held;
   const age = compareInstants(view.updatedAt, winner.updatedAt);
   const rise = compareDecimals(view.cumQty, winner.cumQty);
@@ -132,7 +145,10 @@ function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {
   return terminalPrecedence.find((status) => terminals[status] !== undefined);
 }
 
-/** Always inferred: without versions, one fill can't be distinguished from several merged into one event, or from those of a lost event. */
+/**
+ * Always inferred: without versions, one fill can't be distinguished from several merged into one
+ * event, or from those of a lost event.
+ */
 function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
   const fill = deriveFill(before, after, true);
   return fill === undefined ? {} : { fill };
@@ -155,7 +171,10 @@ export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   return composeOrder(view, conflict === undefined ? own : { ...own, conflict });
 }
 
-/** An order that is over has no working quantity and nothing pending, even if the winning view still shows some. */
+/**
+ * An order that is over has no working quantity and nothing pending,
+ * even if the winning view still shows some.
+ */
 function ended(status: TerminalStatus, statusRaw: string): Partial<OrderView> {
   return { status, statusRaw, leavesQty: '0', pendingAction: 'none' };
 }
@@ -165,7 +184,10 @@ function averagePrice({ priced, winner }: AccountJoin): string | undefined {
   return priced !== undefined && compareDecimals(priced.cumQty, winner.cumQty) === 0 ? priced.avgPrice : undefined;
 }
 
-/** Why a person, or one read of the order, should look. Clears by itself when a later view resolves it. Of two terminal statuses only a correction resolves one. */
+/**
+ * Why a person, or one read of the order, should look. Clears by itself when a later view resolves
+ * it. Of two terminal statuses only a correction resolves one.
+ */
 function contradiction(join: AccountJoin, shown: TerminalStatus): string | undefined {
   const { winner, terminals, terminalCumQty } = join;
   const reasons: string[] = [];
@@ -180,7 +202,10 @@ function contradiction(join: AccountJoin, shown: TerminalStatus): string | undef
   return reasons.length === 0 ? undefined : reasons.join('; ');
 }
 
-/** All is filled: what was ordered, what was at work, or no less than a working total that had been lowered. */
+/**
+ * All is filled: what was ordered, what was at work, or no less
+ * than a working total that had been lowered.
+ */
 function isWhole({ winner: { cumQty, quantity, working }, leastWorking }: AccountJoin): boolean {
   if (cumQty === quantity || cumQty === working.quantity) return true;
   return compareDecimals(cumQty, quantity) < 0 && compareDecimals(leastWorking, cumQty) <= 0;

@@ -15,7 +15,10 @@ interface Told<T> {
  * source that leaves a fact out does not deny it; a newer view that tells another one changes it.
  */
 export interface InstrumentJoin {
-  /** By rank: a row that names no option may be a list's short form of one, so it takes nothing back. */
+  /**
+   * By rank: a row that names no option may be a list's short
+   * form of one, so it takes nothing back.
+   */
   readonly kind: Instrument['kind'];
   readonly outcome?: Told<string>;
   readonly legs?: Told<readonly Leg[]>;
@@ -55,7 +58,10 @@ export function mergeInstruments(a: InstrumentJoin, b: InstrumentJoin): Instrume
   return same ? a : present(kind, outcome, legs, effects);
 }
 
-/** After a correction: what the read shows; a fact that it leaves out is kept, as if the read had shown it. */
+/**
+ * After a correction: what the read shows; a fact that it leaves
+ * out is kept, as if the read had shown it.
+ */
 export function correctInstrument(held: InstrumentJoin, view: OrderView): InstrumentJoin {
   const fresh = instrumentOfView(view);
   const { cumQty, updatedAt } = view;
@@ -80,7 +86,10 @@ export function shownInstrument(winner: Instrument, { kind, outcome, legs, effec
   };
 }
 
-/** Whether the join is what the shown view would tell by itself, so that nothing of it need be kept beside the order. */
+/**
+ * Whether the join is what the shown view would tell by itself, so that
+ * nothing of it need be kept beside the order.
+ */
 export function isToldBy(join: InstrumentJoin, view: OrderView): boolean {
   const { outcome, legs, effects } = instrumentOfView(view);
   return isSame(join.outcome, outcome) && isSame(join.legs, legs) && isSame(join.effects, effects);
@@ -91,7 +100,9 @@ function isSame<T>(a: Told<T> | undefined, b: Told<T> | undefined): boolean {
   return a.cumQty === b.cumQty && a.updatedAt === b.updatedAt && compareValues(a.value, b.value) === 0;
 }
 
-/** By content: legs that were read back from the database are other objects with the same content. */
+/**
+ * By content: legs that were read back from the database are other objects with the same content.
+ */
 function compareValues(a: unknown, b: unknown): number {
   return a === b ? 0 : compareText(JSON.stringify(a), JSON.stringify(b));
 }

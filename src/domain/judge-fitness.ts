@@ -3,7 +3,10 @@ import type { Proof } from './member-report.ts';
 /** Faults that another process need not have: there the accounts would be followed. */
 export type Trouble = 'sockets_down' | 'relay_stuck' | 'loop_late';
 
-/** What another process has to show to prove that a trouble is not everybody's. Undefined: it is never everybody's. */
+/**
+ * What another process has to show to prove that a trouble is not
+ * everybody's. Undefined: it is never everybody's.
+ */
 const proofAgainst: Readonly<Record<Trouble, Proof | undefined>> = {
   sockets_down: 'sockets',
   relay_stuck: 'kafka',
@@ -11,8 +14,9 @@ const proofAgainst: Readonly<Record<Trouble, Proof | undefined>> = {
 };
 
 /**
- * Whether one of the others shows that this trouble is not everybody's. To show no trouble is not enough: one that follows no account has no socket that could be
- * down and no row that could wait, whatever is away.
+ * Whether one of the others shows that this trouble is not everybody's. To show no
+ * trouble is not enough: one that follows no account has no socket that could be down and
+ * no row that could wait, whatever is away.
  */
 export function isDisproved(
   trouble: Trouble,
@@ -29,7 +33,10 @@ export interface FitnessReading {
   readonly trouble: Trouble | undefined;
   /** Another live process takes shards. */
   readonly anotherTakes: boolean;
-  /** One of these proves that the trouble is not everybody's (`isDisproved`): it is this process's own. */
+  /**
+   * One of these proves that the trouble is not everybody's
+   * (`isDisproved`): it is this process's own.
+   */
   readonly isOwn: boolean;
 }
 
@@ -50,7 +57,10 @@ export interface FitnessRules {
   readonly mostCoolDownMs: number;
   /** After so long without being unfit, the cool-down is the first one again. */
   readonly forgetMs: number;
-  /** How long an acknowledgement of Kafka is proof. No longer than `troubledForMs`, so that none is from before the trouble. */
+  /**
+   * How long an acknowledgement of Kafka is proof. No longer than `troubledForMs`, so that none is
+   * from before the trouble.
+   */
   readonly proofForMs: number;
 }
 
@@ -67,11 +77,13 @@ export function fitAtFirst({ firstCoolDownMs }: FitnessRules, nowMs: number): Fi
 }
 
 /**
- * States: fit → unfit, after a trouble of `troubledForMs` that another process proves not to have → fit again, once it was well for the cool-down, which doubles each
- * time: a process that is well only while it has nothing to do would otherwise get its shards back every minute. It is fit at once where no other process takes
- * shards: a process alone is never unfit.
+ * States: fit → unfit, after a trouble of `troubledForMs` that another process proves not to have →
+ * fit again, once it was well for the cool-down, which doubles each time: a process that is well
+ * only while it has nothing to do would otherwise get its shards back every minute. It is fit at
+ * once where no other process takes shards: a process alone is never unfit.
  *
- * A fault that all have (the platform or Kafka is away) makes none of them unfit, since moving shards would not help. That another one has no trouble proves nothing
+ * A fault that all have (the platform or Kafka is away) makes none of them unfit,
+ * since moving shards would not help. That another one has no trouble proves nothing
  * where it has nothing to do: see `isDisproved`.
  */
 export function judgeFitness(before: Fitness, reading: FitnessReading, rules: FitnessRules): Fitness {

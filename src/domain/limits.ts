@@ -8,22 +8,32 @@ export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
 export type InstrumentKind = (typeof instrumentKinds)[number];
 
 /**
- * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are shares or contracts; money is in `platformCurrency`
- * (`measure-command.ts` defines how an order is valued). Symbols are upper case.
+ * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are
+ * shares or contracts; money is in `platformCurrency` (`measure-command.ts` defines how an
+ * order is valued). Symbols are upper case.
  */
 export interface Bounds {
   readonly maxQuantity?: Decimal;
   readonly maxNotional?: Decimal;
-  /** How far from the last quote each price of an order may lie, in percent of the quote. If it is set, every order needs a quote, even one without a price. */
+  /**
+   * How far from the last quote each price of an order may lie, in percent of the quote. If it is
+   * set, every order needs a quote, even one without a price.
+   */
   readonly collarPercent?: Decimal;
-  /** How old a quote may be. Where the row of everyone has none it is 10 s there, and a narrower row can only lower it. */
+  /**
+   * How old a quote may be. Where the row of everyone has none it is 10 s
+   * there, and a narrower row can only lower it.
+   */
   readonly maxQuoteAgeMs?: number;
   readonly allowedSymbols?: readonly string[];
   readonly forbiddenSymbols?: readonly string[];
   readonly instruments?: readonly InstrumentKind[];
   /** Open orders of the account, including those that may have been placed. */
   readonly maxOpenOrders?: number;
-  /** Money at work in one symbol of the account, both sides added up: open orders, and orders that may have been placed. */
+  /**
+   * Money at work in one symbol of the account, both sides added up: open
+   * orders, and orders that may have been placed.
+   */
   readonly maxSymbolExposure?: Decimal;
   readonly maxAccountExposure?: Decimal;
   /** Places and replaces journaled within a minute. */
@@ -34,7 +44,10 @@ export interface Bounds {
 
 export type LimitName = keyof Bounds;
 
-/** The direction in which a bound lets more through. A list of allowed values lets more through when it grows. */
+/**
+ * The direction in which a bound lets more through. A list of
+ * allowed values lets more through when it grows.
+ */
 const directions = {
   maxQuantity: 'higher',
   maxNotional: 'higher',
@@ -55,7 +68,10 @@ export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]]
 /** A quote that is older is stale, unless the row of everyone says otherwise. */
 export const usualQuoteAgeMs = 10_000;
 
-/** The commands to which a row applies. Every row that matches applies: a narrower row adds bounds and lifts none. */
+/**
+ * The commands to which a row applies. Every row that matches applies: a
+ * narrower row adds bounds and lifts none.
+ */
 export interface LimitScope {
   /** Absent: every principal. */
   readonly principal?: string;
@@ -87,7 +103,10 @@ export interface LimitBreach {
   readonly needsQuote?: true;
 }
 
-/** What one limit says of a command. One that is not broken and has no value found nothing to compare. */
+/**
+ * What one limit says of a command. One that is not broken and
+ * has no value found nothing to compare.
+ */
 export interface LimitReading extends LimitBreach {
   readonly broken: boolean;
 }
@@ -109,7 +128,10 @@ export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
   return Object.fromEntries(Object.entries(next).filter(([, bound]) => bound !== null && bound !== undefined));
 }
 
-/** Whether a change of the row of `scope` lets through anything that the row held back before. See `opens` for the other way in which a change lets more through. */
+/**
+ * Whether a change of the row of `scope` lets through anything that the row held back before. See
+ * `opens` for the other way in which a change lets more through.
+ */
 export function loosens(before: Bounds, after: Bounds, scope: LimitScope = {}): boolean {
   return limitNames.some((name) => {
     // The row of everyone has this bound even where it does not say so.
@@ -119,13 +141,18 @@ export function loosens(before: Bounds, after: Bounds, scope: LimitScope = {}): 
 }
 
 /**
- * Whether a change of the row of `scope` gives a bound that a real account must have (`requiredLimits`) to anyone who had none. Each such bound is a part of what
- * opens the account, so each counts, and not only the last: the first ones could be set without a limit worth the name. `rows`: every row as it is now.
+ * Whether a change of the row of `scope` gives a bound that a real account must have
+ * (`requiredLimits`) to anyone who had none. Each such bound is a part of what opens the account,
+ * so each counts, and not only the last: the first ones could be set without a limit worth the
+ * name. `rows`: every row as it is now.
  */
 export function opens(rows: readonly LimitRow[], scope: LimitScope, before: Bounds, after: Bounds): boolean {
   const wider = rows.filter((row) => isWider(row, scope));
   return requiredLimits.some(
-    (name) => before[name] === undefined && after[name] !== undefined && wider.every(({ bounds }) => bounds[name] === undefined),
+    (name) =>
+      before[name] === undefined &&
+      after[name] !== undefined &&
+      wider.every(({ bounds }) => bounds[name] === undefined),
   );
 }
 
@@ -143,8 +170,10 @@ function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[Limi
   if (before === undefined) return false;
   if (after === undefined) return true;
   const direction = directions[name];
-  if (direction === 'longer') return (after as readonly string[]).some((each) => !(before as readonly string[]).includes(each));
-  if (direction === 'shorter') return (before as readonly string[]).some((each) => !(after as readonly string[]).includes(each));
+  if (direction === 'longer')
+    return (after as readonly string[]).some((each) => !(before as readonly string[]).includes(each));
+  if (direction === 'shorter')
+    return (before as readonly string[]).some((each) => !(after as readonly string[]).includes(each));
   const order = compareDecimals(String(after), String(before));
   return direction === 'higher' ? order > 0 : order < 0;
 }
@@ -162,10 +191,12 @@ interface Exposure {
 }
 
 /**
- * The exposure of a command that is not over, as if it were live; undefined where it adds nothing. A place counts until its order is observed, also after it was
- * accepted (there is no order to count yet) and while it is presumed absent (that frees nothing). A replace counts with the rise of the total above the working
- * one.
- * `order`: the order that a replace named, as it is now. Without it the baseline gives the working quantity, but not the instrument.
+ * The exposure of a command that is not over, as if it were live; undefined where it adds nothing.
+ * A place counts until its order is observed, also after it was accepted (there is no order to
+ * count yet) and while it is presumed absent (that frees nothing). A replace counts with the rise
+ * of the total above the working one.
+ * `order`: the order that a replace named, as it is now. Without it the baseline gives the working
+ * quantity, but not the instrument.
  */
 export function commandExposure({ request, state, orderId }: Command, order?: Order): Exposure | undefined {
   if (isFinal(state) || request.kind === 'cancel') return undefined;
@@ -180,7 +211,8 @@ export function commandExposure({ request, state, orderId }: Command, order?: Or
     return { accountId, stream: 'prediction', symbol, outcome, side, quantity };
   }
   const asked = request.terms.quantity;
-  if (order === undefined || asked === undefined || compareDecimals(asked, order.working.quantity) <= 0) return undefined;
+  if (order === undefined || asked === undefined || compareDecimals(asked, order.working.quantity) <= 0)
+    return undefined;
   const { instrument, side, working } = order;
   return {
     accountId,

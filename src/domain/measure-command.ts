@@ -14,11 +14,16 @@ import { canonicalSymbol, optionRoot, underlyingOf } from './symbol.ts';
 
 /** The platform's last quote of one instrument that a command would trade. */
 export interface Quote {
-  /** The last price, or the middle of bid and ask: what a price is compared with. Absent: it can't be said, since a side is missing. */
+  /**
+   * The last price, or the middle of bid and ask: what a price is compared with. Absent: it can't
+   * be said, since a side is missing.
+   */
   readonly price?: Decimal;
   /** What it is offered at; absent where the platform shows only a last price. */
   readonly ask?: Decimal;
-  /** The last price and the bid, where the platform shows them: for people, no limit looks at them. */
+  /**
+   * The last price and the bid, where the platform shows them: for people, no limit looks at them.
+   */
   readonly last?: Decimal;
   readonly bid?: Decimal;
   /** Its age since it was made, or since it was read where the platform does not give that time. */
@@ -32,19 +37,29 @@ export interface Quoted {
 }
 
 /**
- * The values of a command that are compared with the limits (`judge_limits`). A value that is absent is not compared: a replace is held to a bound only where
- * it raises the number. `null`: it can't be computed, and a limit that needs it refuses.
+ * The values of a command that are compared with the limits (`judge_limits`). A value that is
+ * absent is not compared: a replace is held to a bound only where it raises the number. `null`: it
+ * can't be computed, and a limit that needs it refuses.
  */
 export interface Measure {
-  /** Everything that a list may forbid it by, canonical: the order's own symbol, those of its legs, and the roots of these. */
+  /**
+   * Everything that a list may forbid it by, canonical: the order's own symbol,
+   * those of its legs, and the roots of these.
+   */
   readonly symbols: readonly string[];
-  /** What it trades, as lists of symbols name it: the order's own symbol, then each leg's underlying that is another one. */
+  /**
+   * What it trades, as lists of symbols name it: the order's own symbol, then
+   * each leg's underlying that is another one.
+   */
   readonly underlyings: readonly string[];
   readonly instrument: InstrumentKind;
   /** Shares, or whole contracts of all legs. */
   readonly quantity?: Decimal;
   readonly notional?: Decimal | null;
-  /** The amount that it adds to the money at work in the account; zero for a replace that adds nothing. */
+  /**
+   * The amount that it adds to the money at work in the account;
+   * zero for a replace that adds nothing.
+   */
   readonly exposure: Decimal | null;
   /** How far the price that is furthest from the quote lies from it, in percent. */
   readonly deviationPercent?: Decimal | null;
@@ -66,7 +81,10 @@ const contractShares = '100';
 /** The most that a prediction contract can be worth: prices lie in (0, 1). */
 const wholeContract = '1';
 
-/** The instruments whose quotes help to measure the command: the equity, or each contract. Prediction markets and replaces have none. */
+/**
+ * The instruments whose quotes help to measure the command: the equity, or each contract.
+ * Prediction markets and replaces have none.
+ */
 export function quotedBy(request: CommandRequest): readonly Quoted[] {
   if (request.kind !== 'place' || request.stream !== 'account') return [];
   const { symbol, legs = [] } = request.terms;
@@ -75,9 +93,11 @@ export function quotedBy(request: CommandRequest): readonly Quoted[] {
 }
 
 /**
- * The value of an order is the most that the exchange can make of it. A buy with a price above zero pays at most that. Every other order can trade beyond its
- * own prices: then it is the highest of them and the quote, which has to be there; for a prediction contract 1. An option counts its premium times 100. Several
- * legs without such a price count their contracts one by one, since nothing says what the legs make of each other. A share of a contract is a whole one.
+ * The value of an order is the most that the exchange can make of it. A buy with a price above zero
+ * pays at most that. Every other order can trade beyond its own prices: then it is the highest of
+ * them and the quote, which has to be there; for a prediction contract 1. An option counts its
+ * premium times 100. Several legs without such a price count their contracts one by one, since
+ * nothing says what the legs make of each other. A share of a contract is a whole one.
  *
  * `quotes`: those of `quotedBy`, all of them or none.
  */
@@ -133,7 +153,8 @@ function measureAccountPlace(terms: AccountPlaceTerms, quotes: readonly Quote[])
     quantity: multiplyDecimals(lots, legs.length === 0 ? '1' : contractsOf(legs)),
     notional: value,
     exposure: value,
-    deviationPercent: notCompared !== undefined || quote?.price === undefined ? null : deviation(pricesOf(terms), quote.price),
+    deviationPercent:
+      notCompared !== undefined || quote?.price === undefined ? null : deviation(pricesOf(terms), quote.price),
     ...(quotes.length > 0 && { quoteAgeMs: Math.max(...quotes.map(({ ageMs }) => ageMs)) }),
     valuedByQuote: needsQuote,
     ...(foreign !== undefined && { notValued: foreign }),
@@ -147,8 +168,9 @@ function isOption({ symbol, legs = [] }: AccountPlaceTerms): boolean {
 }
 
 /**
- * Its price bounds what it pays. That of a sale does not bound what comes in, nor does a net price of zero or below. With more contracts sold than bought, a
- * net price says nothing of the contracts sold.
+ * Its price bounds what it pays. That of a sale does not bound what comes in, nor
+ * does a net price of zero or below. With more contracts sold than bought, a net
+ * price says nothing of the contracts sold.
  */
 function isCapped({ side, price, legs = [] }: AccountPlaceTerms): boolean {
   if (price === undefined || !isAbove(price, '0') || !isBuy(side)) return false;
@@ -168,7 +190,10 @@ function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal
   const worst = quotes.map(highestOf).filter((each) => each !== undefined);
   if (worst.length === 0 || worst.length < legs.length) return null;
   const quoted = worst.map((each, at) => multiplyDecimals(each, wholeRoundedUp(legs[at]?.ratioQty ?? '1')));
-  return multiplyDecimals(highest([multiplyDecimals(highestPrice, contracts), quoted.reduce(addDecimals, '0')]), shares);
+  return multiplyDecimals(
+    highest([multiplyDecimals(highestPrice, contracts), quoted.reduce(addDecimals, '0')]),
+    shares,
+  );
 }
 
 /** The most that it can be sold or bought at just now. */

@@ -7,8 +7,9 @@ import { contradictsInstrument, sameInstrument } from './view-content.ts';
 type Comparison = 'value' | 'instant' | 'instrument' | 'working' | 'never';
 
 /**
- * How each top-level field of an order is compared: a record over every field, so that a new one cannot be forgotten. `extra` holds the fields that we don't
- * know and is carried without being compared; stream and orderId are the key.
+ * How each top-level field of an order is compared: a record over every field, so that a new one
+ * cannot be forgotten. `extra` holds the fields that we don't know and is carried without being
+ * compared; stream and orderId are the key.
  */
 const comparisons: Readonly<Record<keyof Order, Comparison>> = {
   stream: 'never',
@@ -57,7 +58,10 @@ const comparedFields: readonly OrderField[] = (Object.keys(comparisons) as Order
   (field) => comparisons[field] !== 'never',
 );
 
-/** Whether two orders agree in a field by value. Decimals are canonical, so text decides; `…00Z` and `…00.000Z` are the same instant. */
+/**
+ * Whether two orders agree in a field by value. Decimals are canonical, so text decides; `…00Z` and
+ * `…00.000Z` are the same instant.
+ */
 function sameField(field: OrderField, a: Order, b: Order): boolean {
   if (a[field] === b[field]) return true;
   const comparison = comparisons[field];
@@ -74,7 +78,10 @@ function sameWorking(a: WorkingTerms, b: WorkingTerms): boolean {
   return a.quantity === b.quantity && a.price === b.price && a.orderType === b.orderType;
 }
 
-/** The top-level fields in which two orders differ by value; for a first revision (`before` undefined) all that are present. */
+/**
+ * The top-level fields in which two orders differ by value; for a first revision (`before`
+ * undefined) all that are present.
+ */
 export function changedFields(before: Order | undefined, after: Order): OrderField[] {
   if (before === undefined) return comparedFields.filter((field) => after[field] !== undefined);
   const changed: OrderField[] = [];
@@ -84,7 +91,10 @@ export function changedFields(before: Order | undefined, after: Order): OrderFie
   return changed;
 }
 
-/** Like `changedFields`, over the fields that both have: a field that one source leaves out does not contradict the other. */
+/**
+ * Like `changedFields`, over the fields that both have: a field that one source
+ * leaves out does not contradict the other.
+ */
 export function contradictedFields(before: Order, after: Order): OrderField[] {
   return changedFields(before, after).filter((field) => {
     if (field === 'working') return workingContradicts(before.working, after.working);
@@ -99,11 +109,13 @@ function workingContradicts(a: WorkingTerms, b: WorkingTerms): boolean {
 }
 
 /**
- * The rise of cumQty between two revisions, or undefined when it did not rise (a correction takes back; it is not a fill of negative size).
+ * The rise of cumQty between two revisions, or undefined when it did not rise (a correction takes
+ * back; it is not a fill of negative size).
  *
- * The price is exact arithmetic on the platform's values: (avgPrice · cumQty − earlier avgPrice · earlier cumQty) / rise, with the rounding of averages
- * taken back (`averageOfRest`). It is left out where either average is missing, and where rounding or a price correction would make it nonsense
- * (another sign than the average's).
+ * The price is exact arithmetic on the platform's values: (avgPrice · cumQty − earlier avgPrice ·
+ * earlier cumQty) / rise, with the rounding of averages taken back (`averageOfRest`). It is left
+ * out where either average is missing, and where rounding or a price correction would make it
+ * nonsense (another sign than the average's).
  */
 export function deriveFill(before: Order | undefined, after: Order, inferred: boolean): Fill | undefined {
   const earlierQty = before?.cumQty ?? '0';
@@ -118,7 +130,12 @@ function fillPrice(before: Order | undefined, after: Order): string | undefined 
   if (average === undefined) return undefined;
   if (before === undefined || before.cumQty === '0' || before.avgPrice === average) return average;
   if (before.avgPrice === undefined) return undefined;
-  const price = averageOfRest({ quantity: after.cumQty, average }, { quantity: before.cumQty, average: before.avgPrice });
+  const price = averageOfRest(
+    { quantity: after.cumQty, average },
+    { quantity: before.cumQty, average: before.avgPrice },
+  );
   const withinLimits = parseDecimal(price);
-  return withinLimits !== undefined && compareDecimals(withinLimits, '0') === compareDecimals(average, '0') ? price : undefined;
+  return withinLimits !== undefined && compareDecimals(withinLimits, '0') === compareDecimals(average, '0')
+    ? price
+    : undefined;
 }

@@ -4,8 +4,9 @@ import type { Decimal } from './decimal.ts';
 export type Stream = 'account' | 'prediction';
 
 /**
- * One enum for both streams: the prediction `state` values (specification, "States and transitions") plus `replaced` and
- * `suspended`, which only account orders know. A status that we don't know is `unknown`; `statusRaw` keeps the platform's word.
+ * One enum for both streams: the prediction `state` values (specification, "States and
+ * transitions") plus `replaced` and `suspended`, which only account orders know. A status that we
+ * don't know is `unknown`; `statusRaw` keeps the platform's word.
  */
 export type OrderStatus =
   | 'pending_new'
@@ -56,7 +57,10 @@ export interface Instrument {
   readonly legs?: readonly Leg[];
 }
 
-/** The venue's answer to the submitted terms. Account orders have no such distinction: there it repeats the terms. */
+/**
+ * The venue's answer to the submitted terms. Account orders have no such
+ * distinction: there it repeats the terms.
+ */
 export interface WorkingTerms {
   readonly quantity: Decimal;
   readonly price?: Decimal;
@@ -64,9 +68,10 @@ export interface WorkingTerms {
 }
 
 /**
- * The content of one order as one source gave it, normalised. Decimals are canonical strings, instants the platform's own ISO 8601 text
- * (already proven to parse), words in lower case (order-word.ts). `outcome` names a contract, `statusRaw` is the platform's own word: both are kept as they came.
- * Optional means absent at the source: never zero, never empty.
+ * The content of one order as one source gave it, normalised. Decimals are canonical strings,
+ * instants the platform's own ISO 8601 text (already proven to parse), words in lower case
+ * (order-word.ts). `outcome` names a contract, `statusRaw` is the platform's own word: both are
+ * kept as they came. Optional means absent at the source: never zero, never empty.
  */
 export interface OrderView {
   readonly stream: Stream;
@@ -106,7 +111,10 @@ export interface OrderView {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The normalised order: the join of all views so far, with our own fields. Its JSON is `state` in Postgres and `order` on Kafka. */
+/**
+ * The normalised order: the join of all views so far, with our own fields. Its JSON is `state` in
+ * Postgres and `order` on Kafka.
+ */
 export interface Order extends OrderView {
   /** Ours (a command's attempt), or placed elsewhere. */
   readonly origin: 'tidemark' | 'external';
@@ -114,18 +122,25 @@ export interface Order extends OrderView {
   readonly callerRef?: string;
   /** Rises when the platform lost its store and versions may have restarted. Absent: 0. */
   readonly sourceEpoch?: number;
-  /** Two different terminal statuses were seen, or a terminal one that contradicts the quantities. A person should look. */
+  /**
+   * Two different terminal statuses were seen, or a terminal one that
+   * contradicts the quantities. A person should look.
+   */
   readonly conflict?: string;
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** 1 to 128 visible ASCII characters, except those that a server on the way may read as part of an address: `/ \\ % ? #`. */
+/**
+ * 1 to 128 visible ASCII characters, except those that a server on the way may
+ * read as part of an address: `/ \\ % ? #`.
+ */
 const accountOrderId = /^[!"$&-.0->@-[\]-~]{1,128}$/;
 
 /**
- * Whether the text can be the id of an order: prediction orders have a UUID (specification, "Prediction order"), the form of others is not specified. An id that a
- * caller names is checked by this before it becomes part of an address of the platform: escaping alone is not enough, since a gateway may unescape `..%2F` before
- * it looks at the path.
+ * Whether the text can be the id of an order: prediction orders have a UUID (specification,
+ * "Prediction order"), the form of others is not specified. An id that a caller names is checked by
+ * this before it becomes part of an address of the platform: escaping alone is not enough, since a
+ * gateway may unescape `..%2F` before it looks at the path.
  */
 export function isOrderId(stream: Stream, id: string): boolean {
   if (stream === 'prediction') return uuid.test(id);
@@ -137,7 +152,10 @@ export function orderKey(stream: Stream, orderId: string): string {
   return `${stream}:${orderId}`;
 }
 
-/** The terminal status that is shown when several were seen (docs/settling.md, "Account orders"): the first of these. */
+/**
+ * The terminal status that is shown when several were seen
+ * (docs/settling.md, "Account orders"): the first of these.
+ */
 export const terminalPrecedence = [
   'filled',
   'replaced',
@@ -146,14 +164,20 @@ export const terminalPrecedence = [
   'rejected',
 ] as const satisfies readonly TerminalStatus[];
 
-/** Only a correction can follow it. `done_for_day` and `suspended` orders may work again; `unknown` proves nothing. */
+/**
+ * Only a correction can follow it. `done_for_day` and `suspended` orders
+ * may work again; `unknown` proves nothing.
+ */
 export function isTerminal(status: OrderStatus): status is TerminalStatus {
   return statusRanks[status] === terminalRank;
 }
 
 const terminalRank = 6;
 
-/** Decides between two views of one order that agree on cumQty and updatedAt: how far along its life each of them is. */
+/**
+ * Decides between two views of one order that agree on cumQty and
+ * updatedAt: how far along its life each of them is.
+ */
 const statusRanks: Readonly<Record<OrderStatus, number>> = {
   unknown: 0,
   pending_new: 1,
@@ -176,8 +200,9 @@ const maxInt64 = 2n ** 63n - 1n;
 const plain = /^(?:0|[1-9]\d{0,18})$/;
 
 /**
- * A platform version from its digits as they stood in the source (`JSON.parse` merges neighbours above 2^53). Plain digits of 0 to 2^63 − 1, nothing
- * else: no sign, no fraction, no exponent, no leading zero. Specification: "version", int64.
+ * A platform version from its digits as they stood in the source (`JSON.parse` merges neighbours
+ * above 2^53). Plain digits of 0 to 2^63 − 1, nothing else: no sign, no fraction, no exponent, no
+ * leading zero. Specification: "version", int64.
  */
 export function parseVersion(sourceDigits: string): bigint | undefined {
   if (!plain.test(sourceDigits)) return undefined;

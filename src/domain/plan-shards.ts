@@ -3,16 +3,21 @@ export interface FleetMember {
   readonly lane: number;
   /** Its part of the shards is in proportion to this; 0: it wants none. */
   readonly weight: number;
-  /** Of one that is unfit: its weight for free shards where no member has any other. Left out: 0. */
+  /**
+   * Of one that is unfit: its weight for free shards where no member has any other. Left out: 0.
+   */
   readonly spareWeight?: number;
-  /** How long it has held its lane. Shards are given only to members that have lived for a while. */
+  /**
+   * How long it has held its lane. Shards are given only to members that have lived for a while.
+   */
   readonly livedMs: number;
   /** It shows a trouble: while another one is well, it is left out. Left out: it is well. */
   readonly unwell?: unknown;
 }
 
 /** It wants shards, and shows no trouble. */
-export const isWell = ({ weight, unwell }: Pick<FleetMember, 'weight' | 'unwell'>) => weight > 0 && unwell === undefined;
+export const isWell = ({ weight, unwell }: Pick<FleetMember, 'weight' | 'unwell'>) =>
+  weight > 0 && unwell === undefined;
 
 export interface ShardSeat {
   readonly shard: number;
@@ -27,7 +32,10 @@ export interface ShardSeat {
 interface ShardPlan {
   /** Free shards to take now as its part, lowest first. */
   readonly take: readonly number[];
-  /** Free shards to take now beyond that, since those who should take them are in trouble, or do not take them. */
+  /**
+   * Free shards to take now beyond that, since those who should take
+   * them are in trouble, or do not take them.
+   */
   readonly takeOver: readonly number[];
   /** The shard to give back; undefined: none. */
   readonly give: number | undefined;
@@ -51,26 +59,34 @@ interface Part {
 }
 
 /**
- * The wish of the process that writes in the lane `me`. Every process computes it from its own look at the same rows; which shards it then has, their rows decide.
+ * The wish of the process that writes in the lane `me`. Every process computes it from its own look
+ * at the same rows; which shards it then has, their rows decide.
  *
- * The part of a member is its share by weight, rounded down or up: up first for those who hold more already, so that no shard moves only to exchange remainders. A
- * member takes free shards up to its part. It gives only above its part, and only while another one is below its own.
+ * The part of a member is its share by weight, rounded down or up: up first for those who hold more
+ * already, so that no shard moves only to exchange remainders. A member takes free shards up to its
+ * part. It gives only above its part, and only while another one is below its own.
  *
- * A pinned shard is given only by a member that has to go. One that holds more pinned shards than its part has these as its part, and the others share the rest: so
- * no member waits for a shard that never comes, and where all are pinned nothing moves.
+ * A pinned shard is given only by a member that has to go. One that holds more pinned shards than
+ * its part has these as its part, and the others share the rest: so no member waits for a shard
+ * that never comes, and where all are pinned nothing moves.
  *
  * Where no member has a weight, none gives, and the free shards go to those that are only unfit.
  *
- * For each member that lacks shards and is well, one free shard may be on its way, given by those who have most above their part. A member of weight 0 has to go: it
- * waits neither for that nor for the others to have settled.
+ * For each member that lacks shards and is well, one free shard may be on its way, given by those
+ * who have most above their part. A member of weight 0 has to go: it waits neither for that nor for
+ * the others to have settled.
  *
- * A free shard is the turn of one member: the well ones first, and of them those who have lived for a while, since one that has just started is slow. Where its turn is with one in trouble, those who are well and have their part take it over at once;
- * where it stays free for `overdueMs`, since that one is frozen or overloaded, they take it over too. After twice that time each member takes one such shard a look.
- * So a shard is seldom free for longer, though it may have to move once more.
+ * A free shard is the turn of one member: the well ones first, and of them those who have
+ * lived for a while, since one that has just started is slow. Where its turn is with one in
+ * trouble, those who are well and have their part take it over at once; where it stays free
+ * for `overdueMs`, since that one is frozen or overloaded, they take it over too. After
+ * twice that time each member takes one such shard a look. So a shard is seldom free for
+ * longer, though it may have to move once more.
  *
- * Invariant: while the members that a process sees, their troubles and the holders of pinned shards stay the same, it takes nothing as its part after it gave, whatever
- * the others see and do. So two processes that see different members pass no shard to and fro, but for one that stays free too long; and who takes one over gives
- * none for a while.
+ * Invariant: while the members that a process sees, their troubles and the holders of pinned shards
+ * stay the same, it takes nothing as its part after it gave, whatever the others see and do. So two
+ * processes that see different members pass no shard to and fro, but for one that stays free too
+ * long; and who takes one over gives none for a while.
  */
 export function planShards(
   me: number,
@@ -86,10 +102,14 @@ export function planShards(
   const turns = turnsOf(parts);
   const isLeftOut = !mine.isWell && parts.some(({ isWell }) => isWell);
   const take = isLeftOut ? [] : free.filter((_, index) => turns[index] === mine);
-  const takeOver = mine.weight === 0 ? [] : toTakeOver(mine, parts, free, { turns, isLeftOut, overdueMs: options.overdueMs });
+  const takeOver =
+    mine.weight === 0 ? [] : toTakeOver(mine, parts, free, { turns, isLeftOut, overdueMs: options.overdueMs });
   if (take.length + takeOver.length > 0) return { ...nothing, take: shardsOf(take), takeOver: shardsOf(takeOver) };
   if (mine.held <= mine.target || !mayGive(mine, parts, free.length)) return nothing;
-  return { ...nothing, give: seats.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard };
+  return {
+    ...nothing,
+    give: seats.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard,
+  };
 }
 
 const shardsOf = (seats: readonly ShardSeat[]) => seats.map(({ shard }) => shard);
@@ -108,20 +128,38 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
   const shares = counted.map((member) => {
     const { lane, weight, held, livedMs } = member;
     const share = shareOf(member);
-    return { lane, weight, settled: livedMs >= settledMs, isWell: isWell(member), held, target: Math.floor(share), share };
+    return {
+      lane,
+      weight,
+      settled: livedMs >= settledMs,
+      isWell: isWell(member),
+      held,
+      target: Math.floor(share),
+      share,
+    };
   });
   if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, seats);
   const rounded = shares.reduce((sum, { target }) => sum + target, 0);
   const up = shares
     .filter(({ share, target }) => share > target)
-    .toSorted((a, b) => Number(b.held > b.target) - Number(a.held > a.target) || (b.share % 1) - (a.share % 1) || a.lane - b.lane)
+    .toSorted(
+      (a, b) =>
+        Number(b.held > b.target) - Number(a.held > a.target) || (b.share % 1) - (a.share % 1) || a.lane - b.lane,
+    )
     .slice(0, seats.length - rounded);
   const upLanes = new Set(up.map(({ lane }) => lane));
   return shares.map((each) => ({ ...each, target: each.target + (upLanes.has(each.lane) ? 1 : 0) }));
 }
 
-/** All want none: each one keeps what it holds, and the free shards go to those that are only unfit. A shard is better with one of them than with none. */
-function withFreeOnes(parts: readonly Part[], members: readonly FleetMember[], seats: readonly ShardSeat[]): readonly Part[] {
+/**
+ * All want none: each one keeps what it holds, and the free shards go to those that are only unfit.
+ * A shard is better with one of them than with none.
+ */
+function withFreeOnes(
+  parts: readonly Part[],
+  members: readonly FleetMember[],
+  seats: readonly ShardSeat[],
+): readonly Part[] {
   const spare = members.flatMap(({ lane, spareWeight: weight = 0 }) => {
     const held = parts.find((part) => part.lane === lane)?.held ?? 0;
     return weight > 0 ? [{ lane, held, weight }] : [];
@@ -136,7 +174,10 @@ interface Counted {
   readonly pinned: number;
 }
 
-/** The share of each member, not rounded. One whose pinned shards are more than its share by weight has these; the shares of the others are less then, so they are looked at again. */
+/**
+ * The share of each member, not rounded. One whose pinned shards are more than its share by weight
+ * has these; the shares of the others are less then, so they are looked at again.
+ */
 function sharesByWeight(members: readonly Counted[], shards: number): (member: Counted) => number {
   let sharing = members.filter(({ weight }) => weight > 0);
   let left = shards;
@@ -153,7 +194,10 @@ function sharesByWeight(members: readonly Counted[], shards: number): (member: C
   }
 }
 
-/** Whose turn each free shard is, from the lowest on: the quickest first, and of them those who lack most. Each reaches for others, so two seldom want the same one. */
+/**
+ * Whose turn each free shard is, from the lowest on: the quickest first, and of them those who lack
+ * most. Each reaches for others, so two seldom want the same one.
+ */
 function turnsOf(parts: readonly Part[]): readonly Part[] {
   return parts
     .filter(({ held, target }) => held < target)
@@ -169,7 +213,12 @@ interface Turns {
   readonly overdueMs: number;
 }
 
-function toTakeOver(mine: Part, parts: readonly Part[], free: readonly ShardSeat[], { turns, isLeftOut, overdueMs }: Turns) {
+function toTakeOver(
+  mine: Part,
+  parts: readonly Part[],
+  free: readonly ShardSeat[],
+  { turns, isLeftOut, overdueMs }: Turns,
+) {
   const left = free.filter((_, index) => isLeftOut || turns[index] !== mine);
   const last = left.find(({ sinceMs }) => sinceMs >= 2 * overdueMs);
   if (isLeftOut || mine.held < mine.target) return last === undefined ? [] : [last];
@@ -187,7 +236,10 @@ interface Loaded {
   readonly weight: number;
 }
 
-/** The lanes that get so many shards one after the other, each time the one that has least for its weight. */
+/**
+ * The lanes that get so many shards one after the other, each
+ * time the one that has least for its weight.
+ */
 function leastLoaded(all: readonly Loaded[], shards: number): readonly number[] {
   const more = new Map<number, number>();
   const loadOf = ({ lane, held, weight }: Loaded) => (held + (more.get(lane) ?? 0)) / weight;
@@ -200,7 +252,9 @@ function leastLoaded(all: readonly Loaded[], shards: number): readonly number[] 
 
 function mayGive(mine: Part, parts: readonly Part[], free: number): boolean {
   const leaves = mine.weight === 0;
-  const lacking = parts.filter(({ held, target, settled, isWell }) => held < target && ((settled && isWell) || leaves)).length;
+  const lacking = parts.filter(
+    ({ held, target, settled, isWell }) => held < target && ((settled && isWell) || leaves),
+  ).length;
   if (leaves) return lacking > 0;
   const surplus = mine.held - mine.target;
   const before = parts.filter(

@@ -3,7 +3,10 @@ import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
 import { orderWord } from './order-word.ts';
 
-/** A read of the account, or by reference, that was complete and reached its end. Failed and partial reads have no type here, so they can't count. */
+/**
+ * A read of the account, or by reference, that was complete and reached its end. Failed and partial
+ * reads have no type here, so they can't count.
+ */
 export interface CompleteRead {
   /** Wall time at which it began: it proves nothing about later actions. */
   readonly startedAtMs: number;
@@ -11,15 +14,19 @@ export interface CompleteRead {
   readonly certain: boolean;
 }
 
-/** How long after the claim of an attempt its one write may still begin (docs/settling.md, "Outcome of a write"). */
+/**
+ * How long after the claim of an attempt its one write may still begin
+ * (docs/settling.md, "Outcome of a write").
+ */
 const writeWindowMs = 1_000;
 
 /** docs/settling.md, "Settling unknown", place. */
 const absence = Object.freeze({ minAgeMs: 10 * 60_000, minMisses: 5 });
 
 /**
- * The latest wall time at which a byte of the command may have left us; undefined while that time is still open. An answer, a timeout and a takeover all come
- * after the last byte of their attempt; without any of them the write window bounds it.
+ * The latest wall time at which a byte of the command may have left us; undefined while that time
+ * is still open. An answer, a timeout and a takeover all come after the last byte of their attempt;
+ * without any of them the write window bounds it.
  */
 export function lastPossibleSendMs({ state, attempts }: Pick<Command, 'state' | 'attempts'>): number | undefined {
   if (state === 'open') return undefined;
@@ -36,16 +43,20 @@ function possibleSendMs({ state, sendingAtMs, answeredAtMs }: Attempt): number |
   return Math.max(answeredAtMs ?? 0, sendingAtMs + writeWindowMs);
 }
 
-/** Whether a read that did not show the command counts among its misses: complete, certain, and begun after the last byte can have left. */
+/**
+ * Whether a read that did not show the command counts among its misses: complete, certain, and
+ * begun after the last byte can have left.
+ */
 export function isMiss(command: Pick<Command, 'state' | 'attempts'>, read: CompleteRead): boolean {
   const sentMs = lastPossibleSendMs(command);
   return command.state === 'unknown' && read.certain && sentMs !== undefined && read.startedAtMs > sentMs;
 }
 
 /**
- * Whether an unknown place or replace may be labelled presumed absent: at least 10 min after the last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last
- * complete read is one of them and certain: an account that has become uncertain since then proves nothing. A label, not a verdict: only `supersedes` frees
- * anything by it.
+ * Whether an unknown place or replace may be labelled presumed absent: at least 10 min after the
+ * last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last complete read is one
+ * of them and certain: an account that has become uncertain since then proves nothing. A label, not
+ * a verdict: only `supersedes` frees anything by it.
  */
 export function isPresumedAbsent(command: Command, lastRead: CompleteRead | undefined, nowMs: number): boolean {
   if (command.state !== 'unknown' || !mayBeAbsent(command)) return false;
@@ -54,7 +65,10 @@ export function isPresumedAbsent(command: Command, lastRead: CompleteRead | unde
   return nowMs - sentMs >= absence.minAgeMs && command.misses >= absence.minMisses;
 }
 
-/** A place of which no order was seen, or a replace that the platform was never seen to have in hand. A cancel needs no such label: another is always allowed. */
+/**
+ * A place of which no order was seen, or a replace that the platform was never seen to have in
+ * hand. A cancel needs no such label: another is always allowed.
+ */
 export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boolean {
   return request.kind === 'place' ? orderId === undefined : request.kind === 'replace' && seenPendingAt === undefined;
 }
@@ -63,14 +77,17 @@ export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boole
 const skewMs = 60_000;
 
 /**
- * Whether an order could be the one of an unknown place, if the platform had lost our reference: placed by no known command, equal terms, made in the time in
- * which a write of the place may have arrived. Shown to people next to `unknown` as a hint. Never a verdict, and nothing may be bound by it: another client may
- * have placed the same order (docs/settling.md, "Settling unknown", place).
+ * Whether an order could be the one of an unknown place, if the platform had lost our
+ * reference: placed by no known command, equal terms, made in the time in which a write of
+ * the place may have arrived. Shown to people next to `unknown` as a hint. Never a verdict,
+ * and nothing may be bound by it: another client may have placed the same order
+ * (docs/settling.md, "Settling unknown", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;
   if (request.kind !== 'place' || state !== 'unknown' || order.origin !== 'external') return false;
-  if (order.stream !== request.stream || order.accountId !== request.accountId || !wasMadeMeanwhile(command, order)) return false;
+  if (order.stream !== request.stream || order.accountId !== request.accountId || !wasMadeMeanwhile(command, order))
+    return false;
   if (request.stream === 'account') return hasAccountTerms(order, request.terms);
   // Any reference means another client: the platform would have echoed ours in its place.
   return order.clientOrderRef === undefined && hasPredictionTerms(order, request.terms);

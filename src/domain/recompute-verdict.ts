@@ -6,15 +6,21 @@ import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.t
 
 export interface RecomputedVerdict {
   readonly state: CommandState;
-  /** Its basis: a rule of settling, a person's decision, the answer to the last attempt, or a refusal of our own. */
+  /**
+   * Its basis: a rule of settling, a person's decision, the answer to
+   * the last attempt, or a refusal of our own.
+   */
   readonly because: Because | 'person' | 'answer' | 'refused_here';
-  /** False: the recorded verdict does not follow from the facts known now, and a person should look. Updates older than the log's retention are no longer known. */
+  /**
+   * False: the recorded verdict does not follow from the facts known now, and a person should look.
+   * Updates older than the log's retention are no longer known.
+   */
   readonly agrees: boolean;
 }
 
 /**
- * The verdict again, from the command's attempts, its evidence and the updates of its order alone, without using the recorded state. `tidemark command show`
- * prints it.
+ * The verdict again, from the command's attempts, its evidence and the updates of its order alone,
+ * without using the recorded state. `tidemark command show` prints it.
  */
 export function recomputeVerdict(
   command: Command,
@@ -37,7 +43,8 @@ export function recomputeVerdict(
   const finding = settleCommand({ command: answered, updates: known, rivals, ...lookedUp(command, evidence) });
   const word = personsWord(evidence);
   if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
-    // An order that is there outweighs a person's decision made before it appeared. If the person knew of the order, only its working outweighs the decision.
+    // An order that is there outweighs a person's decision made before it appeared. If the person
+    // knew of the order, only its working outweighs the decision.
     const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
     const transition = commandTransition('place', standingOf(answered), finding.event);
     if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
@@ -63,7 +70,10 @@ const answeredStates: Readonly<Record<AttemptState, CommandState>> = {
   unknown: 'unknown',
 };
 
-function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<Settling, 'bound' | 'successor' | 'stillEnded'> {
+function lookedUp(
+  { commandId }: Command,
+  evidence: readonly Evidence[],
+): Pick<Settling, 'bound' | 'successor' | 'stillEnded'> {
   const bound: BoundOrder[] = [];
   let successor: Settling['successor'];
   for (const { code, attemptId, detail } of evidence) {
@@ -78,14 +88,18 @@ function lookedUp({ commandId }: Command, evidence: readonly Evidence[]): Pick<S
   return { bound, stillEnded, ...(successor && { successor }) };
 }
 
-/** The orders of a place as its evidence has them: the log of updates may no longer go back so far. */
+/**
+ * The orders of a place as its evidence has them: the log of updates may no longer go back so far.
+ */
 function recordedViews({ request }: Command, evidence: readonly Evidence[]): SettlingUpdate[] {
   if (request.kind !== 'place') return [];
   return evidence.flatMap(({ code, detail }) => {
     const { revision, cause } = detail;
     if (!isLanding(code) || typeof revision !== 'number') return [];
     // The fact keeps only a part of the order: enough for the venue's decision.
-    return [{ revision, sourceEpoch: 0, cause: String(cause), order: { instrument: {}, ...detail } as unknown as Order }];
+    return [
+      { revision, sourceEpoch: 0, cause: String(cause), order: { instrument: {}, ...detail } as unknown as Order },
+    ];
   });
 }
 

@@ -9,19 +9,28 @@ import { compareText, contradictedIdentity, predictionContent } from './view-con
 
 /** The part of a prediction order's head that the order does not show. */
 interface PredictionMemory {
-  /** `updatedAt` of the row that opened the present source epoch; absent in epoch 0, where nothing came before. */
+  /**
+   * `updatedAt` of the row that opened the present source epoch;
+   * absent in epoch 0, where nothing came before.
+   */
   readonly openedAt?: string;
 }
 
 /**
- * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and everything at or below it is ignored. An observation without a
- * version is below every versioned one, of any epoch: an unversioned reply must not open an epoch, or the complete list read before it would be refused.
+ * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and
+ * everything at or below it is ignored. An observation without a version is below every
+ * versioned one, of any epoch: an unversioned reply must not open an epoch, or the
+ * complete list read before it would be refused.
  */
 function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   if (head === undefined) return accept(undefined, observation, own);
   const contradiction = contradictedIdentity(head.order, observation.view);
   if (contradiction !== undefined) {
-    return { outcome: 'conflict', reason: 'identity_changed', detail: `${contradiction} differs from the one first seen` };
+    return {
+      outcome: 'conflict',
+      reason: 'identity_changed',
+      detail: `${contradiction} differs from the one first seen`,
+    };
   }
   const held = head.sourceVersion;
   const { sourceVersion } = observation;
@@ -31,7 +40,9 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
 
   const heldEpoch = head.order.sourceEpoch ?? 0;
   if (observation.sourceEpoch !== heldEpoch) {
-    return observation.sourceEpoch > heldEpoch ? accept(head, observation, ownFields(head.order)) : { outcome: 'stale' };
+    return observation.sourceEpoch > heldEpoch
+      ? accept(head, observation, ownFields(head.order))
+      : { outcome: 'stale' };
   }
   const { openedAt } = head.join as PredictionMemory;
   if (openedAt !== undefined && compareInstants(observation.view.updatedAt, openedAt) < 0) return { outcome: 'stale' };
@@ -39,7 +50,10 @@ function reducePrediction(head: Head | undefined, observation: Observation, own:
   return sourceVersion === held ? sameVersion(head, observation) : { outcome: 'stale' };
 }
 
-/** A version names one content. If the sources disagree on anything, neither can be preferred: a person looks, the state stays. */
+/**
+ * A version names one content. If the sources disagree on anything, neither can be preferred: a
+ * person looks, the state stays.
+ */
 function sameVersion(head: Head, observation: Observation): Reduction {
   const theirs = composeOrder(observation.view, head.order);
   const contradicted = contradictedFields(head.order, theirs);
@@ -47,10 +61,17 @@ function sameVersion(head: Head, observation: Observation): Reduction {
   const detail = contradicted
     .map((field) => `${field} ${excerpt(head.order, field)} against ${excerpt(theirs, field)}`)
     .join(', ');
-  return { outcome: 'conflict', reason: 'same_version_other_content', detail: `version ${observation.sourceVersion}: ${detail}` };
+  return {
+    outcome: 'conflict',
+    reason: 'same_version_other_content',
+    detail: `version ${observation.sourceVersion}: ${detail}`,
+  };
 }
 
-/** Evidence for settling a command, never state. If it is newer than our state, the stream still has to bring a version. */
+/**
+ * Evidence for settling a command, never state. If it is newer than our state,
+ * the stream still has to bring a version.
+ */
 function belowVersioned(head: Head, observation: Observation): Reduction {
   const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
   if (order > 0) return { outcome: 'stale', behind: true };
@@ -58,7 +79,10 @@ function belowVersioned(head: Head, observation: Observation): Reduction {
   return { outcome: same ? 'duplicate' : 'stale' };
 }
 
-/** Before the first version is known: the newest reply stays; of two at one instant the greater content, so that arrival order can't matter. */
+/**
+ * Before the first version is known: the newest reply stays; of two at one instant the greater
+ * content, so that arrival order can't matter.
+ */
 function joinUnversioned(head: Head, observation: Observation): Reduction {
   const { view } = observation;
   const newer =
@@ -80,7 +104,9 @@ function accept(head: Head | undefined, observation: Observation, own: OwnFields
   };
   const changed = changedFields(head?.order, order);
   const fill = deriveFill(head?.order, order, mayMergeFills(head, observation));
-  return fill === undefined ? { outcome: 'applied', head: next, changed } : { outcome: 'applied', head: next, changed, fill };
+  return fill === undefined
+    ? { outcome: 'applied', head: next, changed }
+    : { outcome: 'applied', head: next, changed, fill };
 }
 
 function inEpoch(own: OwnFields, sourceEpoch: number): OwnFields {
@@ -97,10 +123,16 @@ function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Ob
 
 const nothing: Head['join'] = Object.freeze({});
 
-/** A version rises with every change, so one step of it on the stream is one fill at most. Any other change may hide several. */
+/**
+ * A version rises with every change, so one step of it on the stream is one fill at most. Any other
+ * change may hide several.
+ */
 function mayMergeFills(head: Head | undefined, observation: Observation): boolean {
-  if (observation.cause !== 'stream' || head?.sourceVersion === undefined || observation.sourceVersion === undefined) return true;
-  return observation.sourceVersion !== head.sourceVersion + 1n || observation.sourceEpoch !== (head.order.sourceEpoch ?? 0);
+  if (observation.cause !== 'stream' || head?.sourceVersion === undefined || observation.sourceVersion === undefined)
+    return true;
+  return (
+    observation.sourceVersion !== head.sourceVersion + 1n || observation.sourceEpoch !== (head.order.sourceEpoch ?? 0)
+  );
 }
 
 function excerpt(order: Order, field: string): string {
@@ -108,13 +140,17 @@ function excerpt(order: Order, field: string): string {
 }
 
 /**
- * How an observation changes our state of its order (`head` undefined: nothing yet). Pure, and never throws for a well-typed observation.
+ * How an observation changes our state of its order (`head` undefined: nothing yet). Pure, and
+ * never throws for a well-typed observation.
  *
- * The order in which observations arrive, and how often each does, never changes the resulting order, with these exceptions, each of them alarmed
- * or recorded: another content at the same version, another account (the first one stays), and corrections (they undo). This promise does not cover `extra` and
- * the fields that only one of an account order's sources sends: they are only carried (see `account-join.ts`).
+ * The order in which observations arrive, and how often each does, never changes the resulting
+ * order, with these exceptions, each of them alarmed or recorded: another content at the same
+ * version, another account (the first one stays), and corrections (they undo). This promise does
+ * not cover `extra` and the fields that only one of an account order's sources sends: they are only
+ * carried (see `account-join.ts`).
  *
- * `own`: our own fields of the order, used if this is its first revision. From then on the head carries them, and only `reduceOwned` changes them.
+ * `own`: our own fields of the order, used if this is its first revision. From then on the head
+ * carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
   return observation.view.stream === 'prediction'
@@ -123,10 +159,12 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
 }
 
 /**
- * Like `reduce`, for an observation that brings the order's reference for the first time, so that its owner is known only now: `own`.
+ * Like `reduce`, for an observation that brings the order's reference for the first time, so that
+ * its owner is known only now: `own`.
  *
- * This is always a change: an observation that repeats our state, or is older, makes a revision of the state as it is, with the reference and `own`.
- * An observation that contradicts our state binds nothing.
+ * This is always a change: an observation that repeats our state, or is older, makes
+ * a revision of the state as it is, with the reference and `own`. An observation
+ * that contradicts our state binds nothing.
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
   const plain = reduce(head, observation);

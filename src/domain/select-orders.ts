@@ -21,7 +21,10 @@ export interface OrderSelection {
   readonly reference?: string;
 }
 
-/** An order and its place are selected by the same fields: if the place was selected, its order needs no further check. */
+/**
+ * An order and its place are selected by the same fields: if the place was
+ * selected, its order needs no further check.
+ */
 export function isSelected(of: Selectable, { symbol, side, principal, reference }: OrderSelection = {}): boolean {
   return (
     (symbol === undefined || canonicalSymbol(of.symbol) === symbol) &&

@@ -16,11 +16,13 @@ import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
 
 /**
- * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline. The first version that proves something is the verdict, so that
+ * A replace (docs/settling.md, "Settling unknown"), judged version by version above
+ * the baseline. The first version that proves something is the verdict, so that
  * later changes of the order can't reverse it.
  *
- * While the command is open its write may not have left: a pending or refused action, or a change to other terms, may belong to another request. Then only its own
- * terms at work, or the end of the order, are a verdict.
+ * While the command is open its write may not have left: a pending or refused action, or
+ * a change to other terms, may belong to another request. Then only its own terms at
+ * work, or the end of the order, are a verdict.
  */
 function settleReplace({ command, updates, successor }: Settling): Finding {
   const { request, baseline, state } = command;
@@ -55,33 +57,45 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
     }
     rivalPending = false;
     if (state === 'open') continue;
-    // An update that is not above the place where it was seen pending shows a state from before the venue had it.
+    // An update that is not above the place where it was seen pending
+    // shows a state from before the venue had it.
     if (pending !== undefined && !isAbove(update, pending)) continue;
     if (shown === 'other') return verdictBy(update, 'conflict', 'other_terms', otherTerms(order));
     if (pending === undefined) continue;
-    // A cancel was pending since: the venue may have refused that alone, and the replace may still be on its way.
+    // A cancel was pending since: the venue may have refused that alone,
+    // and the replace may still be on its way.
     if (shown === 'old' && anotherAction) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
-    // After a missed version: the replace may have been granted in that version, and the refused request may be the next one, a cancel for example.
+    // After a missed version: the replace may have been granted in that version, and the refused
+    // request may be the next one, a cancel for example.
     return isNext(update, heardTo) && isReasonNew(baseline, heard, update)
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
-  // Only once it is answered: before that, it can't be known to which request the pending action belongs.
+  // Only once it is answered: before that, it can't be known to
+  // which request the pending action belongs.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
-/** Nothing can have happened in between: a version rises with each change. The size of the rise is not promised, so a hole may be a missed version or none. */
+/**
+ * Nothing can have happened in between: a version rises with each change. The size of the rise is
+ * not promised, so a hole may be a missed version or none.
+ */
 function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined): boolean {
   return sourceVersion !== undefined && heardTo !== undefined && sourceVersion === heardTo + 1n;
 }
 
-/** The platform shows these two as they are at work. It shows stop price, time in force and expiry only as they were submitted, and that never changes. */
+/**
+ * The platform shows these two as they are at work. It shows stop price, time in force and expiry
+ * only as they were submitted, and that never changes.
+ */
 const shownTerms = ['quantity', 'price'] as const;
 
 /**
- * The terms at the venue, compared over the terms that were asked for and differ from the baseline: all of them as `asked`, all as before (`old`), something else
- * (`other`), or there is no such term (`unseen`). One new and one old is `other`: an amend is granted whole, so another request changed one of them.
+ * The terms at the venue, compared over the terms that were asked for and differ from the
+ * baseline: all of them as `asked`, all as before (`old`), something else (`other`), or
+ * there is no such term (`unseen`). One new and one old is `other`: an amend is granted
+ * whole, so another request changed one of them.
  */
 function workingTerms(terms: ReplaceTerms, baseline: Baseline, order: Order): 'asked' | 'old' | 'other' | 'unseen' {
   // Before the venue acknowledges, it works on the submitted terms.
@@ -108,9 +122,10 @@ function replaceEnded(update: SettlingUpdate, successor: Settling['successor']):
 }
 
 /**
- * Whether the reason was recorded with this very version. An order keeps the last recorded reason, so the reason of a cancel that was refused before the
- * replace was pending still shows once the replace is granted (found by the simulator). It is compared with all updates received before, which must include the
- * version just below.
+ * Whether the reason was recorded with this very version. An order keeps the last recorded reason,
+ * so the reason of a cancel that was refused before the replace was pending still shows once the
+ * replace is granted (found by the simulator). It is compared with all updates received before,
+ * which must include the version just below.
  */
 function isReasonNew(baseline: Baseline, heard: readonly SettlingUpdate[], update: SettlingUpdate): boolean {
   const before = heard.filter(({ revision }) => revision < update.revision);
@@ -128,20 +143,26 @@ const nothingToTellBy: Reason = {
 
 function otherTerms({ working }: Order): Reason {
   const price = working.price === undefined ? '' : ` at ${working.price}`;
-  return { code: 'OTHER_TERMS', message: `the venue works on ${working.quantity}${price}: neither the old terms nor the new` };
+  return {
+    code: 'OTHER_TERMS',
+    message: `the venue works on ${working.quantity}${price}: neither the old terms nor the new`,
+  };
 }
 
 /**
- * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Only an observed end of the order is an end of the cancel: that the
- * order can't be found, or that time passes, proves nothing.
+ * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the
+ * baseline. Only an observed end of the order is an end of the cancel: that the order can't
+ * be found, or that time passes, proves nothing.
  *
- * A rival is another cancel of the order that may have been out at the same time. With one, it can't be known which of the two is seen pending, unless this one
- * was seen pending before. Then it is never taken as refused either: the refused one may have been the other, and this one may still be on its way (found by
- * the simulator). The order's end settles it. An order that another client placed always has such a rival: that client cancels it too, and our journal does not
- * show when.
+ * A rival is another cancel of the order that may have been out at the same time. With one, it
+ * can't be known which of the two is seen pending, unless this one was seen pending before. Then it
+ * is never taken as refused either: the refused one may have been the other, and this one may still
+ * be on its way (found by the simulator). The order's end settles it. An order that another client
+ * placed always has such a rival: that client cancels it too, and our journal does not show when.
  *
- * A cancel that the platform refused (404, 409) gets one look at its order: if that ended by other means, the cancel is `moot`. It proves nothing about the place.
- * The cancel of an order that we believe to have ended is sent too, and `moot` once a later read says the same.
+ * A cancel that the platform refused (404, 409) gets one look at its order: if that ended by other
+ * means, the cancel is `moot`. It proves nothing about the place. The cancel of an order that we
+ * believe to have ended is sent too, and `moot` once a later read says the same.
  */
 function settleCancel({ command, updates, rivals, stillEnded }: Settling): Finding {
   const { baseline, state } = command;
@@ -153,7 +174,10 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
   const heard = aboveBaseline(baseline, updates);
   if (heard.length === 0 && stillEnded === true && isTerminal(baseline.status) && state !== 'open')
     return endedBefore(command, baseline);
-  /** An end that was there before the cancel is no answer to it, unless the order has worked in between. */
+  /**
+   * An end that was there before the cancel is no answer to it,
+   * unless the order has worked in between.
+   */
   let isNewEnd = !isTerminal(baseline.status);
   for (const update of heard) {
     const { order } = update;
@@ -182,7 +206,8 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
     if (state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
-  // Only once it is answered: before that, it can't be known to which request the pending action belongs.
+  // Only once it is answered: before that, it can't be known to
+  // which request the pending action belongs.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
@@ -206,9 +231,11 @@ function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {
 }
 
 /**
- * The conclusion from the updates about a command (docs/settling.md, "Settling unknown"). The same rules hold for unknown and accepted commands, for those in
- * flight, and for those that are over (late landings). Pure: equal sets of updates give equal findings, in any order and with any repeats. Ask again after each
- * step: an answered command may allow a conclusion that an open one did not.
+ * The conclusion from the updates about a command (docs/settling.md, "Settling unknown").
+ * The same rules hold for unknown and accepted commands, for those in flight, and for
+ * those that are over (late landings). Pure: equal sets of updates give equal findings,
+ * in any order and with any repeats. Ask again after each step: an answered command may
+ * allow a conclusion that an open one did not.
  */
 export function settleCommand(settling: Settling): Finding {
   const { kind } = settling.command.request;

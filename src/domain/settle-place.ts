@@ -15,13 +15,17 @@ import {
 import { directionOf } from './view-content.ts';
 
 /**
- * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt ids, with account and side as ours, is its order, even with
- * another symbol, price or quantity. Never bound by terms alone, and absence proves nothing: another client may have placed the same order, and lists are late.
+ * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt
+ * ids, with account and side as ours, is its order, even with another symbol, price or
+ * quantity. Never bound by terms alone, and absence proves nothing: another client may have
+ * placed the same order, and lists are late.
  *
- * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order, `rejected` when it refused it without a fill, `accepted`
- * until then.
+ * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order,
+ * `rejected` when it refused it without a fill, `accepted` until then.
  *
- * Also for commands that are settled already: an order that should not be there is a finding, and so is a second one. A further order whose elder ended `replaced` is its successor, and belongs to the command.
+ * Also for commands that are settled already: an order that should not be there is a
+ * finding, and so is a second one. A further order whose elder ended `replaced` is
+ * its successor, and belongs to the command.
  */
 export function settlePlace({ command, updates, bound = [] }: Settling): Finding {
   if (command.state === 'conflict') return nothing;
@@ -49,8 +53,8 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
 function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
   const views = updatesOf(landed.orderId, updates);
   const decision = venueDecision(views.map(({ order }) => order));
-  // The order of a rejected place shows up as rejected, as the platform answered. After a person's decision alone, an undecided order is a finding: the person
-  // has not seen it.
+  // The order of a rejected place shows up as rejected, as the platform answered. After a person's
+  // decision alone, an undecided order is a finding: the person has not seen it.
   if (
     command.state === 'rejected' &&
     (decision === 'bound_rejected' || (decision === 'bound_undecided' && isRejected(command, landed)))
@@ -69,7 +73,10 @@ function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly Set
   };
 }
 
-/** The bound order: the venue's decision is a finding once, and a second order as long as it is there. Only an order that works contradicts a person's decision. */
+/**
+ * The bound order: the venue's decision is a finding once, and a second order as long as it is
+ * there. Only an order that works contradicts a person's decision.
+ */
 function ofItsOrder(
   command: Command,
   orderId: string,
@@ -79,14 +86,20 @@ function ofItsOrder(
   const own = matching.find((each) => each.orderId === orderId);
   const views = updatesOf(orderId, updates);
   const decision = venueDecision(views.map(({ order }) => order));
-  const isNews = isFinal(command.state) ? decision === 'bound' && command.state !== 'applied' : decision !== 'bound_undecided';
+  const isNews = isFinal(command.state)
+    ? decision === 'bound' && command.state !== 'applied'
+    : decision !== 'bound_undecided';
   if (own !== undefined && isNews) return landedAs(command, own, decision, views);
   const left = matching.filter((each) => !wasReplaced(each.orderId, updates));
   const second = left.find((each) => each.orderId !== orderId);
   if (second === undefined) return nothing;
   const code = left.length > 1 ? 'second_order' : 'successor';
   const detail = { orderId: second.orderId, appliedAs: orderId };
-  return { kind: code, orderId: second.orderId, evidence: { kind: 'update', code, attemptId: second.attemptId, detail } };
+  return {
+    kind: code,
+    orderId: second.orderId,
+    evidence: { kind: 'update', code, attemptId: second.attemptId, detail },
+  };
 }
 
 /** Amended by its owner or the venue: the platform made another order in its place. */
@@ -96,10 +109,11 @@ function wasReplaced(orderId: string, updates: readonly SettlingUpdate[]): boole
 
 type VenueDecision = 'bound' | 'bound_undecided' | 'bound_rejected';
 
-const outcomes = { bound: 'applied', bound_undecided: 'accepted', bound_rejected: 'rejected' } as const satisfies Record<
-  VenueDecision,
-  Verdict['outcome']
->;
+const outcomes = {
+  bound: 'applied',
+  bound_undecided: 'accepted',
+  bound_rejected: 'rejected',
+} as const satisfies Record<VenueDecision, Verdict['outcome']>;
 
 function landedAs(
   command: Command,
@@ -121,8 +135,9 @@ function landedAs(
 }
 
 /**
- * The venue's decision on an order, from all its views. An order that was taken once stays taken, even if later views say otherwise; a fill is proof by itself.
- * A status counts only where the platform is certain of it.
+ * The venue's decision on an order, from all its views. An order that was taken once stays taken,
+ * even if later views say otherwise; a fill is proof by itself. A status counts only where the
+ * platform is certain of it.
  */
 export function venueDecision(views: readonly VenueView[]): VenueDecision {
   if (views.some(isTaken)) return 'bound';
@@ -155,15 +170,23 @@ function attemptOf({ attempts }: Command, { attemptId }: BoundOrder): Attempt | 
 
 /** Each once, oldest first: arrival order and repeats have no effect. */
 function updatesOf(orderId: string, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
-  const byRevision = new Map(updates.filter(({ order }) => order.orderId === orderId).map((update) => [update.revision, update]));
+  const byRevision = new Map(
+    updates.filter(({ order }) => order.orderId === orderId).map((update) => [update.revision, update]),
+  );
   return [...byRevision.values()].sort((a, b) => a.revision - b.revision);
 }
 
-/** Names of the terms in which the order differs from the request, over the terms that both name. Words are compared in lower case, as orders have them. */
+/**
+ * Names of the terms in which the order differs from the request, over the terms that both name.
+ * Words are compared in lower case, as orders have them.
+ */
 function differingTerms({ request }: Command, order: Order): string[] {
   if (request.kind !== 'place') return [];
-  const pairs = request.stream === 'account' ? accountPairs(request.terms, order) : predictionPairs(request.terms, order);
-  return pairs.filter(([, asked, has]) => asked !== undefined && has !== undefined && asked !== has).map(([name]) => name);
+  const pairs =
+    request.stream === 'account' ? accountPairs(request.terms, order) : predictionPairs(request.terms, order);
+  return pairs
+    .filter(([, asked, has]) => asked !== undefined && has !== undefined && asked !== has)
+    .map(([name]) => name);
 }
 
 type Pair = readonly [name: string, asked: string | undefined, has: string | undefined];
@@ -183,7 +206,8 @@ function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
 
 function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
   const expiry = order.expireTime;
-  const sameExpiry = terms.expireTime !== undefined && expiry !== undefined && compareInstants(terms.expireTime, expiry) === 0;
+  const sameExpiry =
+    terms.expireTime !== undefined && expiry !== undefined && compareInstants(terms.expireTime, expiry) === 0;
   return [
     ['symbol', terms.symbol, order.instrument.symbol],
     ['outcome', terms.outcome, order.instrument.outcome],

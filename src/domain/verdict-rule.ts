@@ -16,8 +16,14 @@ const rules: Readonly<Record<Exclude<Basis, 'answer' | 'landed' | 'venue_refused
   refused_here: 'it was refused here, before anything was sent',
 };
 
-/** The rule by which the facts give a verdict, in one sentence for people, without a full stop (docs/commands.md, "How `unknown` is settled"). */
-export function verdictRule(kind: CommandKind, { because, state }: Pick<RecomputedVerdict, 'because' | 'state'>): string {
+/**
+ * The rule by which the facts give a verdict, in one sentence for people, without a full stop
+ * (docs/commands.md, "How `unknown` is settled").
+ */
+export function verdictRule(
+  kind: CommandKind,
+  { because, state }: Pick<RecomputedVerdict, 'because' | 'state'>,
+): string {
   if (because === 'answer') return answerRule(state);
   if (because === 'landed') {
     const decided = state === 'accepted' ? 'the venue has not decided yet' : 'the venue has taken it';

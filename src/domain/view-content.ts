@@ -13,11 +13,14 @@ export function contradictedIdentity(a: Identified, b: Identified): string | und
 /** Equal also in the fields that are absent. */
 export function sameInstrument(a: Instrument, b: Instrument): boolean {
   if (a === b) return true;
-  if (a.outcome !== b.outcome || (a.legs === undefined) !== (b.legs === undefined) || contradictsInstrument(a, b)) return false;
+  if (a.outcome !== b.outcome || (a.legs === undefined) !== (b.legs === undefined) || contradictsInstrument(a, b))
+    return false;
   return a.legs === undefined || a.legs.every((leg, index) => leg.positionEffect === b.legs?.[index]?.positionEffect);
 }
 
-/** Over the fields that both have: a field that one source leaves out does not contradict the other. */
+/**
+ * Over the fields that both have: a field that one source leaves out does not contradict the other.
+ */
 export function contradictsInstrument(a: Instrument, b: Instrument): boolean {
   if (a.kind !== b.kind || a.symbol !== b.symbol) return true;
   if (a.outcome !== undefined && b.outcome !== undefined && a.outcome !== b.outcome) return true;
@@ -40,8 +43,9 @@ export function isLearntMore(leg: Leg, other: Leg): boolean {
 }
 
 /**
- * The content of an account order's winning view: the fields that its stream events and its list rows both have. Fields that the order takes from
- * elsewhere (legs, references, history) are joined on their own and are not content.
+ * The content of an account order's winning view: the fields that its stream events and its list
+ * rows both have. Fields that the order takes from elsewhere (legs, references, history) are joined
+ * on their own and are not content.
  */
 export function accountContent(view: OrderView): string {
   return JSON.stringify(contentOf(view));
@@ -49,7 +53,8 @@ export function accountContent(view: OrderView): string {
 
 /**
  * Whether two views of one instant tell different things, over what both have. Another spelling of
- * the same instrument or side is none: where lists and events spell differently, no read could end it.
+ * the same instrument or side is none: where lists and events
+ * spell differently, no read could end it.
  */
 export function contradictsContent(a: OrderView, b: OrderView): boolean {
   if (spelling(a) !== spelling(b)) return true;
@@ -57,26 +62,40 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
   return termsAndExpiry(a).some((value, at) => value !== undefined && theirs[at] !== undefined && value !== theirs[at]);
 }
 
-/** Only letters and digits, and the direction of the side: BRK/B and BRK.B, padded and compact OCC symbols are one. */
+/**
+ * Only letters and digits, and the direction of the side: BRK/B and
+ * BRK.B, padded and compact OCC symbols are one.
+ */
 function spelling({ instrument, side }: OrderView): string {
   return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
 }
 
-/** `buy` and `buy_to_cover` are one direction, and so are `sell` and `sell_short`: the platform may write either. */
+/**
+ * `buy` and `buy_to_cover` are one direction, and so are `sell` and
+ * `sell_short`: the platform may write either.
+ */
 export function directionOf(side: string): string {
   return side.split('_', 1)[0] ?? side;
 }
 
 /** All content of a prediction order's view. */
 export function predictionContent(view: OrderView): string {
-  const references = [view.clOrdId, view.clientOrderRef, view.venueOrderId, view.placedBy, view.rejectReason, view.rejectText];
+  const references = [
+    view.clOrdId,
+    view.clientOrderRef,
+    view.venueOrderId,
+    view.placedBy,
+    view.rejectReason,
+    view.rejectText,
+  ];
   const instants = [view.createdAt, view.sentAt, view.firstAckAt, view.closedAt, view.expireTime].map(instant);
   return JSON.stringify([...terms(view), view.instrument, view.side, ...references, ...instants]);
 }
 
 /**
- * -1, 0 or 1 by code units. The total order that settles a tie between views: it does not matter which of them wins, only that it is always the same one.
- * Compares the text itself and not a hash of it: it is made on a tie only, and a hash could collide.
+ * -1, 0 or 1 by code units. The total order that settles a tie between views: it does not matter
+ * which of them wins, only that it is always the same one. Compares the text itself and not a hash
+ * of it: it is made on a tie only, and a hash could collide.
  */
 export function compareText(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;

@@ -1,9 +1,13 @@
-/** Observations of a histogram, counted up to each bound in ascending order; the last bound is infinite and has them all. */
+/**
+ * Observations of a histogram, counted up to each bound in ascending order; the last bound is
+ * infinite and has them all.
+ */
 export type BucketCounts = readonly (readonly [boundSeconds: number, count: number])[];
 
 /**
- * The quantile (0 to 1) of the observations, in seconds, as `histogram_quantile` of Prometheus finds it: linear within its bucket. Undefined: there are none.
- * One above the last finite bound is that bound.
+ * The quantile (0 to 1) of the observations, in seconds, as `histogram_quantile` of
+ * Prometheus finds it: linear within its bucket. Undefined: there are none. One
+ * above the last finite bound is that bound.
  */
 export function bucketQuantile(quantile: number, counts: BucketCounts): number | undefined {
   const total = counts.at(-1)?.[1] ?? 0;
@@ -12,7 +16,9 @@ export function bucketQuantile(quantile: number, counts: BucketCounts): number |
   let [lowerBound, below] = [0, 0];
   for (const [bound, count] of counts) {
     if (count >= rank && count > below) {
-      return Number.isFinite(bound) ? lowerBound + ((bound - lowerBound) * (rank - below)) / (count - below) : lowerBound;
+      return Number.isFinite(bound)
+        ? lowerBound + ((bound - lowerBound) * (rank - below)) / (count - below)
+        : lowerBound;
     }
     [lowerBound, below] = [Number.isFinite(bound) ? bound : lowerBound, count];
   }

@@ -1,6 +1,7 @@
 /**
- * Text with U+007F to U+009F as JSON escapes. JSON leaves them as they are, and some terminals obey them like the escape sequences of ASCII. Inside JSON, where they
- * can only be a part of a string, the value stays the same.
+ * Text with U+007F to U+009F as JSON escapes. JSON leaves them as they are, and some terminals obey
+ * them like the escape sequences of ASCII. Inside JSON, where they can only be a part of a string,
+ * the value stays the same.
  */
 export function escapeControls(text: string): string {
   // Most texts have none, and replacing looks at each character.
@@ -10,7 +11,10 @@ export function escapeControls(text: string): string {
 const late = /[\u007f-\u009f]/;
 const lateControls = /[\u007f-\u009f]/g;
 
-/** A line of JSON whose strings can be printed raw: each control character in them, but a tab or the end of a line, shows as its escape. */
+/**
+ * A line of JSON whose strings can be printed raw: each control character in them, but a tab or the
+ * end of a line, shows as its escape.
+ */
 export function escapeTwice(line: string): string {
   const ofAscii = line.replaceAll(/\\(u00[01][0-9a-f]|.)/g, (all, escaped: string) =>
     /^(?:u00|[bfr])/.test(escaped) ? `\\${all}` : all,

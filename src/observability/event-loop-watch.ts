@@ -10,10 +10,11 @@ interface EventLoopWatchOptions {
 }
 
 /**
- * Watches whether the event loop still turns in time, for `/livez`. A restart takes longer than one long pause, so one pause is not a
- * reason to be restarted; a loop that is late again and again is.
+ * Watches whether the event loop still turns in time, for `/livez`. A restart takes longer than one
+ * long pause, so one pause is not a reason to be restarted; a loop that is late again and again is.
  *
- * Invariant: `lateInARow` counts the samples since the last one in time; one timer is armed from `start` to `stop`.
+ * Invariant: `lateInARow` counts the samples since the last one in time;
+ * one timer is armed from `start` to `stop`.
  */
 export class EventLoopWatch {
   private lateSamples = 0;
@@ -44,7 +45,10 @@ export class EventLoopWatch {
   check(): CheckResult {
     const ok = this.lateSamples < this.options.lateInARow;
     const worst = `worst lag since start ${Math.round(this.worstLagMs)} ms`;
-    return { ok, detail: ok ? `event loop turns, ${worst}` : `event loop late ${this.lateSamples} times in a row, ${worst}` };
+    return {
+      ok,
+      detail: ok ? `event loop turns, ${worst}` : `event loop late ${this.lateSamples} times in a row, ${worst}`,
+    };
   }
 
   private arm(): void {

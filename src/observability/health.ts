@@ -11,8 +11,8 @@ export interface HealthCheck {
   /** Stable, kebab-case: `database`, `topics`, `lane`. */
   readonly name: string;
   /**
-   * The meaning of a failure. `unready`: no traffic, please. `degraded`: callers should know of it, but reads continue.
-   * `leader`: ready, but not for probes that ask for the leader.
+   * The meaning of a failure. `unready`: no traffic, please. `degraded`: callers should know of it,
+   * but reads continue. `leader`: ready, but not for probes that ask for the leader.
    */
   readonly effect: 'unready' | 'degraded' | 'leader';
   check(): Promise<CheckResult>;
@@ -34,15 +34,18 @@ interface HealthReport {
 interface HealthOptions {
   /** For each check; they run side by side. */
   readonly checkDeadlineMs: number;
-  /** A report is valid for this long: with any number of probes the database is asked once in that time. */
+  /**
+   * A report is valid for this long: with any number of probes
+   * the database is asked once in that time.
+   */
   readonly maxAgeMs: number;
 }
 
 /**
  * The named checks of a process, and one report of all.
  *
- * Invariant: `report` never rejects and never takes longer than the deadline of one check; a check that hangs is not
- * started again until it ends.
+ * Invariant: `report` never rejects and never takes longer than the deadline of one check; a check
+ * that hangs is not started again until it ends.
  */
 export class HealthRegistry {
   private readonly checks: { readonly check: HealthCheck; readonly flight: SingleFlight<CheckResult> }[] = [];
@@ -95,7 +98,10 @@ export class HealthRegistry {
         flight.run(async () => check.check()),
       );
     } catch (error) {
-      return { ok: false, detail: error instanceof Error && error.message !== '' ? error.message : `${check.name} failed` };
+      return {
+        ok: false,
+        detail: error instanceof Error && error.message !== '' ? error.message : `${check.name} failed`,
+      };
     }
   }
 }

@@ -4,7 +4,10 @@ import { isKnownByCode, ProgramError } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { escapeControls, escapeTwice } from './escape-controls.ts';
 
-/** Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`, `accountId`, `commandId`, `err`. */
+/**
+ * Structured logging: one line per state change, not per event. Field names: `stream`, `orderId`,
+ * `accountId`, `commandId`, `err`.
+ */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
 interface LogDeps {
@@ -23,16 +26,32 @@ export interface LogOptions {
   readonly secrets: readonly Secret[];
 }
 
-/** Field names whose values are never logged. The first net is `Secret`; this is for values from elsewhere, such as headers. */
-const neverLogged = ['authorization', 'cookie', 'password', 'secret', 'token', 'access_token', 'refresh_token', 'client_secret'];
+/**
+ * Field names whose values are never logged. The first net is `Secret`; this is for values from
+ * elsewhere, such as headers.
+ */
+const neverLogged = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'token',
+  'access_token',
+  'refresh_token',
+  'client_secret',
+];
 const redactPaths = neverLogged.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
-/** A value shorter than this is so common that replacing it would spoil the log rather than save the secret. */
+/**
+ * A value shorter than this is so common that replacing it would
+ * spoil the log rather than save the secret.
+ */
 const shortestSecret = 6;
 
 /**
- * The log of a process: JSON lines with `time` (ISO 8601), `level` as a word, `service`, `version`, `msg`, and errors under `err`.
- * Three nets against secrets: values of class `Secret` print as `[redacted]`, fields with revealing names are redacted, and the known
+ * The log of a process: JSON lines with `time` (ISO 8601), `level` as a word, `service`,
+ * `version`, `msg`, and errors under `err`. Three nets against secrets: values of class
+ * `Secret` print as `[redacted]`, fields with revealing names are redacted, and the known
  * values are replaced in the finished line.
  */
 export function createLog(deps: LogDeps, options: LogOptions): Log {
@@ -54,7 +73,10 @@ export function createLog(deps: LogDeps, options: LogOptions): Log {
   );
 }
 
-/** A secret as it may stand in a line: as it is, as JSON writes it, and for an address only its password, encoded or not. */
+/**
+ * A secret as it may stand in a line: as it is, as JSON writes it, and for an address only its
+ * password, encoded or not.
+ */
 function textsOf(secret: Secret): string[] {
   const value = secret.reveal();
   const encoded = URL.parse(value)?.password ?? '';
@@ -90,13 +112,18 @@ interface ErrorDescription {
 const deepest = 5;
 
 /**
- * An error as it is logged: type, message, code, stack and causes. Every other property stays out, since errors of clients carry
- * requests, headers and parameters with them. An error that names its remedy has that instead of a stack, and so have its causes: a person can act on it. A fault of the network or of a server has no stack either: eight parts meet a database that is away within the same instant, and where each met it says nothing.
+ * An error as it is logged: type, message, code, stack and causes. Every other property stays out,
+ * since errors of clients carry requests, headers and parameters with them. An error that names its
+ * remedy has that instead of a stack, and so have its causes: a person can act on it. A fault of
+ * the network or of a server has no stack either: eight parts meet a database that is away within
+ * the same instant, and where each met it says nothing.
  */
 function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(error)): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const code =
-    'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? String(error.code) : undefined;
+    'code' in error && (typeof error.code === 'string' || typeof error.code === 'number')
+      ? String(error.code)
+      : undefined;
   const retryable = 'retryable' in error && typeof error.retryable === 'boolean' ? error.retryable : undefined;
   const cause = error instanceof AggregateError ? (error.errors[0] ?? error.cause) : error.cause;
   const fix = error instanceof ProgramError ? error.fix : undefined;
@@ -113,11 +140,17 @@ function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(err
 }
 
 /**
- * Lines for people: time of day, level, message, then the fields. Only pino-pretty's formatter, without its stream, whose buffer would
- * lose the last lines before an exit; and loaded only here, since production writes JSON.
+ * Lines for people: time of day, level, message, then the fields. Only pino-pretty's formatter,
+ * without its stream, whose buffer would lose the last lines before an exit; and loaded only here,
+ * since production writes JSON.
  */
 function prettyDestination(destination: DestinationStream, colorize: boolean): DestinationStream {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
-  const format = prettyFactory({ colorize, translateTime: 'SYS:HH:MM:ss.l', ignore: 'service,version', singleLine: true });
+  const format = prettyFactory({
+    colorize,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'service,version',
+    singleLine: true,
+  });
   return { write: (line) => destination.write(format(line)) };
 }

@@ -4,8 +4,8 @@ import { ingestMetrics, relayMetrics } from './pipeline-metrics.ts';
 import { sourceMetrics } from './source-metrics.ts';
 
 /**
- * Every metric of the service. Base units, timestamps rather than ages, and never a label by order, account or symbol: a label's
- * values are few and known in advance.
+ * Every metric of the service. Base units, timestamps rather than ages, and never a label by order,
+ * account or symbol: a label's values are few and known in advance.
  */
 export function createMetrics() {
   const registry = new Registry();

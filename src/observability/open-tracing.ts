@@ -53,7 +53,10 @@ export interface OpenedTracing extends Service {
   readonly tracing: Tracing;
 }
 
-/** A span takes about 1 kB: what waits for the collector stays below some 3 MB. Further spans are dropped. */
+/**
+ * A span takes about 1 kB: what waits for the collector stays
+ * below some 3 MB. Further spans are dropped.
+ */
 const queue = { maxQueueSize: 2048, maxExportBatchSize: 512, scheduledDelayMillis: 1000, exportTimeoutMillis: 12_000 };
 /** For one batch, with the exporter's own repeats. */
 const exportMs = 10_000;
@@ -63,7 +66,8 @@ const connectMs = 5_000;
 const flushMs = 2_000;
 
 /**
- * Traces over OTLP/HTTP in JSON. This file alone knows the SDK, and is loaded only where traces are on. Nothing of it is global.
+ * Traces over OTLP/HTTP in JSON. This file alone knows the SDK, and is loaded only where traces are
+ * on. Nothing of it is global.
  */
 export function openTracing(deps: OpenTracingDeps, options: OpenTracingOptions): OpenedTracing {
   const url = `${options.endpoint}/v1/traces`;
@@ -73,10 +77,15 @@ export function openTracing(deps: OpenTracingDeps, options: OpenTracingOptions):
     ...(agent && { httpAgentOptions: () => agent }),
     headers: readHeaders(options.headers),
     timeoutMillis: exportMs,
-    // At the end of the process, the whole queue leaves at once behind a batch that may be under way.
+    // At the end of the process, the whole queue leaves at once
+    // behind a batch that may be under way.
     concurrencyLimit: queue.maxQueueSize / queue.maxExportBatchSize + 1,
   });
-  return startTracing(deps, options, new BatchSpanProcessor({ ...queue, exporter: new ReportedExporter(deps, exporter) }));
+  return startTracing(
+    deps,
+    options,
+    new BatchSpanProcessor({ ...queue, exporter: new ReportedExporter(deps, exporter) }),
+  );
 }
 
 /** The same with another processor, for tests that look at the spans themselves. */
@@ -103,7 +112,8 @@ export function startTracing(
     start: async () => undefined,
     drain: async (signal) => {
       const flushed = withDeadline(clock, signal.aborted ? 0 : flushMs, 'sending the last spans', provider.shutdown());
-      // A failure was reported by the exporter already, or the collector does not answer: spans are not worth a longer drain.
+      // A failure was reported by the exporter already, or the collector does not answer: spans are
+      // not worth a longer drain.
       await flushed.catch(() => undefined);
     },
   };
@@ -130,7 +140,10 @@ function readHeaders(headers: Secret | undefined): Record<string, string> {
   );
 }
 
-/** One warning when the collector begins to fail, and one line when it works again, with the number of spans that were lost. */
+/**
+ * One warning when the collector begins to fail, and one line when it works again, with the number
+ * of spans that were lost.
+ */
 class ReportedExporter implements SpanExporter {
   private lost = 0;
   private readonly deps: Pick<OpenTracingDeps, 'log'>;

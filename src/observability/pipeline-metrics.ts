@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-const fineSeconds = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.5, 5.5];
+const fineSeconds = [
+  0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.06, 0.1, 0.25, 0.5, 1.5, 5.5,
+];
 
 export function ingestMetrics(registry: Registry) {
   const registers = [registry];
@@ -68,7 +70,11 @@ export function ingestMetrics(registry: Registry) {
       buckets: fineSeconds,
       registers,
     }),
-    shardsHeld: new Gauge({ name: 'tidemark_shards_held', help: 'Shards of accounts that this process follows', registers }),
+    shardsHeld: new Gauge({
+      name: 'tidemark_shards_held',
+      help: 'Shards of accounts that this process follows',
+      registers,
+    }),
     shardsUnheld: new Gauge({
       name: 'tidemark_shards_unheld',
       help: 'Shards that no live process held when this one last looked',
@@ -92,7 +98,11 @@ export function ingestMetrics(registry: Registry) {
       registers,
     }),
     laneHeld: new Gauge({ name: 'tidemark_lane_held', help: '1 while this process holds a lane', registers }),
-    laneEpoch: new Gauge({ name: 'tidemark_lane_epoch', help: 'The fencing number of the lane as last seen here', registers }),
+    laneEpoch: new Gauge({
+      name: 'tidemark_lane_epoch',
+      help: 'The fencing number of the lane as last seen here',
+      registers,
+    }),
     laneTakeovers: new Counter({
       name: 'tidemark_lane_takeovers_total',
       help: 'Times that this process took the lane, by cause: first, released, expired, own',

@@ -13,7 +13,10 @@ interface Readable {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The values of a counter or gauge, added up over the series that have these labels. Only memory is read. */
+/**
+ * The values of a counter or gauge, added up over the series
+ * that have these labels. Only memory is read.
+ */
 export async function sumOfSeries(metric: Readable, labels: Labels = {}): Promise<number> {
   const { values } = await metric.get();
   return values.reduce((sum, series) => (has(series, labels) ? sum + series.value : sum), 0);

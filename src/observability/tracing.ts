@@ -16,7 +16,9 @@ import type { Clock } from '../runtime/clock.ts';
 interface Beginning {
   readonly kind?: keyof typeof kinds;
   readonly parent?: SpanContext | undefined;
-  /** It comes after its parent has ended, and was caused by it: a link says so beside the parent. */
+  /**
+   * It comes after its parent has ended, and was caused by it: a link says so beside the parent.
+   */
   readonly follows?: boolean;
   /** Monotonic time in milliseconds; left out: now. */
   readonly sinceMs?: number;
@@ -37,10 +39,13 @@ const traceparentPattern = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-(
 const mostCommands = 10_000;
 
 /**
- * Traces, where they are turned on; every part takes it as an optional one, and does without where they are off (docs/decisions/042-traces-at-the-edges.md).
+ * Traces, where they are turned on; every part takes it as an optional one, and does without where
+ * they are off (docs/decisions/042-traces-at-the-edges.md).
  *
- * Times come from our clock and ids from our `Random`, as everywhere. No call waits, and none fails.
- * Invariant: at most 10,000 commands are remembered, the newest; only those whose trace is recorded.
+ * Times come from our clock and ids from our `Random`, as
+ * everywhere. No call waits, and none fails.
+ * Invariant: at most 10,000 commands are remembered, the
+ * newest; only those whose trace is recorded.
  */
 export class Tracing {
   private readonly commands = new Map<string, SpanContext>();
@@ -65,7 +70,9 @@ export class Tracing {
     return new TracedSpan(tracer.startSpan(name, options, context), { clock, startMs, startTime });
   }
 
-  /** The steps and the records of this command belong to the trace of `context`, if it is recorded. */
+  /**
+   * The steps and the records of this command belong to the trace of `context`, if it is recorded.
+   */
   rememberCommand(commandId: string, context: SpanContext): void {
     if (!isSampled(context)) return;
     for (const oldest of this.commands.size < mostCommands ? [] : [...this.commands.keys()].slice(0, 1))
@@ -73,7 +80,10 @@ export class Tracing {
     this.commands.set(commandId, context);
   }
 
-  /** The span of a caller, from its headers; undefined where there is none, or none that can be read: a trace never makes a request fail. */
+  /**
+   * The span of a caller, from its headers; undefined where there is none, or none that can be
+   * read: a trace never makes a request fail.
+   */
   callersSpan(headers: Readonly<Record<string, string | readonly string[] | undefined>>): SpanContext | undefined {
     const { traceparent, tracestate } = headers;
     const [, version, traceId = '', spanId = '', flags = '', rest] =
@@ -89,7 +99,10 @@ export class Tracing {
     return isSpanContextValid(context) ? context : undefined;
   }
 
-  /** Undefined: its trace is not recorded, or it was taken over from another process, or 10,000 others came since. */
+  /**
+   * Undefined: its trace is not recorded, or it was taken over from
+   * another process, or 10,000 others came since.
+   */
   ofCommand(commandId: string): SpanContext | undefined {
     return this.commands.get(commandId);
   }

@@ -4,12 +4,14 @@ interface QueueLimits {
 }
 
 /**
- * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the item (an item that was
- * received must not vanish), and `full` asks the producer to stop reading until `onRoom` is called. The bound may
- * therefore be passed by the items that were in flight when the queue filled: one socket buffer a producer.
+ * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the
+ * item (an item that was received must not vanish), and `full` asks the producer to stop reading
+ * until `onRoom` is called. The bound may therefore be passed by the items that were in flight when
+ * the queue filled: one socket buffer a producer.
  *
- * Invariant: `bytes` is the sum of the sizes of the queued items; `onRoom` is called once for each time it became full,
- * when half of both bounds is free again (hysteresis, so that sockets are not paused and resumed for each item).
+ * Invariant: `bytes` is the sum of the sizes of the queued items; `onRoom` is called once for each
+ * time it became full, when half of both bounds is free again (hysteresis, so that sockets are not
+ * paused and resumed for each item).
  */
 export class BoundedQueue<T> {
   private items: T[] = [];
@@ -50,7 +52,10 @@ export class BoundedQueue<T> {
     if (this.count >= this.limits.maxCount || this.queuedBytes >= this.limits.maxBytes) this.wasFull = true;
   }
 
-  /** Takes up to `maxCount` items of `maxBytes` in all, oldest first; at least one, however large it is. */
+  /**
+   * Takes up to `maxCount` items of `maxBytes` in all, oldest
+   * first; at least one, however large it is.
+   */
   take(maxCount: number, maxBytes = Number.POSITIVE_INFINITY): T[] {
     const last = Math.min(this.items.length, this.head + maxCount);
     let end = this.head;

@@ -1,19 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { bareHost, isLoopbackHost, urlHost } from './url-host.ts';
 
-// A browser on this machine or in its network can reach our ports, but foreign pages in it must not use them. Two headers identify such pages: the browser
-// writes them itself, and no page can change them. Other programs send neither an origin nor a site, and name the host that they were given.
+// A browser on this machine or in its network can reach our ports, but foreign pages in it must not
+// use them. Two headers identify such pages: the browser writes them itself, and no page can change
+// them. Other programs send neither an origin nor a site, and name the host that they were given.
 
 const withPort = /^(.*?)(?::\d{1,5})?$/;
 
 /**
- * Whether the `Host` of a request names this machine, the address that its connection came to, or one of `names` (in lower case). With DNS rebinding
- * the name of a foreign page resolves to our address. Its browser then treats the page as our own origin and lets it read our answers, but `Host` has its name.
+ * Whether the `Host` of a request names this machine, the address that its connection came
+ * to, or one of `names` (in lower case). With DNS rebinding the name of a foreign page
+ * resolves to our address. Its browser then treats the page as our own origin and lets it
+ * read our answers, but `Host` has its name.
  */
 export function namesThisHost({ headers, socket }: IncomingMessage, names: ReadonlySet<string>): boolean {
   const host = (withPort.exec(headers.host ?? '')?.[1] ?? '').toLowerCase();
   if (isLoopbackHost(host) || names.has(host) || names.has(bareHost(host))) return true;
-  // A socket that listens on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6 address stands in brackets.
+  // A socket that listens on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6
+  // address stands in brackets.
   const reached = socket.localAddress?.toLowerCase().replace(/^::ffff:/, '');
   return reached !== undefined && host === urlHost(reached);
 }
@@ -21,11 +25,15 @@ export function namesThisHost({ headers, socket }: IncomingMessage, names: Reado
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Whether a page of another site, or of another port of this machine, asks for a change. A browser sends a simple request (a POST without a JSON body) for any
- * page and only hides the answer from it. A page of one of `origins` is not foreign. Otherwise `Sec-Fetch-Site` decides where there is one (W3C Fetch
- * Metadata), `Origin` in an older browser.
+ * Whether a page of another site, or of another port of this machine, asks for a change. A browser
+ * sends a simple request (a POST without a JSON body) for any page and only hides the answer from
+ * it. A page of one of `origins` is not foreign. Otherwise `Sec-Fetch-Site` decides where there is
+ * one (W3C Fetch Metadata), `Origin` in an older browser.
  */
-export function isChangeByForeignPage({ method = '', headers }: IncomingMessage, origins: ReadonlySet<string>): boolean {
+export function isChangeByForeignPage(
+  { method = '', headers }: IncomingMessage,
+  origins: ReadonlySet<string>,
+): boolean {
   if (safeMethods.has(method)) return false;
   const { origin, host } = headers;
   if (origin !== undefined && origins.has(origin)) return false;
@@ -37,8 +45,10 @@ export function isChangeByForeignPage({ method = '', headers }: IncomingMessage,
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Whether a web page asks, for a port that serves no page of its own and has no sign-in: any page is foreign there. A change has an `Origin` in every browser, also one
- * by a name that was made to resolve here. `byName`: the port is on loopback alone, so any other name in `Host` is such a name, and a read is refused too.
+ * Whether a web page asks, for a port that serves no page of its own and has no sign-in: any page
+ * is foreign there. A change has an `Origin` in every browser, also one by a name that was made to
+ * resolve here. `byName`: the port is on loopback alone, so any other name in `Host` is such a
+ * name, and a read is refused too.
  */
 export function isByPage(request: IncomingMessage, byName: boolean): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers;
@@ -47,8 +57,8 @@ export function isByPage(request: IncomingMessage, byName: boolean): boolean {
 }
 
 /**
- * Sent with every answer. Without a header of CORS (cross-origin.ts) no page of another origin can read anything here. TLS and HSTS belong to the TLS terminator in
- * front.
+ * Sent with every answer. Without a header of CORS (cross-origin.ts) no page of another origin can
+ * read anything here. TLS and HSTS belong to the TLS terminator in front.
  */
 export const securityHeaders = Object.freeze({
   'cache-control': 'private, no-cache',

@@ -10,17 +10,19 @@ interface ShareOptions {
   /** When it aborts all bytes are given back, and none can be taken any more. */
   readonly signal: AbortSignal;
   /**
-   * It may be held for hours: taken only while less than half of the budget is in use, so that the other half is left to holders that give back soon. Otherwise
-   * orders that are remembered for long would end the audits for as long.
+   * It may be held for hours: taken only while less than half of the budget is in use, so that the
+   * other half is left to holders that give back soon. Otherwise orders that are remembered for
+   * long would end the audits for as long.
    */
   readonly lasting?: boolean;
 }
 
 /**
- * Bytes of memory that many holders take from together. They are estimates: a text, and the cost of an entry of a map around it.
+ * Bytes of memory that many holders take from together. They are estimates: a text, and the cost of
+ * an entry of a map around it.
  *
- * Invariant: the sum of all shares never passes `maxBytes`. Nothing waits for room: the holder gives up the data that it was about to keep, and that is
- * visible, or the data comes again.
+ * Invariant: the sum of all shares never passes `maxBytes`. Nothing waits for room: the holder
+ * gives up the data that it was about to keep, and that is visible, or the data comes again.
  */
 export class ByteBudget {
   private used = 0;
@@ -63,7 +65,10 @@ export class ByteBudget {
   }
 }
 
-/** Approximate cost of an entry of a map in addition to its name: its object, two instants or counters, its place in the table. */
+/**
+ * Approximate cost of an entry of a map in addition to its name: its object, two instants or
+ * counters, its place in the table.
+ */
 const besideName = 160;
 
 export function entryBytes(name: string): number {

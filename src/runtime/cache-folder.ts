@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { exitCodes, ProgramError } from './program-error.ts';
 
 /**
- * Where a user's files are kept that take long to make and are safe to lose. Throws a `ProgramError` where there is no home folder: a container may run as a user that
- * no passwd file names, without HOME. No folder in /tmp instead: what lies there is run, and others could put it there first.
+ * Where a user's files are kept that take long to make and are safe to lose. Throws
+ * a `ProgramError` where there is no home folder: a container may run as a user that
+ * no passwd file names, without HOME. No folder in /tmp instead: what lies there is
+ * run, and others could put it there first.
  */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
   return join(env['XDG_CACHE_HOME'] || join(homeFolder(), '.cache'), 'tidemark');
@@ -18,9 +20,12 @@ function homeFolder(): string {
     // Node's own words: "A system error occurred: uv_os_homedir returned ENOENT".
   }
   if (home !== '') return home;
-  throw new ProgramError('this user has no home folder, so there is no place for the parts that are kept between runs', {
-    code: 'NO_HOME',
-    exitCode: exitCodes.config,
-    fix: 'Set XDG_CACHE_HOME to a folder that this user alone may write to.',
-  });
+  throw new ProgramError(
+    'this user has no home folder, so there is no place for the parts that are kept between runs',
+    {
+      code: 'NO_HOME',
+      exitCode: exitCodes.config,
+      fix: 'Set XDG_CACHE_HOME to a folder that this user alone may write to.',
+    },
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Time, passed in. Nothing outside `runtime/` and `main.ts` reads a clock or arms a timer of its own, so that the
- * simulator can run the real connectors, ingest and relay on a virtual clock.
+ * Time, passed in. Nothing outside `runtime/` and `main.ts` reads a clock or arms a timer of its
+ * own, so that the simulator can run the real connectors, ingest and relay on a virtual clock.
  */
 export interface Timer {
   /** Disarms the timer; harmless when it has already fired. */
@@ -12,11 +12,17 @@ export interface Clock {
   nowMs(): number;
   /** Milliseconds from an arbitrary origin that never go back. Fractions are real. */
   monotonicMs(): number;
-  /** Calls `callback` once after `delayMs`, up to a second later where that is half a minute or more. */
+  /**
+   * Calls `callback` once after `delayMs`, up to a second later
+   * where that is half a minute or more.
+   */
   after(delayMs: number, callback: () => void): Timer;
   /** Resolves after `delayMs`, or at once (never rejects) when one of the signals aborts. */
   sleep(delayMs: number, ...signals: AbortSignal[]): Promise<void>;
-  /** Resolves after the input that is already waiting has been handled: so one socket read becomes one batch instead of many. */
+  /**
+   * Resolves after the input that is already waiting has been handled: so one socket read becomes
+   * one batch instead of many.
+   */
   turn(): Promise<void>;
 }
 
@@ -34,16 +40,23 @@ export function momentOf(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>): Moment {
 }
 
 /**
- * The moment as wall time in whole milliseconds, for a claim that may be too low but not too high. Where the wall clock was set since, that is the lower of two
- * times: the one that it showed then, and the one that it shows `now` less what has passed.
+ * The moment as wall time in whole milliseconds, for a claim that may be too low but not too high.
+ * Where the wall clock was set since, that is the lower of two times: the one that it showed then,
+ * and the one that it shows `now` less what has passed.
  */
 export function cautiousWallMs(moment: Moment, now: Moment): number {
   return Math.floor(Math.min(moment.wallMs, now.wallMs - (now.monotonicMs - moment.monotonicMs)));
 }
 
-/** 24.8 days. A longer timer fires after 1 ms in Node: a token that lives for a month would be renewed a thousand times a second. */
+/**
+ * 24.8 days. A longer timer fires after 1 ms in Node: a token that lives for a month would be
+ * renewed a thousand times a second.
+ */
 const longestMs = 2 ** 31 - 1;
-/** Timers from this length on end at whole seconds: the audits of a thousand accounts wake the processor once a second and not 25 times. */
+/**
+ * Timers from this length on end at whole seconds: the audits of a thousand accounts wake the
+ * processor once a second and not 25 times.
+ */
 const sharedFromMs = 30_000;
 
 /** The machine's own clock. */
@@ -67,7 +80,10 @@ function toWholeSecond(delayMs: number): number {
   return Math.ceil((nowMs + delayMs) / 1000) * 1000 - nowMs;
 }
 
-/** `sleep` in terms of `after`, for every clock. Not by `AbortSignal.any`: Node keeps such a signal, with all that waits for it, until a source aborts. */
+/**
+ * `sleep` in terms of `after`, for every clock. Not by `AbortSignal.any`: Node keeps such a signal,
+ * with all that waits for it, until a source aborts.
+ */
 export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, ...signals: AbortSignal[]): Promise<void> {
   if (signals.some(({ aborted }) => aborted)) return Promise.resolve();
   return new Promise((resolve) => {

@@ -27,7 +27,9 @@ export function fetchThrough({ fetch: direct, ...deps }: DialDeps & { readonly f
     const url = new URL(input instanceof Request ? input.url : input);
     if (deps.proxies.proxyFor(url) === undefined) return direct(input, init);
     // The two differ in their types only: undici's is a newer version of the one that Node has.
-    return (await undiciFetch(url, { ...init, dispatcher } as Parameters<typeof undiciFetch>[1])) as unknown as Response;
+    return (await undiciFetch(url, { ...init, dispatcher } as Parameters<
+      typeof undiciFetch
+    >[1])) as unknown as Response;
   };
   return through as typeof fetch;
 }

@@ -17,19 +17,28 @@ interface DialOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** No connection came about, so not a byte of a request was sent. The message names the proxy, if there was one. */
+/**
+ * No connection came about, so not a byte of a request was sent. The
+ * message names the proxy, if there was one.
+ */
 export class NotConnectedError extends Error {
   readonly code = 'NOT_CONNECTED';
 }
 
 /**
- * A socket that is connected to the origin of `url`, through its proxy if it has one, with TLS where the scheme asks for it. It was never written to by us but for
- * the set-up. Rejects with a `NotConnectedError`.
+ * A socket that is connected to the origin of `url`, through its proxy if it has one,
+ * with TLS where the scheme asks for it. It was never written to by us but for the
+ * set-up. Rejects with a `NotConnectedError`.
  *
- * A proxy is always asked for a tunnel, for `http` too, and never given a request itself: it could repeat one or answer in the platform's place, and a refusal
- * of its own could not be distinguished from one of the platform.
+ * A proxy is always asked for a tunnel, for `http` too, and never given a request itself: it could
+ * repeat one or answer in the platform's place, and a refusal of its own could not be distinguished
+ * from one of the platform.
  */
-export async function dial({ clock, proxies }: DialDeps, url: URL, { connectMs, signal }: DialOptions): Promise<Socket> {
+export async function dial(
+  { clock, proxies }: DialDeps,
+  url: URL,
+  { connectMs, signal }: DialOptions,
+): Promise<Socket> {
   const proxy = proxies.proxyFor(url);
   const opened: Socket[] = [];
   using cut = abortAfter(clock, connectMs, 'the connection', ...(signal === undefined ? [] : [signal]));
@@ -45,7 +54,9 @@ export async function dial({ clock, proxies }: DialDeps, url: URL, { connectMs, 
       : cut.signal.aborted
         ? `no connection within ${connectMs} ms`
         : (error as Error).message;
-    throw new NotConnectedError(proxy === undefined ? why : `through the proxy ${proxy.name}: ${why}`, { cause: error });
+    throw new NotConnectedError(proxy === undefined ? why : `through the proxy ${proxy.name}: ${why}`, {
+      cause: error,
+    });
   }
 }
 
@@ -70,7 +81,10 @@ function connected(url: URL, signal: AbortSignal, opened: Socket[], over?: Socke
   return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-/** Resolves when the proxy has answered 2xx; from then on the socket leads to `authority` (`host:port`). */
+/**
+ * Resolves when the proxy has answered 2xx; from then on the
+ * socket leads to `authority` (`host:port`).
+ */
 function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const asked = request({
@@ -87,10 +101,13 @@ function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, sig
   });
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  asked.on('error', (error) => reject(new Error(`its answer to CONNECT can't be used: ${error.message}`, { cause: error })));
+  asked.on('error', (error) =>
+    reject(new Error(`its answer to CONNECT can't be used: ${error.message}`, { cause: error })),
+  );
   asked.once('close', () => reject(new Error('the connection was closed')));
   asked.once('connect', ({ statusCode = 0 }, _, head: Buffer) => {
-    if (statusCode < 200 || statusCode > 299) reject(new Error(`it answers CONNECT with ${statusCode}${hint(statusCode)}`));
+    if (statusCode < 200 || statusCode > 299)
+      reject(new Error(`it answers CONNECT with ${statusCode}${hint(statusCode)}`));
     // Neither TLS nor HTTP begins at the server: these bytes are the proxy's own.
     else if (head.length > 0) reject(new Error('it sent bytes of its own into the tunnel'));
     else resolve();

@@ -1,8 +1,9 @@
 import type { Clock } from './clock.ts';
 
 /**
- * The last commit of each kind by which something was forbidden, or allowed again. Each of its rows stays for good, or has a number that only rises, so each is a
- * proof. One may be lost alone: a halt is neither a step of a command nor of a batch.
+ * The last commit of each kind by which something was forbidden, or allowed again. Each of its rows
+ * stays for good, or has a number that only rises, so each is a proof. One may be lost alone: a
+ * halt is neither a step of a command nor of a batch.
  */
 interface WitnessedStops {
   /** The halt that the journal took, and the one that it cleared. */
@@ -22,7 +23,10 @@ interface WitnessedStops {
   readonly endedToken?: { readonly principal: string; readonly number: number; readonly endsAtMs: number };
 }
 
-/** The newest commits that one process has seen its database acknowledge. Its JSON goes to `lacks_commits` (drizzle/0000_baseline.sql). */
+/**
+ * The newest commits that one process has seen its database acknowledge. Its JSON goes to
+ * `lacks_commits` (drizzle/0000_baseline.sql).
+ */
 export interface Witnessed extends WitnessedStops {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
@@ -36,10 +40,12 @@ export interface Witnessed extends WitnessedStops {
 }
 
 /**
- * The memory that proves a loss: a failover or a restore may bring the database back without commits that it had acknowledged, and nothing in the database
- * shows it. Commits are lost from the newest backwards, so the newest one of each kind is enough.
+ * The memory that proves a loss: a failover or a restore may bring the database back without
+ * commits that it had acknowledged, and nothing in the database shows it. Commits are lost from the
+ * newest backwards, so the newest one of each kind is enough.
  *
- * Invariant: each value was acknowledged, or read, before it is kept here, and only rises; until a row of a higher generation is seen: under that one the loss was
+ * Invariant: each value was acknowledged, or read, before it is kept here, and only
+ * rises; until a row of a higher generation is seen: under that one the loss was
  * noticed, and every value known before is void.
  */
 export class CommitWitness {
@@ -57,7 +63,10 @@ export class CommitWitness {
     return this.known;
   }
 
-  /** Rises with every change of `newest`: of two values, the one with the higher count says all that the other says. */
+  /**
+   * Rises with every change of `newest`: of two values, the one with the
+   * higher count says all that the other says.
+   */
   get changes(): number {
     return this.changesSoFar;
   }
@@ -88,7 +97,10 @@ export class CommitWitness {
     if (this.known !== undefined && batch > this.known.batch) this.know({ ...this.known, batch });
   }
 
-  /** A step of a command committed. Steps that are acknowledged at the same time may have committed in the other order: one of them is proof enough. */
+  /**
+   * A step of a command committed. Steps that are acknowledged at the same time may have committed
+   * in the other order: one of them is proof enough.
+   */
   sawCommand(commandId: string, version: number): void {
     if (this.known !== undefined) this.know({ ...this.known, command: { commandId, version } });
     this.onCommand();
@@ -118,11 +130,13 @@ export function encodeWitnessed(witnessed: Witnessed): string {
 }
 
 /**
- * The memory of this process about its hold on its lane. The lane's row in Postgres is the truth; this is the memory of the last
- * time it agreed, measured by the monotonic clock, so that a process that was frozen knows that it was.
+ * The memory of this process about its hold on its lane. The lane's row in Postgres is the truth;
+ * this is the memory of the last time it agreed, measured by the monotonic clock, so that a process
+ * that was frozen knows that it was.
  *
- * Invariant: `mayAct` is true only while the last confirmed renewal began less than `actForMs` ago. Everything that leaves the
- * process (Kafka, platform) asks first; writes to Postgres are fenced by the epoch as well.
+ * Invariant: `mayAct` is true only while the last confirmed renewal began less than
+ * `actForMs` ago. Everything that leaves the process (Kafka, platform) asks first; writes to
+ * Postgres are fenced by the epoch as well.
  */
 export class Lease {
   /** The commits that this process has seen; kept over its terms. */
@@ -156,14 +170,18 @@ export class Lease {
     this.witness.forget();
   }
 
-  /** The fencing number under which this process writes; rises with every change of holder and every reclaim. 0n: never held. */
+  /**
+   * The fencing number under which this process writes; rises with every change of holder and every
+   * reclaim. 0n: never held.
+   */
   get epoch(): bigint {
     return this.currentEpoch;
   }
 
   /**
-   * A term begins by a taking that was sent at `sentAtMs` (monotonic). Its epoch may be below that of the last term: a database that came back without its newest
-   * commits counts on from where it was.
+   * A term begins by a taking that was sent at `sentAtMs` (monotonic). Its epoch
+   * may be below that of the last term: a database that came back without its
+   * newest commits counts on from where it was.
    */
   take(epoch: bigint, sentAtMs: number): void {
     this.lostEpoch = epoch - 1n;
@@ -171,14 +189,20 @@ export class Lease {
     this.confirmedAtMs = sentAtMs;
   }
 
-  /** Postgres agreed to a renewal that was *sent* at `sentAtMs` (monotonic): the answer may be old, the sending time is safe. */
+  /**
+   * Postgres agreed to a renewal that was *sent* at `sentAtMs` (monotonic): the answer may be old,
+   * the sending time is safe.
+   */
   confirm(epoch: bigint, sentAtMs: number): void {
     if (epoch <= this.lostEpoch) return;
     this.currentEpoch = epoch;
     this.confirmedAtMs = Math.max(this.confirmedAtMs, sentAtMs);
   }
 
-  /** Another process took the lane, or we gave it back. A late confirmation of the lost epoch changes nothing. */
+  /**
+   * Another process took the lane, or we gave it back. A late
+   * confirmation of the lost epoch changes nothing.
+   */
   lose(): void {
     this.lostEpoch = this.currentEpoch;
     this.confirmedAtMs = Number.NEGATIVE_INFINITY;

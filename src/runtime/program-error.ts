@@ -1,8 +1,9 @@
 import { sqlstates, sqlstateWords } from './sqlstate-words.ts';
 
 /**
- * Exit codes of sysexits.h, so that a script can distinguish a wrong call, a wrong configuration and a part that is down. `unresolved`: whether it took effect
- * is not known yet, ask again. `denied`: not with this token.
+ * Exit codes of sysexits.h, so that a script can distinguish a wrong call, a wrong configuration
+ * and a part that is down. `unresolved`: whether it took effect is not known yet, ask again.
+ * `denied`: not with this token.
  */
 export const exitCodes = {
   ok: 0,
@@ -25,7 +26,10 @@ interface ProgramErrorDetails {
   readonly cause?: unknown;
 }
 
-/** A command cannot do the requested work. The message is one sentence for people; only `fix` is shown in addition to it. */
+/**
+ * A command cannot do the requested work. The message is one sentence for people; only `fix` is
+ * shown in addition to it.
+ */
 export class ProgramError extends Error {
   readonly retryable = false;
   readonly code: string;
@@ -41,7 +45,10 @@ export class ProgramError extends Error {
   }
 }
 
-/** For people, where a server could not be bound because its port is taken; any other error as it is. `setting` names the port. */
+/**
+ * For people, where a server could not be bound because its port is taken; any other error as it
+ * is. `setting` names the port.
+ */
 export function portFault(
   error: unknown,
   { host, port, setting }: { readonly host: string; readonly port: number; readonly setting: string },
@@ -74,7 +81,10 @@ export function reportError(
   return exitCodeOf(codeOf(error));
 }
 
-/** An error's `code`, or its first cause's: Node hides the reason of a failed connection in an AggregateError, undici in `cause`. */
+/**
+ * An error's `code`, or its first cause's: Node hides the reason of a failed connection in an
+ * AggregateError, undici in `cause`.
+ */
 function codeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; depth += 1) {
     if ('code' in at && typeof at.code === 'string') return at.code;
@@ -111,7 +121,10 @@ function wordsOf(code: string): string | undefined {
   return sentences[code] ?? sqlstateWords(code);
 }
 
-/** One line about an error that we did not make ourselves. Never empty: an AggregateError has no message of its own. */
+/**
+ * One line about an error that we did not make ourselves. Never empty: an
+ * AggregateError has no message of its own.
+ */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
   const code = codeOf(error);
@@ -121,7 +134,10 @@ export function sentenceOf(error: unknown): string {
   return own === '' ? known : `${known}: ${own}`;
 }
 
-/** `fetch` gives "fetch failed" for everything and keeps the reason in the cause; drizzle gives the whole statement. */
+/**
+ * `fetch` gives "fetch failed" for everything and keeps the reason in the
+ * cause; drizzle gives the whole statement.
+ */
 function ownMessage(error: Error): string {
   if ('query' in error && error.cause instanceof Error) return error.cause.message;
   return error.message === 'fetch failed' && error.cause instanceof Error ? error.cause.message : error.message;

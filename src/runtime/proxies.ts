@@ -22,7 +22,10 @@ interface ProxySettings {
   readonly noProxy?: readonly string[];
 }
 
-/** Which proxy leads to an address. The rules of NO_PROXY are those of curl; docs/connect.md has them. */
+/**
+ * Which proxy leads to an address. The rules of NO_PROXY are
+ * those of curl; docs/connect.md has them.
+ */
 export class Proxies {
   private readonly secure: ProxyServer | undefined;
   private readonly plain: ProxyServer | undefined;
@@ -40,8 +43,8 @@ export class Proxies {
   }
 
   /**
-   * Undefined: the address is reached without one. An address on loopback goes only through a proxy that is on loopback too: any other would take it for its own
-   * machine.
+   * Undefined: the address is reached without one. An address on loopback goes only through a proxy
+   * that is on loopback too: any other would take it for its own machine.
    */
   proxyFor(url: URL): ProxyServer | undefined {
     const isSecure = isSecureUrl(url);
@@ -64,7 +67,10 @@ export function portOf(url: URL): number {
   return isSecureUrl(url) ? 443 : 80;
 }
 
-/** `http://user:password@host:port`, or the same with `https`; without a scheme it is `http`. Undefined where it is none of these. */
+/**
+ * `http://user:password@host:port`, or the same with `https`; without a scheme it is `http`.
+ * Undefined where it is none of these.
+ */
 export function parseProxy(text: string): ProxyServer | undefined {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return undefined;
@@ -82,7 +88,10 @@ export function parseProxy(text: string): ProxyServer | undefined {
   }
 }
 
-/** One entry of NO_PROXY. An entry that makes no sense covers nothing, as in other programs that read the variable. */
+/**
+ * One entry of NO_PROXY. An entry that makes no sense covers nothing, as
+ * in other programs that read the variable.
+ */
 interface Bypass {
   readonly port?: number;
   covers(host: string): boolean;

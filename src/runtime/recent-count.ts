@@ -20,7 +20,10 @@ export interface RecentEvents {
 
 const none: RecentEvents = Object.freeze({ events: 0 });
 
-/** Counts events of the last hour, by the minute: at most 61 small objects, whatever happens, and none while nothing does. */
+/**
+ * Counts events of the last hour, by the minute: at most 61 small objects, whatever happens, and
+ * none while nothing does.
+ */
 export class RecentCount {
   private buckets: Bucket[] = [];
   private readonly clock: Clock;

@@ -2,7 +2,10 @@ import { inspect } from 'node:util';
 
 const masked = '[redacted]';
 
-/** A value that never prints: not by `String`, JSON, `console`, template strings or an error that holds it. */
+/**
+ * A value that never prints: not by `String`, JSON, `console`,
+ * template strings or an error that holds it.
+ */
 export class Secret {
   readonly #value: string;
 

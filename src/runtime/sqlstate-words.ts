@@ -1,6 +1,7 @@
 /**
- * What a SQLSTATE of Postgres means to people (PostgreSQL, appendix "Error Codes"), as the beginning of a sentence or after a colon. The log, `doctor`, `status` and
- * a command that ends use this one table, and docs/runbooks/IngestStuck.md lists it with what to do.
+ * What a SQLSTATE of Postgres means to people (PostgreSQL, appendix "Error Codes"), as the
+ * beginning of a sentence or after a colon. The log, `doctor`, `status` and a command that ends use
+ * this one table, and docs/runbooks/IngestStuck.md lists it with what to do.
  */
 export const sqlstates: Readonly<Record<string, string>> = {
   '08006': 'the connection to the database broke',
@@ -50,7 +51,10 @@ export function sqlstateWords(code: string): string | undefined {
   return sqlstates[code] ?? classes[code.slice(0, 2)];
 }
 
-/** With the code, by which the documentation of Postgres and the runbooks are searched: `the disk of the database is full (SQLSTATE 53100)`. */
+/**
+ * With the code, by which the documentation of Postgres and the runbooks are searched: `the disk of
+ * the database is full (SQLSTATE 53100)`.
+ */
 export function sqlstateSentence(code: string): string {
   const words = sqlstateWords(code);
   return words === undefined ? code : `${words} (SQLSTATE ${code})`;

@@ -2,17 +2,22 @@ import type { Clock } from './clock.ts';
 import { abortAfter } from './waiting.ts';
 
 /**
- * A long-lived part of the process. Its phase says when the supervisor starts it, and when it drains it. The drain
+ * A long-lived part of the process. Its phase says when the supervisor
+ * starts it, and when it drains it. The drain
  * is not simply the reverse of the start: a source stops before the queue behind it is emptied.
  */
 export interface Service {
   /** Short, stable, kebab-case: it names the part in logs and in `/status`. */
   readonly name: string;
-  /** Resolves when the part is working, or will work without further help (it keeps trying by itself). Rejects only for a fault that ends the process. */
+  /**
+   * Resolves when the part is working, or will work without further help (it keeps trying by
+   * itself). Rejects only for a fault that ends the process.
+   */
   start(): Promise<void>;
   /**
-   * Finishes the work in hand and takes nothing new. Resolves when no work of the part runs any more; gives up the rest when
-   * `signal` aborts (a crash must be equally safe, so giving up loses nothing). Called once, also after a failed start and while `start` still waits.
+   * Finishes the work in hand and takes nothing new. Resolves when no work of the part runs any
+   * more; gives up the rest when `signal` aborts (a crash must be equally safe, so giving up loses
+   * nothing). Called once, also after a failed start and while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;
 }
@@ -22,14 +27,18 @@ export function closing(name: string, close: (signal: AbortSignal) => Promise<vo
   return { name, start: async () => undefined, drain: close };
 }
 
-/** A stretch of the life of a process. Phases start from the first to the last, and end from the last to the first. */
+/**
+ * A stretch of the life of a process. Phases start from the first to the
+ * last, and end from the last to the first.
+ */
 export interface Phase {
   /** Names it where the plan is wrong. */
   readonly name: string;
   /** Started one after the other. */
   readonly starts: readonly Service[];
   /**
-   * Drained one after the other. They may have started in another phase. Left out: those that this one starts,
+   * Drained one after the other. They may have started in another
+   * phase. Left out: those that this one starts,
    * from the last to the first.
    */
   readonly ends?: readonly Service[];
@@ -51,11 +60,12 @@ type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped';
 /**
  * Runs the parts of a process from start to drain.
  *
- * idle → starting → running → draining → stopped; a failed start, a stop or a fatal report goes from starting or running straight to
- * draining.
+ * idle → starting → running → draining → stopped; a failed start, a stop or a fatal report goes
+ * from starting or running straight to draining.
  *
- * Invariant: a service whose `start` was called is drained exactly once, and no service is started once the drain was asked for. The
- * drain ends within its deadline, even if a service hangs. The first reason to stop decides the exit code; later ones are only logged.
+ * Invariant: a service whose `start` was called is drained exactly once, and no service is started
+ * once the drain was asked for. The drain ends within its deadline, even if a service hangs. The
+ * first reason to stop decides the exit code; later ones are only logged.
  */
 export class Supervisor {
   private current: SupervisorState = 'idle';
@@ -67,7 +77,10 @@ export class Supervisor {
   private readonly drainOrder: readonly Service[];
   private readonly drainDeadlineMs: number;
 
-  /** Throws unless the phases start and end the same services, each once: a part left out would never be drained. */
+  /**
+   * Throws unless the phases start and end the same services, each
+   * once: a part left out would never be drained.
+   */
   constructor(deps: SupervisorDeps, { phases, drainDeadlineMs }: SupervisorOptions) {
     this.deps = deps;
     this.startOrder = phases.flatMap(({ starts }) => starts);
@@ -76,14 +89,18 @@ export class Supervisor {
     const isOnce = (service: Service) =>
       [this.startOrder, this.drainOrder].every((order) => order.filter((other) => other === service).length === 1);
     const wrong = phases.find(({ starts, ends = [] }) => ![...starts, ...ends].every(isOnce));
-    if (wrong !== undefined) throw new Error(`phase ${wrong.name}: the phases must start and end the same services, each once`);
+    if (wrong !== undefined)
+      throw new Error(`phase ${wrong.name}: the phases must start and end the same services, each once`);
   }
 
   get state(): SupervisorState {
     return this.current;
   }
 
-  /** Starts everything, waits for a reason to stop, drains. Resolves with the exit code; never rejects. Called once. */
+  /**
+   * Starts everything, waits for a reason to stop, drains. Resolves with
+   * the exit code; never rejects. Called once.
+   */
   async run(): Promise<number> {
     const beganMs = this.deps.clock.monotonicMs();
     this.current = 'starting';
@@ -96,13 +113,19 @@ export class Supervisor {
     return this.drainAll();
   }
 
-  /** Begins the drain, for a reason that is not a fault: a signal, a command. Harmless when it has begun already. */
+  /**
+   * Begins the drain, for a reason that is not a fault: a signal, a
+   * command. Harmless when it has begun already.
+   */
   stop(reason: string): void {
     this.deps.log.info({ reason }, 'stopping');
     this.begin(0);
   }
 
-  /** A part can't go on and can't recover by itself: begins the drain and makes the process end with `exitCode`. */
+  /**
+   * A part can't go on and can't recover by itself: begins the drain
+   * and makes the process end with `exitCode`.
+   */
   fatal(part: string, error: unknown, exitCode = 1): void {
     this.deps.log.error({ part, err: error }, 'a part cannot go on');
     this.begin(exitCode);
@@ -120,10 +143,14 @@ export class Supervisor {
       this.touched.add(service);
       const beganMs = this.deps.clock.monotonicMs();
       try {
-        // A start that hangs must not delay a drain: when a stop is asked for, the start is no longer waited for.
+        // A start that hangs must not delay a drain: when a stop is
+        // asked for, the start is no longer waited for.
         const done = await Promise.race([callStart(service).then(() => true), this.stopAsked().then(() => false)]);
         if (!done) return;
-        this.deps.log.info({ part: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) }, 'part started');
+        this.deps.log.info(
+          { part: service.name, ms: Math.round(this.deps.clock.monotonicMs() - beganMs) },
+          'part started',
+        );
       } catch (error) {
         this.fatal(service.name, error, exitCodeOf(error));
       }
@@ -152,7 +179,10 @@ async function callStart(service: Service): Promise<void> {
   await service.start();
 }
 
-/** A part may set `exitCode` on its error, for example to show that the fault is one of configuration (78). */
+/**
+ * A part may set `exitCode` on its error, for example to show
+ * that the fault is one of configuration (78).
+ */
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number' ? error.exitCode : 1;
 }
@@ -173,9 +203,10 @@ interface DrainStep {
 const giveUpShare = 0.1;
 
 /**
- * Drains the services one after the other under one deadline, and logs each step with its milliseconds. When nine tenths of the time
- * are gone every remaining step starts with an aborted signal, and they share the rest evenly, so that one that hangs
- * cannot take the time to close from those after it. Never rejects, never takes longer than `deadlineMs`.
+ * Drains the services one after the other under one deadline, and logs each step with its
+ * milliseconds. When nine tenths of the time are gone every remaining step starts with an aborted
+ * signal, and they share the rest evenly, so that one that hangs cannot take the time to close from
+ * those after it. Never rejects, never takes longer than `deadlineMs`.
  */
 async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {
   const { clock, log } = deps;
@@ -187,13 +218,21 @@ async function drainInOrder(services: readonly Service[], deadlineMs: number, de
     const nowMs = clock.monotonicMs();
     const shareMs = (beganMs + deadlineMs - Math.max(nowMs, giveUpAtMs)) / (services.length - index);
     const step = await drainOne(service, giveUp.signal, Math.max(0, giveUpAtMs - nowMs) + Math.max(0, shareMs), deps);
-    log[step.outcome === 'drained' ? 'info' : 'warn']({ part: step.name, ms: step.ms, outcome: step.outcome }, 'drain step');
+    log[step.outcome === 'drained' ? 'info' : 'warn'](
+      { part: step.name, ms: step.ms, outcome: step.outcome },
+      'drain step',
+    );
     steps.push(step);
   }
   return steps;
 }
 
-async function drainOne(service: Service, signal: AbortSignal, limitMs: number, { clock, log }: DrainDeps): Promise<DrainStep> {
+async function drainOne(
+  service: Service,
+  signal: AbortSignal,
+  limitMs: number,
+  { clock, log }: DrainDeps,
+): Promise<DrainStep> {
   const { name } = service;
   const beganMs = clock.monotonicMs();
   const limit = new AbortController();

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitCodes, ProgramError, sentenceOf } from './program-error.ts';
 
-/** A new folder of this process's own, which it has to remove; `prefix` begins its name. Rejects with a `ProgramError` where none can be made. */
+/**
+ * A new folder of this process's own, which it has to remove; `prefix` begins its name. Rejects
+ * with a `ProgramError` where none can be made.
+ */
 export function makeTemporaryFolder(prefix: string): Promise<string> {
   const parent = tmpdir();
   return mkdtemp(join(parent, prefix)).catch((error: unknown) => {

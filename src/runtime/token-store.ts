@@ -1,7 +1,10 @@
 import type { Clock } from './clock.ts';
 import type { Secret } from './secret.ts';
 
-/** The answer of the token endpoint (specification, "Token response"), with the expiry as an instant instead of a duration. */
+/**
+ * The answer of the token endpoint (specification, "Token response"), with the
+ * expiry as an instant instead of a duration.
+ */
 export interface Token {
   readonly accessToken: Secret;
   /** Milliseconds since the epoch. */
@@ -27,32 +30,44 @@ export interface UnreadableToken {
 }
 
 /**
- * Tokens, shared by every process that uses the same credential. `credential` names it (`client`, or a linked login); it is not a secret.
- * Every call has a deadline; rejects when the store can't be reached.
+ * Tokens, shared by every process that uses the same credential. `credential` names it
+ * (`client`, or a linked login); it is not a secret. Every call has a deadline;
+ * rejects when the store can't be reached.
  *
- * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP, without any lock held → `save` → `unclaim`. A refresh token
- * that the platform rotated is used only after `save` resolved with true: before that a crash would lose the only valid one.
+ * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP,
+ * without any lock held → `save` → `unclaim`. A refresh token that the platform rotated is used
+ * only after `save` resolved with true: before that a crash would lose the only valid one.
  */
 export interface TokenStore {
-  /** True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that has the claim may claim again, which prolongs it. */
+  /**
+   * True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that
+   * has the claim may claim again, which prolongs it.
+   */
   claim(credential: string, holder: string, forMs: number): Promise<boolean>;
   /** Gives the claim back early; harmless when another process has it by now. */
   unclaim(credential: string, holder: string): Promise<void>;
   load(credential: string): Promise<StoredToken | UnreadableToken | undefined>;
   /**
-   * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False: another generation is there by now and nothing was
-   * written; load it. So an older answer that arrives late never overwrites a newer one.
+   * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False:
+   * another generation is there by now and nothing was written; load it. So an older answer that
+   * arrives late never overwrites a newer one.
    */
   save(credential: string, replaces: number, token: Token): Promise<boolean>;
 }
 
-/** A credential whose tokens are stored. `generation` rises with each save; it begins again at 1 when the credential was forgotten in between. */
+/**
+ * A credential whose tokens are stored. `generation` rises with each save; it begins again at 1
+ * when the credential was forgotten in between.
+ */
 export interface StoredCredential {
   readonly credential: string;
   readonly generation: number;
 }
 
-/** The credentials of a store, so that a login that was linked meanwhile is found. Every call has a deadline; rejects when the store can't be reached. */
+/**
+ * The credentials of a store, so that a login that was linked meanwhile is found. Every call has a
+ * deadline; rejects when the store can't be reached.
+ */
 export interface CredentialList {
   /** Credentials whose name begins with `prefix`, sorted by name. */
   stored(prefix: string): Promise<StoredCredential[]>;
@@ -64,8 +79,8 @@ export interface CredentialList {
 export const loginPrefix = 'login:';
 
 /**
- * Tokens of this process alone, gone with it. Enough for client credentials, where a new token can be had at any time; a rotating refresh token needs the
- * durable store.
+ * Tokens of this process alone, gone with it. Enough for client credentials, where a new token can
+ * be had at any time; a rotating refresh token needs the durable store.
  */
 export class MemoryTokenStore implements TokenStore {
   private readonly tokens = new Map<string, StoredToken>();

@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 
-// An IPv6 address stands in brackets where a port may follow it (RFC 3986, section 3.2.2), and without them where it stands alone. Every address that we print,
-// take or guess is joined and split here.
+// An IPv6 address stands in brackets where a port may follow it (RFC 3986,
+// section 3.2.2), and without them where it stands alone. Every address that we
+// print, take or guess is joined and split here.
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})$/i;
 
@@ -20,22 +21,29 @@ export function httpAddress(host: string, port: number | string): string {
   return `http://${urlHost(bareHost(host))}:${port}`;
 }
 
-/** Host (without brackets) and port of `host:port`. The port is NaN where there is none, also in an IPv6 address without brackets. */
+/**
+ * Host (without brackets) and port of `host:port`. The port is NaN where there is none, also in an
+ * IPv6 address without brackets.
+ */
 export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
   const colon = text.lastIndexOf(':');
   if (colon === -1 || isIPv6(text) || text.endsWith(']')) return { host: bareHost(text), port: Number.NaN };
   return { host: bareHost(text.slice(0, colon)), port: Number(text.slice(colon + 1)) };
 }
 
-/** Where a program on this machine asks a service that listens on `host`: one that listens on every address is asked on loopback. */
+/**
+ * Where a program on this machine asks a service that listens on `host`: one that listens on every
+ * address is asked on loopback.
+ */
 export function askedHost(host: string): string {
   const bare = bareHost(host);
   return bare === '0.0.0.0' ? '127.0.0.1' : canonical(bare) === '::' ? '::1' : bare;
 }
 
 /**
- * Whether `host` is an address of this machine that no other machine can reach, in any spelling, with or without brackets. Decides by the address and never
- * resolves a name: a name that resolves to loopback today may not do so tomorrow.
+ * Whether `host` is an address of this machine that no other machine can reach, in any spelling,
+ * with or without brackets. Decides by the address and never resolves a name: a name that resolves
+ * to loopback today may not do so tomorrow.
  */
 export function isLoopbackHost(host: string): boolean {
   return loopback.test(canonical(bareHost(host)));

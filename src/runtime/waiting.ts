@@ -1,6 +1,8 @@
 import type { Clock } from './clock.ts';
 
-/** An operation took longer than its limit. Retrying may help; whether it took effect is not known. */
+/**
+ * An operation took longer than its limit. Retrying may help; whether it took effect is not known.
+ */
 export class DeadlineError extends Error {
   readonly code = 'DEADLINE';
   readonly retryable = true;
@@ -11,7 +13,10 @@ export class DeadlineError extends Error {
   }
 }
 
-/** `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: also cancel the operation that it waits for. */
+/**
+ * `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: also cancel the
+ * operation that it waits for.
+ */
 export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = clock.after(limitMs, () => reject(new DeadlineError(what, limitMs)));
@@ -22,8 +27,9 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
 type OwnSignal = { readonly signal: AbortSignal } & Disposable;
 
 /**
- * A signal that aborts with the first of the others, for its reason. Disposing of it (`using`) lets go of the others. Not by `AbortSignal.any`: Node keeps such a
- * signal, and all that its listeners hold, for as long as none of its sources aborts.
+ * A signal that aborts with the first of the others, for its reason. Disposing of it (`using`) lets
+ * go of the others. Not by `AbortSignal.any`: Node keeps such a signal, and all that its listeners
+ * hold, for as long as none of its sources aborts.
  */
 export function abortWith(...others: readonly AbortSignal[]): OwnSignal {
   const over = new AbortController();
@@ -64,7 +70,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Runs `work` at most once at a time: callers that come while it runs share its result or its error. */
+/**
+ * Runs `work` at most once at a time: callers that come while
+ * it runs share its result or its error.
+ */
 export class SingleFlight<T> {
   private current: Promise<T> | undefined;
 
@@ -77,8 +86,9 @@ export class SingleFlight<T> {
 }
 
 /**
- * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one came since the last `wait`. A loop that waits here never
- * misses work that arrives while it is busy, and never polls.
+ * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one
+ * came since the last `wait`. A loop that waits here never misses work that
+ * arrives while it is busy, and never polls.
  */
 export class Wakeup {
   private pending = false;
@@ -112,7 +122,10 @@ interface Fetched {
   readonly text: string;
 }
 
-/** A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No redirect is followed. */
+/**
+ * A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when
+ * nothing answers. No redirect is followed.
+ */
 export async function fetchWithin(
   io: { readonly fetch: typeof fetch; readonly clock: Clock },
   url: string,
@@ -131,8 +144,15 @@ export async function fetchWithin(
   }
 }
 
-/** Works through all items, at most `width` at a time. Rejects with the first error, once all work that had begun has ended. */
-export async function inParallel<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+/**
+ * Works through all items, at most `width` at a time. Rejects with the first error, once all work
+ * that had begun has ended.
+ */
+export async function inParallel<T>(
+  items: Iterable<T>,
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const queue = [...items].reverse();
   const run = async () => {
     for (let item = queue.pop(); item !== undefined; item = queue.pop()) await work(item);

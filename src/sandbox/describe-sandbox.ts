@@ -3,10 +3,16 @@ import { predictionMarkets } from './market/instruments.ts';
 import type { Cast } from './seat-cast.ts';
 import { defaultSettings } from './users/user-records.ts';
 
-/** The key that the symbol search needs beside the bearer token (specification, "Authentication", 2). Fixed, like everything secret in a sandbox. */
+/**
+ * The key that the symbol search needs beside the bearer token (specification, "Authentication",
+ * 2). Fixed, like everything secret in a sandbox.
+ */
 export const apiKey = 'sandbox-api-key';
 
-/** The first line of `tidemark sandbox --json`: all that a stranger's client needs (docs/platform-assumptions.md, "The sandbox's first line"). */
+/**
+ * The first line of `tidemark sandbox --json`: all that a stranger's client needs
+ * (docs/platform-assumptions.md, "The sandbox's first line").
+ */
 export interface SandboxDescription {
   readonly platform: string;
   readonly staging: string;

@@ -50,13 +50,16 @@ const moment = z.strictObject({
 });
 
 /**
- * Everything that a sandbox is made from: the shape of a scenario file, too. Every part may be left out. Without `users` and `clients` there is the default
- * cast (`default-cast.ts`).
+ * Everything that a sandbox is made from: the shape of a scenario file, too. Every part may be left
+ * out. Without `users` and `clients` there is the default cast (`default-cast.ts`).
  */
 export const sandboxOptions = z.strictObject({
   /** For editors: the address of `scenario.schema.json`. */
   $schema: z.string().optional(),
-  /** Address that all four ports listen on. Any program that reaches the control port owns the sandbox: anything but loopback is for a network of its own. */
+  /**
+   * Address that all four ports listen on. Any program that reaches the control port owns the
+   * sandbox: anything but loopback is for a network of its own.
+   */
   host: z
     .string()
     .regex(/^[0-9A-Za-z.:_-]{1,253}$/)
@@ -98,7 +101,10 @@ export const sandboxOptions = z.strictObject({
       lifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
       refresh: z
         .strictObject({
-          /** `none`: the same one stays good; `rotate`: an old one that comes again ends the family; `grace`: not for a while. */
+          /**
+           * `none`: the same one stays good; `rotate`: an old one that comes again ends the family;
+           * `grace`: not for a while.
+           */
           mode: z.enum(refreshModes).default('rotate'),
           graceSeconds: z.number().int().min(1).max(3600).default(30),
           lifetimeSeconds: z.number().int().min(1).max(31_536_000).default(2_592_000),
@@ -128,7 +134,10 @@ export const sandboxOptions = z.strictObject({
         .int()
         .min(1_000_000)
         .default(2 * 1024 ** 3),
-      /** `brief` leaves the orders' states out of it: benchmarks share the disk with the service that they measure. */
+      /**
+       * `brief` leaves the orders' states out of it: benchmarks share the
+       * disk with the service that they measure.
+       */
       detail: z.enum(['full', 'brief']).default('full'),
     })
     .prefault({}),

@@ -10,8 +10,9 @@ type Clients = NonNullable<SandboxInput['clients']>;
 const redirectUri = 'http://127.0.0.1:8787/callback';
 
 /**
- * The people and apps of a sandbox without a cast of its own: alice without MFA and with an account of each kind, bob with MFA, carol whose accounts the
- * others may not see; a confidential and a public client. Secrets are fixed texts: everything here is made up.
+ * The people and apps of a sandbox without a cast of its own: alice without MFA and with an account
+ * of each kind, bob with MFA, carol whose accounts the others may not see; a confidential and a
+ * public client. Secrets are fixed texts: everything here is made up.
  */
 export function defaultCast(accounts: number): { users: Users; clients: Clients } {
   const alice = [
@@ -57,7 +58,8 @@ export function castOf(options: SandboxOptions): Cast {
   const users = options.users ?? usual.users ?? [];
   // A scenario with users of its own and no clients: the usual clients see all of them.
   const clients =
-    options.clients ?? (usual.clients ?? []).map((client) => (options.users === undefined ? client : seeAll(client, users)));
+    options.clients ??
+    (usual.clients ?? []).map((client) => (options.users === undefined ? client : seeAll(client, users)));
   return { users, clients };
 }
 

@@ -71,7 +71,10 @@ const stopGraceMs = 500;
 const readerBehindBytes = 1024 * 1024;
 const segmentBytes = 256 * 1024 * 1024;
 
-/** Starts the platform, on loopback unless the options say otherwise. `input` may leave everything out. Rejects when a port is taken or the options are wrong (a `ZodError`). */
+/**
+ * Starts the platform, on loopback unless the options say otherwise. `input` may leave everything
+ * out. Rejects when a port is taken or the options are wrong (a `ZodError`).
+ */
 export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Promise<RunningSandbox> {
   const options = sandboxOptions.parse(input);
   const folder = await makeTemporaryFolder('tidemark-sandbox-');
@@ -140,21 +143,16 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
   const entry = openOrderEntry({ clock, random, exchange, market, during }, options.venue, seed);
-  const parts: SandboxParts = {
-    clock,
-    log,
-    exchange,
-    ...auth,
-    users: new UserRecords(),
-    data,
-    ledger,
-    faults,
-    hanging,
+  const users = new UserRecords();
+  const faulty = { faults, hanging, veils, wire };
+  const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, ...faulty, entry };
+  const eventFaults = new EventFaults({
+    plan: faults,
     veils,
-    wire,
-    entry,
-  };
-  const eventFaults = new EventFaults({ plan: faults, veils, exchange, ledger, random: seededRandom(seed ^ 0x0e7e275) });
+    exchange,
+    ledger,
+    random: seededRandom(seed ^ 0x0e7e275),
+  });
   const feed = new EventFeed({ ledger, subscriptions, faults: eventFaults, wire }, { detail: options.ledger.detail });
   ledger.enter('start', `,"options":${JSON.stringify({ ...options, users: undefined, clients: undefined })}`);
   seedOrders({ exchange, market, random: marketRandom, clock }, options.market);
@@ -184,12 +182,20 @@ interface PacedParts {
 }
 
 /** The market waits while the ledger is behind; as fast as it can, also while its readers are. */
-function pacerOf({ ledger, subscriptions, ...moved }: PacedParts, { rate, catchUpMs }: SandboxOptions['market']): Pacer {
+function pacerOf(
+  { ledger, subscriptions, ...moved }: PacedParts,
+  { rate, catchUpMs }: SandboxOptions['market'],
+): Pacer {
   const held = (unpaced: boolean) => ledger.behind || (unpaced && subscriptions.behind(readerBehindBytes));
   return new Pacer({ ...moved, held }, { rate: rateOf(rate), catchUpMs });
 }
 
-const portFlags = { platform: '--port', staging: '--staging-port', auth: '--auth-port', control: '--control-port' } as const;
+const portFlags = {
+  platform: '--port',
+  staging: '--staging-port',
+  auth: '--auth-port',
+  control: '--control-port',
+} as const;
 
 async function listen(
   apps: Readonly<Record<keyof Addresses, FastifyInstance>>,

@@ -3,7 +3,10 @@ import type { Stream } from '../domain/order.ts';
 import type { RepairAnswer } from './repair-requests.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
-/** A read of an account that a person asked for, on one stream. Times are milliseconds since the epoch. */
+/**
+ * A read of an account that a person asked for, on one stream.
+ * Times are milliseconds since the epoch.
+ */
 export interface AccountRepair {
   readonly id: bigint;
   readonly kind: 'read' | 'backfill';
@@ -28,15 +31,24 @@ export interface NewAccountRepair {
   readonly reason: string;
 }
 
-/** The reads that people ask for. The process that follows the account carries them out, so any process may be asked. Each call rejects when the database can't be reached. */
+/**
+ * The reads that people ask for. The process that follows the account carries them out, so any
+ * process may be asked. Each call rejects when the database can't be reached.
+ */
 export interface AccountRepairs {
-  /** One request a stream. `not_followed`: never, on that stream. `too_many`: as many of the account are open as may be. */
+  /**
+   * One request a stream. `not_followed`: never, on that stream. `too_many`:
+   * as many of the account are open as may be.
+   */
   ask(asked: NewAccountRepair): Promise<readonly AccountRepair[] | 'not_followed' | 'too_many'>;
   /** The newest ones of the account, newest first, open or answered. */
   list(accountId: string, limit: number): Promise<readonly AccountRepair[]>;
 }
 
-/** Open requests of an account. A request is not joined with one that is open: that one may have been read already, and would not show a later change. */
+/**
+ * Open requests of an account. A request is not joined with one that is open: that one may have
+ * been read already, and would not show a later change.
+ */
 const mostOpen = 10;
 
 interface Row {
@@ -64,8 +76,17 @@ export class PostgresAccountRepairs implements AccountRepairs {
   }
 
   /** Not tried again after a failure: the request may be there. */
-  async ask({ kind, accountId, stream, sinceMs, askedBy, reason }: NewAccountRepair): ReturnType<AccountRepairs['ask']> {
-    const { rows } = await this.deps.pool.query<{ [column in keyof Row]: Row[column] | null } & { readonly followed: string }>(
+  async ask({
+    kind,
+    accountId,
+    stream,
+    sinceMs,
+    askedBy,
+    reason,
+  }: NewAccountRepair): ReturnType<AccountRepairs['ask']> {
+    const { rows } = await this.deps.pool.query<
+      { [column in keyof Row]: Row[column] | null } & { readonly followed: string }
+    >(
       `with followed as (
          select stream from public.accounts where account_id = $1 and ($2::text is null or stream = $2)
        ), made as (

@@ -12,10 +12,15 @@ export function inScope(column: string, place: number): string {
 }
 
 /**
- * The accounts of the scope, narrowed to one where one is named. With the scope of every account: those that have orders, found by hopping from one to the
- * next in `orders_by_account`, with one probe for each (`select distinct` would read the whole index).
+ * The accounts of the scope, narrowed to one where one is named. With the scope of every account:
+ * those that have orders, found by hopping from one to the next in `orders_by_account`, with one
+ * probe for each (`select distinct` would read the whole index).
  */
-export async function accountsOf(pool: Pool, scope: AccountScope, accountId: string | undefined): Promise<readonly string[]> {
+export async function accountsOf(
+  pool: Pool,
+  scope: AccountScope,
+  accountId: string | undefined,
+): Promise<readonly string[]> {
   if (scope.kind === 'accounts') {
     const named = [...new Set(scope.accountIds)];
     return accountId === undefined ? named : named.filter((each) => each === accountId);

@@ -16,13 +16,20 @@ interface MaintainedLog {
 }
 
 /**
- * Makes the log's partitions two ahead, and drops those whose newest row is older than the retention and that every cursor of every lane has passed. To be
- * called by a timer, from any process: the database lets one at a time work. A partition that is in use stays until the next call. Rejects when the database
- * can't be reached.
+ * Makes the log's partitions two ahead, and drops those whose newest row is older than the
+ * retention and that every cursor of every lane has passed. To be called by a timer, from any
+ * process: the database lets one at a time work. A partition that is in use stays until the next
+ * call. Rejects when the database can't be reached.
  */
-export async function maintainLog(pool: Pool, { partitionRows, retentionMs }: MaintainLogOptions): Promise<MaintainedLog> {
-  // First, and in a statement of its own: without a partition the lane stands still, while without a drop only the disk fills.
-  const { rows } = await pool.query<{ made: string[] }>('select public.ensure_log_partitions($1) as made', [partitionRows]);
+export async function maintainLog(
+  pool: Pool,
+  { partitionRows, retentionMs }: MaintainLogOptions,
+): Promise<MaintainedLog> {
+  // First, and in a statement of its own: without a partition the lane stands still, while without
+  // a drop only the disk fills.
+  const { rows } = await pool.query<{ made: string[] }>('select public.ensure_log_partitions($1) as made', [
+    partitionRows,
+  ]);
   const dropped: string[] = [];
   for (;;) {
     const name = await dropPartition(pool, retentionMs);
@@ -65,12 +72,17 @@ interface MaintainedCommands {
 const rowsAtOnce = 10_000;
 
 /**
- * Deletes events that were published and are older than the retention. Frees the keys of commands that are final and seven days old, and of cancel-alls whose
- * cancels are. Commands, attempts, evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called by a timer, from any
- * process. Rejects when the database can't be reached.
+ * Deletes events that were published and are older than the retention. Frees the keys of commands
+ * that are final and seven days old, and of cancel-alls whose cancels are. Commands, attempts,
+ * evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called
+ * by a timer, from any process. Rejects when the database can't be reached.
  */
-export async function maintainCommands(pool: Pool, { retentionMs }: MaintainCommandsOptions): Promise<MaintainedCommands> {
-  // Only the oldest by id are looked at: there is no index on the time of publishing, since only this statement would use it.
+export async function maintainCommands(
+  pool: Pool,
+  { retentionMs }: MaintainCommandsOptions,
+): Promise<MaintainedCommands> {
+  // Only the oldest by id are looked at: there is no index on the time of publishing, since only
+  // this statement would use it.
   const forgotten = await forget(
     pool,
     `delete from public.command_events where id in (
@@ -103,7 +115,10 @@ export async function maintainCommands(pool: Pool, { retentionMs }: MaintainComm
   return { forgotten, freedKeys: (keys.rowCount ?? 0) + (cancelAlls.rowCount ?? 0) };
 }
 
-/** Deletes events, and raises the floor of the stream in the same statement: a reader that stands below it learns that it missed some. */
+/**
+ * Deletes events, and raises the floor of the stream in the same statement: a reader that stands
+ * below it learns that it missed some.
+ */
 async function forget(pool: Pool, deletion: string, retentionMs: number): Promise<number> {
   const { rows } = await pool.query<{ gone: string }>(
     `with gone as (${deletion} returning tx_id), raised as (
@@ -123,11 +138,15 @@ interface MaintainQuarantineOptions {
 }
 
 /**
- * Keeps the quarantine bounded: once there are more rows than the bound that have not been dealt with, the oldest are deleted. Returns how many rows were lost
- * that way. Otherwise a platform that sends only rows that we cannot read would fill the disk, and those that we can read would be lost too. Withdraws requests
- * for repair that no process took within a day.
+ * Keeps the quarantine bounded: once there are more rows than the bound that have not been dealt
+ * with, the oldest are deleted. Returns how many rows were lost that way. Otherwise a platform that
+ * sends only rows that we cannot read would fill the disk, and those that we can read would be lost
+ * too. Withdraws requests for repair that no process took within a day.
  */
-export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }: MaintainQuarantineOptions): Promise<number> {
+export async function maintainQuarantine(
+  pool: Pool,
+  { maxUndealt, retentionMs }: MaintainQuarantineOptions,
+): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from public.quarantine where id in (
        select id from public.quarantine where dealt_at is null order by id
@@ -144,20 +163,31 @@ export async function maintainQuarantine(pool: Pool, { maxUndealt, retentionMs }
     [retentionMs],
   );
   // With their rows, which only together say what became of a job.
-  await pool.query(`delete from public.quarantine_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [retentionMs]);
+  await pool.query(`delete from public.quarantine_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [
+    retentionMs,
+  ]);
   return rowCount ?? 0;
 }
 
 interface Storage {
-  /** The database with everything in it, without the write-ahead log and the other databases of the server. */
+  /**
+   * The database with everything in it, without the write-ahead
+   * log and the other databases of the server.
+   */
   readonly databaseBytes: number;
   /** The partitions of the log with their indexes, empty ones included. */
   readonly logBytes: number;
-  /** Dead versions of the lanes' rows that are still there. Pruning keeps them few, unless an old snapshot may still see them. */
+  /**
+   * Dead versions of the lanes' rows that are still there. Pruning keeps them few, unless an old
+   * snapshot may still see them.
+   */
   readonly laneDeadRows: number;
 }
 
-/** The space on the disk of the database, by its own count. Rejects when the database can't be reached. */
+/**
+ * The space on the disk of the database, by its own count.
+ * Rejects when the database can't be reached.
+ */
 export async function measureStorage(pool: Pool): Promise<Storage> {
   const { rows } = await pool.query<{ database: string; log: string; dead: string }>(
     `select pg_database_size(current_database()) as database,
@@ -174,12 +204,17 @@ interface OrderCount {
   readonly orders: number;
 }
 
-/** 64 MB of the table: up to here every page is read; a larger table is sampled by about this many pages. */
+/**
+ * 64 MB of the table: up to here every page is read; a larger
+ * table is sampled by about this many pages.
+ */
 const pagesRead = 8_000;
 
 /**
- * How many orders there are by stream and status, for a gauge. Exact while the table is small; otherwise from a random sample of its pages, scaled up
- * (a million orders of 1 kB: 0.1 s instead of seconds of reading everything). A count kept by the batches would cost every one of them a read of the old status.
+ * How many orders there are by stream and status, for a gauge. Exact while the table is
+ * small; otherwise from a random sample of its pages, scaled up (a million orders of 1 kB:
+ * 0.1 s instead of seconds of reading everything). A count kept by the batches would cost
+ * every one of them a read of the old status.
  */
 export async function countOrders(pool: Pool): Promise<OrderCount[]> {
   const { rows: size } = await pool.query<{ pages: string }>(

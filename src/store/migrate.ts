@@ -17,15 +17,20 @@ interface MigrateOptions {
   readonly shards?: number;
   /** Left out: those of this build. */
   readonly migrations?: readonly Migration[];
-  /** Makes the roles alone, with their rights on the schema, for a restore that brings everything else. */
+  /**
+   * Makes the roles alone, with their rights on the schema, for a
+   * restore that brings everything else.
+   */
   readonly rolesOnly?: boolean;
   /** How long to wait for another process that is migrating. */
   readonly waitMs?: number;
 }
 
 /**
- * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another process is migrating. `LANE_HELD`: an older build runs, and
- * could not run on. `SHARDS_FIXED`: the database has another number of shards. `OWNERS`: tables belong to another role. `SESSIONS`: a session is none (see `SessionFault`).
+ * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another
+ * process is migrating. `LANE_HELD`: an older build runs, and could not run on. `SHARDS_FIXED`: the
+ * database has another number of shards. `OWNERS`: tables belong to another role. `SESSIONS`: a
+ * session is none (see `SessionFault`).
  */
 export class MigrationError extends Error {
   readonly code: string;
@@ -44,17 +49,24 @@ export class MigrationError extends Error {
 
 export const defaultPartitionRows = 5_000_000;
 
-/** An arbitrary number, the same in every build: the session that holds this lock in a database is migrating it. */
+/**
+ * An arbitrary number, the same in every build: the session that holds
+ * this lock in a database is migrating it.
+ */
 const lockKey = 7_215_033_418;
 
 /**
- * Brings a database to this build's schema: roles, the pending migrations (each in a transaction of its own, as `tidemark_owner`), the first
- * partitions of the log, the shards. Safe to call again and from several processes at once. Rejects with `MigrationError`, or with the database's own error.
+ * Brings a database to this build's schema: roles, the pending migrations (each in a
+ * transaction of its own, as `tidemark_owner`), the first partitions of the log, the
+ * shards. Safe to call again and from several processes at once. Rejects with
+ * `MigrationError`, or with the database's own error.
  *
- * A migration beside which older builds may not run is not applied while one of them holds a lane. It takes the lanes from their former holders: an instance that
- * was frozen in the meantime can't write to a schema that it does not know.
+ * A migration beside which older builds may not run is not applied while one of them holds a lane.
+ * It takes the lanes from their former holders: an instance that was frozen in the meantime can't
+ * write to a schema that it does not know.
  *
- * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database is newer than the build.
+ * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database
+ * is newer than the build.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const client = await openSession(options);
@@ -109,13 +121,20 @@ async function takeLock(client: Client, { clock, waitMs = 60_000 }: MigrateOptio
     const { rows } = await client.query('select pg_try_advisory_lock($1) as held', [lockKey]);
     if (rows[0]?.held) return;
     if (clock.monotonicMs() > giveUpMs) {
-      throw new MigrationError('MIGRATION_BUSY', `another process has been migrating this database for ${waitMs} ms`, true);
+      throw new MigrationError(
+        'MIGRATION_BUSY',
+        `another process has been migrating this database for ${waitMs} ms`,
+        true,
+      );
     }
     await clock.sleep(50);
   }
 }
 
-/** A restore without its roles leaves other owners: the statements of a migration would fail one by one, for a reason that none of them names. */
+/**
+ * A restore without its roles leaves other owners: the statements of a migration would fail one by
+ * one, for a reason that none of them names.
+ */
 async function assertOwned(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string; owner: string; count: number }>(
     `select c.oid::regclass::text as name, pg_get_userbyid(c.relowner) as owner, count(*) over ()::integer as count from pg_class c
@@ -172,14 +191,18 @@ async function applyOne(client: Client, migration: Migration): Promise<void> {
       needs,
     ]);
     const { command } = await client.query('commit');
-    if (command !== 'COMMIT') throw new MigrationError('MIGRATION_ROLLED_BACK', `${migration.tag} ended as ${command}`, true);
+    if (command !== 'COMMIT')
+      throw new MigrationError('MIGRATION_ROLLED_BACK', `${migration.tag} ended as ${command}`, true);
   } catch (error) {
     await client.query('rollback').catch(() => {});
     throw error;
   }
 }
 
-/** In one statement, so all or none. With another number an account would have another shard, and its commands another fence. */
+/**
+ * In one statement, so all or none. With another number an account would have another shard, and
+ * its commands another fence.
+ */
 async function ensureShards(client: Client, wanted?: number): Promise<void> {
   await client.query(
     `insert into public.shards (shard) select n from generate_series(0, $1::integer - 1) as n
@@ -193,7 +216,10 @@ async function ensureShards(client: Client, wanted?: number): Promise<void> {
   throw new MigrationError('SHARDS_FIXED', message, false);
 }
 
-/** Longer than a lease lasts by default, and a short wait for a person: a holder that renewed within this time counts as running. */
+/**
+ * Longer than a lease lasts by default, and a short wait for a person: a holder that renewed within
+ * this time counts as running.
+ */
 const runningWithinMs = 10_000;
 
 /** After this, no lane has a holder, and none can be taken before the transaction ends. */
@@ -217,8 +243,9 @@ async function fenceOlderBuilds(client: Client): Promise<void> {
 const roles = ['tidemark_owner', 'tidemark_app', 'tidemark_reader'];
 
 /**
- * Makes the three group roles where they are missing, and lets the owner create in this database. Roles belong to the whole server: another
- * database may be migrated at the same moment, and the second process finds that the role was made between its check and its CREATE.
+ * Makes the three group roles where they are missing, and lets the owner create in this database.
+ * Roles belong to the whole server: another database may be migrated at the same moment, and the
+ * second process finds that the role was made between its check and its CREATE.
  */
 async function ensureRoles(client: ClientBase): Promise<void> {
   for (const role of roles) {
@@ -227,7 +254,8 @@ async function ensureRoles(client: ClientBase): Promise<void> {
     exception when duplicate_object or unique_violation then null;
     end $$`);
   }
-  // A login that may create roles but is not a superuser is admin of the roles it created, and not a member: it may make itself one.
+  // A login that may create roles but is not a superuser is admin of the roles it created, and not
+  // a member: it may make itself one.
   await client.query(`do $$ begin
     if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant tidemark_owner to %I', current_user); end if;
   exception when insufficient_privilege or unique_violation then null;

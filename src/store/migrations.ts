@@ -11,12 +11,16 @@ export interface Migration {
   readonly hash: string;
   readonly statements: readonly string[];
   /**
-   * An older build may run on once this migration is applied, if it has the one with this `when`. Left out, or this migration's own `when`: no older build may.
+   * An older build may run on once this migration is applied, if it has the one with this `when`.
+   * Left out, or this migration's own `when`: no older build may.
    */
   readonly needs?: number;
 }
 
-/** Tag of a migration → the oldest migration whose build may run on beside it; null, or not named: none. */
+/**
+ * Tag of a migration → the oldest migration whose build may run
+ * on beside it; null, or not named: none.
+ */
 type OlderBuilds = Readonly<Record<string, string | null>>;
 
 /** The same relative place in a checkout (src/store) and in the package (dist/store). */
@@ -48,7 +52,10 @@ export async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-/** In a file beside the migrations, not in them: it may be set later than the migration was written, and drizzle may write its own file anew. */
+/**
+ * In a file beside the migrations, not in them: it may be set later than the migration was written,
+ * and drizzle may write its own file anew.
+ */
 export async function readOlderBuilds(): Promise<OlderBuilds> {
   return JSON.parse(await readFile(`${folder}/older-builds.json`, 'utf8')) as OlderBuilds;
 }
@@ -64,17 +71,26 @@ function neededBy({ tag, when }: JournalEntry, entries: readonly JournalEntry[],
 interface AppliedMigration {
   readonly when: number;
   readonly hash: string;
-  /** As recorded by the build that applied it: a build may run beside it if it has the migration with this `when`. Undefined: it was not recorded. */
+  /**
+   * As recorded by the build that applied it: a build may run beside it if it has the migration
+   * with this `when`. Undefined: it was not recorded.
+   */
   readonly needs?: number;
 }
 
 export type SchemaVersion =
   | { readonly kind: 'current' }
-  /** A newer build migrated the database, and recorded for each of these migrations that this build may run on. */
+  /**
+   * A newer build migrated the database, and recorded for each of
+   * these migrations that this build may run on.
+   */
   | { readonly kind: 'ahead'; readonly by: number }
   /** These migrations of the build are not applied yet. */
   | { readonly kind: 'behind'; readonly pending: readonly Migration[] }
-  /** A newer build migrated the database, and did not record that this one may run on: this build must not write to it. */
+  /**
+   * A newer build migrated the database, and did not record that this one may
+   * run on: this build must not write to it.
+   */
   | { readonly kind: 'newer' }
   /** An applied migration differs from the one that this build has under that name. */
   | { readonly kind: 'foreign'; readonly detail: string };
@@ -90,12 +106,14 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
     const migration = known.get(when);
     if (migration === undefined)
       return { kind: 'foreign', detail: `a migration of ${when} was applied that this build does not have` };
-    if (migration.hash !== hash) return { kind: 'foreign', detail: `${migration.tag} was changed after it was applied` };
+    if (migration.hash !== hash)
+      return { kind: 'foreign', detail: `${migration.tag} was changed after it was applied` };
   }
   const done = new Set(applied.map((a) => a.when));
   const pending = build.filter((m) => !done.has(m.when));
   if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
-  // A build that also lacks an older migration is of another line: the record of the newer one does not cover it.
+  // A build that also lacks an older migration is of another line: the
+  // record of the newer one does not cover it.
   return pending.length === 0 ? { kind: 'ahead', by: later.length } : { kind: 'newer' };
 }
 
@@ -119,7 +137,10 @@ export function fits(version: SchemaVersion): boolean {
   return version.kind === 'current' || version.kind === 'ahead';
 }
 
-/** For `/readyz` and `doctor`: is the database's schema this build's? Rejects when the database can't be reached. */
+/**
+ * For `/readyz` and `doctor`: is the database's schema this build's?
+ * Rejects when the database can't be reached.
+ */
 export async function readSchemaVersion(pool: Pool): Promise<SchemaVersion> {
   return compareSchema(await readMigrations(), await readApplied(pool));
 }

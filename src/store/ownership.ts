@@ -2,7 +2,10 @@ import type { Pool } from 'pg';
 import { readMigrations } from './migrations.ts';
 import { type GrantedRole, plannedGrants } from './role-grants.ts';
 
-/** Something in the database that does not belong to whom it should, or that a role may do and should not. */
+/**
+ * Something in the database that does not belong to whom it
+ * should, or that a role may do and should not.
+ */
 interface OwnershipFault {
   readonly part: 'owners' | 'grants';
   /** One sentence: the object, what was seen, what is expected. */
@@ -13,7 +16,10 @@ interface OwnershipFault {
 
 const owner = 'tidemark_owner';
 
-/** The names of our own objects, read from the migrations: a database may have others, which are not our business. */
+/**
+ * The names of our own objects, read from the migrations: a database may
+ * have others, which are not our business.
+ */
 async function ourObjects(): Promise<{ relations: string[]; functions: string[]; definers: string[] }> {
   const text = (await readMigrations()).flatMap(({ statements }) => statements).join('\n');
   const names = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))];
@@ -24,7 +30,10 @@ async function ourObjects(): Promise<{ relations: string[]; functions: string[];
   };
 }
 
-/** Tables, partitions, sequences and functions of ours, with the schema of the books and the books themselves. */
+/**
+ * Tables, partitions, sequences and functions of ours, with the
+ * schema of the books and the books themselves.
+ */
 const ours = `with relations as (
     select c.oid, c.relkind, c.relname, c.relnamespace, c.relowner, c.relacl from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 'p', 'S', 'v') and (n.nspname = 'drizzle' or n.nspname = 'public' and c.relname = any($1))
@@ -51,8 +60,9 @@ const ours = `with relations as (
   )`;
 
 /**
- * Compares owners and rights of everything with those that the migrations make: a restore without its roles, or a change by hand, leaves others, and
- * the service runs on until the next migration. Reads the catalog alone, which every login may. Rights that are missing: `missingGrants`.
+ * Compares owners and rights of everything with those that the migrations make: a restore without
+ * its roles, or a change by hand, leaves others, and the service runs on until the next migration.
+ * Reads the catalog alone, which every login may. Rights that are missing: `missingGrants`.
  */
 export async function ownershipFaults(pool: Pool): Promise<OwnershipFault[]> {
   const { relations, functions, definers } = await ourObjects();
@@ -109,7 +119,10 @@ async function wrongDefaults(pool: Pool): Promise<OwnershipFault[]> {
   ];
 }
 
-/** Where the owner may not create, the next migration fails; where everybody may, a stranger's table can stand before ours. */
+/**
+ * Where the owner may not create, the next migration fails; where everybody may,
+ * a stranger's table can stand before ours.
+ */
 async function wrongSchema(pool: Pool): Promise<OwnershipFault[]> {
   const { rows } = await pool.query<{ owns: boolean; open: boolean }>(
     `select coalesce((select has_schema_privilege(oid, 'public'::regnamespace, 'create') from pg_roles where rolname = '${owner}'), false) as owns,
@@ -133,7 +146,10 @@ async function wrongSchema(pool: Pool): Promise<OwnershipFault[]> {
   return faults;
 }
 
-/** Rights beyond those of the migrations, of the two group roles and of everybody. What logins of people were given is their business. */
+/**
+ * Rights beyond those of the migrations, of the two group roles and of everybody. What logins of
+ * people were given is their business.
+ */
 async function wrongRights(pool: Pool, relations: string[], functions: string[]): Promise<OwnershipFault[]> {
   const roles: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
   const planned = new Set<string>();

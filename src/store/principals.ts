@@ -6,8 +6,8 @@ import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /**
- * A static token of a principal, by its hash. A principal has as many as it needs, so that one can follow another without a gap; its idempotency keys belong to
- * its name.
+ * A static token of a principal, by its hash. A principal has as many as it needs, so that one can
+ * follow another without a gap; its idempotency keys belong to its name.
  */
 export interface PrincipalToken {
   /** The name of the principal. */
@@ -23,15 +23,24 @@ export interface PrincipalToken {
 }
 
 /**
- * Static tokens that are kept in the database. All are read together at intervals, never for a request: otherwise a caller that guesses tokens could make us
- * ask the database without limit.
+ * Static tokens that are kept in the database. All are read together at intervals, never for a
+ * request: otherwise a caller that guesses tokens could make us ask the database without limit.
  */
 export interface PrincipalStore {
-  /** All tokens that have not ended, at most 10,000. Has a deadline; rejects when the database can't be reached. */
+  /**
+   * All tokens that have not ended, at most 10,000. Has a deadline;
+   * rejects when the database can't be reached.
+   */
   active(): Promise<readonly PrincipalToken[]>;
-  /** The token was given an end, or an earlier one, while this process looked. Left out: no process remembers it. */
+  /**
+   * The token was given an end, or an earlier one, while this process
+   * looked. Left out: no process remembers it.
+   */
   sawEnd?(token: PrincipalToken, endsAtMs: number): void;
-  /** Ends the token then at the latest, as it was before the database lost that. Rejects when it can't be reached. Left out: it can't be written. */
+  /**
+   * Ends the token then at the latest, as it was before the database lost that. Rejects when it
+   * can't be reached. Left out: it can't be written.
+   */
   endAgain?(token: PrincipalToken, endsAtMs: number): Promise<void>;
 }
 
@@ -48,7 +57,10 @@ interface PrincipalStoreDeps extends RetryDeps {
   readonly witness?: CommitWitness;
 }
 
-/** The port `PrincipalStore` in Postgres, and the operations of people on tokens. Tokens themselves are never here. */
+/**
+ * The port `PrincipalStore` in Postgres, and the operations of people on
+ * tokens. Tokens themselves are never here.
+ */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: PrincipalStoreDeps;
   private readonly db: NodePgDatabase;
@@ -77,7 +89,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   async endAgain({ name, number }: PrincipalToken, endsAtMs: number): Promise<void> {
-    if (number !== undefined) await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
+    if (number !== undefined)
+      await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
   }
 
   /** All that the principal ever had, oldest first: none of them is ever deleted. */
@@ -91,7 +104,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
 
   /** False: the principal has a token of this number, or the hash is there already. */
   async add({ name, number, sha256, scopes, accounts, expiresAtMs }: NumberedToken): Promise<boolean> {
-    // Raw: a value that a constraint refuses must reach the caller as the database's own error, which the query builder would wrap.
+    // Raw: a value that a constraint refuses must reach the caller as the database's own error,
+    // which the query builder would wrap.
     const { rowCount } = await this.deps.pool.query(
       `insert into public.principal_tokens (principal, number, token_sha256, scopes, accounts, expires_at)
        values ($1, $2, decode($3, 'hex'), $4, $5, public.ms_to_time($6)) on conflict do nothing`,
@@ -101,8 +115,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   /**
-   * Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or the one of this number. Returns the numbers of the tokens
-   * that would have lasted longer.
+   * Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or
+   * the one of this number. Returns the numbers of the tokens that would have lasted longer.
    */
   async end(name: string, number: number | undefined, inMs: number): Promise<number[]> {
     const { principal, expiresAt, number: numbered } = principalTokens;
@@ -117,7 +131,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
           or(isNull(expiresAt), and(gt(expiresAt, sql`now()`), gt(expiresAt, end))),
         ),
       )
-      // Held until the commit: no attempt is marked as being sent for the token after that (`sending_objection`).
+      // Held until the commit: no attempt is marked as being sent for
+      // the token after that (`sending_objection`).
       .returning({ number: numbered, closed: sql`public.close_sending()::text` });
     return rows.map((row) => row.number).sort((a, b) => a - b);
   }

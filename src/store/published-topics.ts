@@ -9,7 +9,10 @@ export interface PublishedTopic {
   readonly topicId: string;
 }
 
-/** The topics that were published to, one row for each kind. Every method rejects when the database can't be reached. */
+/**
+ * The topics that were published to, one row for each kind. Every method
+ * rejects when the database can't be reached.
+ */
 export class PublishedTopics {
   private readonly pool: Pick<Pool, 'query'>;
 
@@ -25,12 +28,17 @@ export class PublishedTopics {
     return rows;
   }
 
-  /** Keeps topics of kinds that have none yet. Another process may have been first: its topics stay. */
+  /**
+   * Keeps topics of kinds that have none yet. Another process may have been first: its topics stay.
+   */
   async keepFirst(topics: readonly PublishedTopic[]): Promise<void> {
     await this.write(topics, 'do nothing');
   }
 
-  /** From now on these count as the topics that were published to: what the earlier ones had is written again, or given up. */
+  /**
+   * From now on these count as the topics that were published to: what the earlier ones had is
+   * written again, or given up.
+   */
   async accept(topics: readonly PublishedTopic[]): Promise<void> {
     await this.write(topics, '(kind) do update set name = excluded.name, topic_id = excluded.topic_id, since = now()');
   }

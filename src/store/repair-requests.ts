@@ -12,7 +12,10 @@ export interface RepairRequest {
   readonly accountId: string;
   /** For a backfill: milliseconds since the epoch. Left out: from the first order on. */
   readonly sinceMs?: number;
-  /** For a retry: the row, and the order that it is about. Undefined where the row was dealt with in the meantime. */
+  /**
+   * For a retry: the row, and the order that it is about. Undefined
+   * where the row was dealt with in the meantime.
+   */
   readonly quarantined?: { readonly id: bigint; readonly orderId: string };
 }
 
@@ -21,11 +24,17 @@ export interface RepairAnswer {
   readonly detail: string;
 }
 
-export type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & { readonly quarantineId?: bigint };
+export type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & {
+  readonly quarantineId?: bigint;
+};
 
 /** Asks the process that follows the account. Rejects when the database can't be reached. */
-export async function askRepair(pool: Pool, { kind, stream, accountId, quarantineId }: NewRepairRequest): Promise<bigint> {
-  // Raw: the service's role may write these columns alone, and the query builder names every column of an insert.
+export async function askRepair(
+  pool: Pool,
+  { kind, stream, accountId, quarantineId }: NewRepairRequest,
+): Promise<bigint> {
+  // Raw: the service's role may write these columns alone, and the query
+  // builder names every column of an insert.
   const { rows } = await pool.query<{ id: string }>(
     'insert into public.repair_requests (kind, stream, account_id, quarantine_id) values ($1, $2, $3, $4) returning id',
     [kind, stream, accountId, quarantineId?.toString() ?? null],
@@ -33,7 +42,10 @@ export async function askRepair(pool: Pool, { kind, stream, accountId, quarantin
   return BigInt(rows[0]?.id ?? 0);
 }
 
-/** Open requests that are no rows of a job, oldest first. Those of accounts that no process follows stay among them until they are withdrawn, so a limit would let them block the others. */
+/**
+ * Open requests that are no rows of a job, oldest first. Those of accounts that no process follows
+ * stay among them until they are withdrawn, so a limit would let them block the others.
+ */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   const { id, kind, stream, accountId, since } = repairRequests;
   const rows = await drizzle(pool)

@@ -40,8 +40,9 @@ import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 
 /**
- * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders that are asked for in one turn of the event loop are one query, and so
- * are equal pages. `pool`: made by `createReadPool`, only for REST.
+ * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders that are
+ * asked for in one turn of the event loop are one query, and so are equal pages. `pool`: made by
+ * `createReadPool`, only for REST.
  */
 export class PostgresOrderReads implements OrderReads {
   private readonly deps: RetryDeps & { readonly pool: Pool };
@@ -51,7 +52,10 @@ export class PostgresOrderReads implements OrderReads {
   constructor(deps: RetryDeps & { readonly pool: Pool }) {
     const { clock } = deps;
     this.deps = deps;
-    this.single = new TurnBatch({ clock, answer: (queries) => this.read((pool) => loadOrders(pool, queries)) }, batching);
+    this.single = new TurnBatch(
+      { clock, answer: (queries) => this.read((pool) => loadOrders(pool, queries)) },
+      batching,
+    );
     this.pages = new TurnBatch({ clock, answer: (queries) => this.readPages(queries) }, batching);
   }
 
@@ -72,7 +76,8 @@ export class PostgresOrderReads implements OrderReads {
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
-    // Postgres' text has no NUL, so such an order can't be known; it would fail all orders that are asked for with it.
+    // Postgres' text has no NUL, so such an order can't be known; it would
+    // fail all orders that are asked for with it.
     return orderId.includes('\0') ? undefined : this.single.ask({ scope, stream, orderId });
   }
 
@@ -145,7 +150,10 @@ export class PostgresOrderReads implements OrderReads {
   }
 }
 
-/** A text that names orders whole finds those, and only without one is it looked for as a part. Only the first page asks: those orders have no second one. */
+/**
+ * A text that names orders whole finds those, and only without one is it looked for as a part. Only
+ * the first page asks: those orders have no second one.
+ */
 async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
   const named = query.after === undefined ? await findOrders(pool, query) : [];
   if (named.length > 0) return { items: named };
@@ -173,7 +181,10 @@ const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text
 /** `isUnresolved` of domain/command.ts. */
 const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
 
-/** A page of commands, newest first. A cursor is the time at which the last one was made (microseconds), and its id. */
+/**
+ * A page of commands, newest first. A cursor is the time at which the last one was made
+ * (microseconds), and its id.
+ */
 async function listCommands(
   pool: Pool,
   scope: AccountScope,
@@ -208,7 +219,10 @@ async function listCommands(
   return rows.length > limit && last !== undefined ? { items, next: [last.made, last.command.commandId] } : { items };
 }
 
-/** Ids of the commands that a text names to the letter; each arm has an index of its own. `id`: the text where it may be the id of a command. */
+/**
+ * Ids of the commands that a text names to the letter; each arm has an index of its own. `id`: the
+ * text where it may be the id of a command.
+ */
 function namedBy(id: string, text: string): string {
   const ofOrder = `select command_id from public.commands where stream in ('account', 'prediction') and order_id = ${text}`;
   return [
@@ -222,7 +236,11 @@ function namedBy(id: string, text: string): string {
 }
 
 /** One command with everything known about it, in one snapshot. */
-async function findCommand(pool: Pool, scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
+async function findCommand(
+  pool: Pool,
+  scope: AccountScope,
+  commandId: string,
+): Promise<CommandWithEvidence | undefined> {
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand; evidence: EvidenceRow[] }>({
     name: 'find_command',

@@ -14,7 +14,10 @@ export interface RoleGrant {
 
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
-/** The rights that the GRANTs of the migrations give to a role, read from the migrations themselves: a separate list would be wrong one day. */
+/**
+ * The rights that the GRANTs of the migrations give to a role, read from the migrations themselves:
+ * a separate list would be wrong one day.
+ */
 export function roleGrants(migrations: readonly Pick<Migration, 'statements'>[], role: GrantedRole): RoleGrant[] {
   return migrations
     .flatMap(({ statements }) => statements)
@@ -43,8 +46,11 @@ function split(list: string): string[] {
   return list.split(/,(?![^(]*\))/).map((part) => part.trim().replace(/\s+/g, ' '));
 }
 
-/** The grants that the role does not have in this database. A grant whose object is missing counts as not granted. Reads only the catalog:
- * to resolve names would need rights of its own. Rejects when the database can't be reached. */
+/**
+ * The grants that the role does not have in this database. A grant whose object is missing counts
+ * as not granted. Reads only the catalog: to resolve names would need rights of its own. Rejects
+ * when the database can't be reached.
+ */
 export async function missingGrants(pool: Pool, role: GrantedRole): Promise<RoleGrant[]> {
   const grants = await plannedGrants(role);
   const { rows } = await pool.query<{ at: string }>(

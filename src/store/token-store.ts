@@ -18,7 +18,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const version = 1;
 
-/** The key is not 32 bytes of base64, or the stored value was sealed with another key, for another place, or was changed. */
+/**
+ * The key is not 32 bytes of base64, or the stored value was sealed with
+ * another key, for another place, or was changed.
+ */
 class SealError extends Error {
   readonly code: 'BAD_KEY' | 'UNREADABLE';
   readonly retryable = false;
@@ -31,8 +34,8 @@ class SealError extends Error {
 }
 
 /**
- * AES-256-GCM: one byte of version, nonce, ciphertext, tag. `place` is authenticated too, so that a sealed value can't be moved to another row, and an
- * old one can't replace a newer one.
+ * AES-256-GCM: one byte of version, nonce, ciphertext, tag. `place` is authenticated too, so that a
+ * sealed value can't be moved to another row, and an old one can't replace a newer one.
  */
 export function seal(key: Secret, place: string, text: string): Buffer {
   // Not the injected randomness: a nonce that a seed could repeat would reveal the key.
@@ -71,7 +74,10 @@ interface CredentialListDeps extends RetryDeps {
   readonly pool: Pool;
 }
 
-/** The port `CredentialList` in Postgres. Listing and forgetting need no key: tokens are identified by the name of their credential, and stay sealed. */
+/**
+ * The port `CredentialList` in Postgres. Listing and forgetting need no key: tokens are identified
+ * by the name of their credential, and stay sealed.
+ */
 export class PostgresCredentialList implements CredentialList {
   protected readonly deps: CredentialListDeps;
   protected readonly db: NodePgDatabase;
@@ -92,7 +98,10 @@ export class PostgresCredentialList implements CredentialList {
     );
   }
 
-  /** The row stays, for the process that holds the claim; generation 0 makes every save that is under way come too late. */
+  /**
+   * The row stays, for the process that holds the claim; generation 0 makes every save that is
+   * under way come too late.
+   */
   async forget(name: string): Promise<boolean> {
     const { credential, sealed } = credentials;
     const { rowCount } = await retryTransaction(this.deps, async () =>
@@ -118,9 +127,11 @@ interface TokenStoreDeps extends CredentialListDeps {
 }
 
 /**
- * The port `TokenStore` in Postgres, with the list of the tokens that it holds. Every call is one statement: a claim is a name and a time in the row, never a
- * lock that is held while another system answers.
- * Tokens are sealed for their credential and generation; a row that another key sealed is an `UnreadableToken`.
+ * The port `TokenStore` in Postgres, with the list of the tokens that it holds.
+ * Every call is one statement: a claim is a name and a time in the row, never a lock
+ * that is held while another system answers.
+ * Tokens are sealed for their credential and generation; a row that
+ * another key sealed is an `UnreadableToken`.
  */
 export class PostgresTokenStore extends PostgresCredentialList implements TokenStore {
   private readonly key: Secret;
@@ -181,7 +192,8 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     };
     const generation = replaces + 1;
     const sealed = seal(this.key, placeOf(credential, generation), JSON.stringify(plain));
-    // A try whose answer was lost finds its own row: equal bytes are this same save (the nonce makes them unique).
+    // A try whose answer was lost finds its own row: equal bytes are this
+    // same save (the nonce makes them unique).
     return this.changes(
       `insert into public.credentials as c (credential, generation, sealed)
        select $1::text, $2::bigint, $3::bytea where $2 = 1 or exists (select from public.credentials where credential = $1)
@@ -198,7 +210,10 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
   }
 }
 
-/** The text, or the error that it was not sealed with this key. A malformed key is a fault of the settings, and is thrown. */
+/**
+ * The text, or the error that it was not sealed with this key. A malformed key is a fault of the
+ * settings, and is thrown.
+ */
 function unsealed(key: Secret, place: string, sealed: Buffer): string | SealError {
   try {
     return unseal(key, place, sealed);

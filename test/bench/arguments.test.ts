@@ -27,7 +27,16 @@ test('without arguments every part but the profile runs, the highest rate for a 
 });
 
 test('parts, seconds, known orders and a file can be named', () => {
-  const read = readArguments(['--only', 'naive,service', '--seconds', '10', '--known-orders', '1000000', '--json', 'out.json']);
+  const read = readArguments([
+    '--only',
+    'naive,service',
+    '--seconds',
+    '10',
+    '--known-orders',
+    '1000000',
+    '--json',
+    'out.json',
+  ]);
   expect(read).toEqual({ seconds: 10, only: new Set(['naive', 'service']), knownOrders: 1_000_000, json: 'out.json' });
 });
 

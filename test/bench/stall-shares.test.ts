@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Cause, type StallTrace, shareStalls, type TracedBatch } from '../../bench/stall-shares.ts';
 
-/** 100 ms: 20 in the queue, 10 behind another batch, 30 of statement, 5 before the send, 35 of it. */
+/**
+ * 100 ms: 20 in the queue, 10 behind another batch, 30 of statement, 5 before the send, 35 of it.
+ */
 const batch: TracedBatch = {
   rows: 3,
   receivedMs: [1000],

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { tokenExcess } from '../../bench/token-excess.ts';
 
 const budget = { perSecond: 5, burst: 20 };
-const steady = (count: number, everyMs: number, fromMs = 0) => Array.from({ length: count }, (_, i) => fromMs + i * everyMs);
+const steady = (count: number, everyMs: number, fromMs = 0) =>
+  Array.from({ length: count }, (_, i) => fromMs + i * everyMs);
 
 test('is at most 0 for a burst and then the rate, for as long as one likes', () => {
   expect(tokenExcess([...steady(20, 0), ...steady(1000, 200, 200)], budget)).toBeLessThanOrEqual(0);

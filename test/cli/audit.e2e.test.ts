@@ -11,7 +11,10 @@ const orders = ['a', 'b', 'c'];
 const payload = (orderId: string, revision: number) => sampleUpdate({ orderId, revision });
 const stateOf = (orderId: string, revision: number) => JSON.stringify(JSON.parse(payload(orderId, revision)).order);
 
-/** Three orders at revision 2 in a database, everything of them on the topics as `lost` leaves it, and acknowledged. */
+/**
+ * Three orders at revision 2 in a database, everything of them on the
+ * topics as `lost` leaves it, and acknowledged.
+ */
 async function installation(lost: { updates?: string; state?: string } = {}) {
   const rig = await storeRig();
   const brokers = inject('kafkaBrokers');
@@ -77,7 +80,9 @@ it('says what waits in quarantine, and does not call that complete', async () =>
   for (const order of ["'b'", "'b'", 'null']) await wait(order);
   const { code, out } = await world.audit();
   expect(code).toBe(1);
-  expect(out).toMatch(/^quarantine: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/);
+  expect(out).toMatch(
+    /^quarantine: 3 rows of the platform .* they name 1 order: .*\n3 orders .*: nothing else is missing\.\n$/,
+  );
   expect(JSON.parse((await world.audit('--json')).out).quarantine).toEqual({ rows: 3, orders: 1 });
   await world.pool.query('update quarantine set dealt_at = now()');
   expect(await world.audit()).toMatchObject({ code: 0, out: expect.stringContaining('compared: nothing is missing.') });
@@ -87,14 +92,18 @@ it('names the topic of updates for what was acknowledged and is not there, in th
   await using world = await installation({ updates: 'b/2' });
   const { code, out } = await world.audit();
   expect(code).toBe(1);
-  expect(out).toMatch(/^updates: .*\n {2}account:b {2}revision 2 is not on the topic of updates, which ends at revision 1\n/);
+  expect(out).toMatch(
+    /^updates: .*\n {2}account:b {2}revision 2 is not on the topic of updates, which ends at revision 1\n/,
+  );
   expect((await world.audit('--state-only')).code).toBe(0);
 });
 
 it('names the relay for what waits for it', async () => {
   await using world = await installation({ updates: 'b/2' });
   await world.pool.query("update relay_positions set seq = 4 where cursor = 'log'");
-  expect((await world.audit()).out).toMatch(/^relay: .*\n {2}account:b {2}revision 2 waits for the topic of updates\n3 orders/);
+  expect((await world.audit()).out).toMatch(
+    /^relay: .*\n {2}account:b {2}revision 2 waits for the topic of updates\n3 orders/,
+  );
 });
 
 it('shows on a terminal how far each step is', async () => {
@@ -157,7 +166,11 @@ it('finds tombstones and foreign records, writes the states again that they repl
       key: 'account:a',
       detail: expect.stringMatching(/^revision 2 is not on the state topic: a tombstone deletes it \(/),
     },
-    { hop: 'state', key: 'account:b', detail: expect.stringMatching(/: a record that is not an update is in its place \(/) },
+    {
+      hop: 'state',
+      key: 'account:b',
+      detail: expect.stringMatching(/: a record that is not an update is in its place \(/),
+    },
     {
       hop: 'foreign',
       key: 'somebody-elses',
@@ -200,7 +213,10 @@ it('writes the newest state where the state topic lacks it, and only there', asy
     expect(all).toHaveLength(4);
     return all;
   });
-  expect(records.filter(({ key }) => key === 'account:c').map(({ value }) => value)).toEqual([payload('c', 1), payload('c', 2)]);
+  expect(records.filter(({ key }) => key === 'account:c').map(({ value }) => value)).toEqual([
+    payload('c', 1),
+    payload('c', 2),
+  ]);
   expect((await world.audit()).code).toBe(0);
 });
 

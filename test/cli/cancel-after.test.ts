@@ -23,14 +23,19 @@ describe('cancel-after', () => {
     expect(asJson.out).toBe('{"accountIds":["A"]}\n');
   });
 
-  it.each([['86401'], ['-1'], ['1.5'], ['soon'], ['']])('refuses %j seconds before anything is sent', async (seconds) => {
-    const rest = await restServer((_request, response) => json(response, 200, {}));
-    expect(await runAgainst(rest.url, ['cancel-after', seconds])).toMatchObject({ code: 64 });
-    expect(rest.received).toEqual([]);
-  });
+  it.each([['86401'], ['-1'], ['1.5'], ['soon'], ['']])(
+    'refuses %j seconds before anything is sent',
+    async (seconds) => {
+      const rest = await restServer((_request, response) => json(response, 200, {}));
+      expect(await runAgainst(rest.url, ['cancel-after', seconds])).toMatchObject({ code: 64 });
+      expect(rest.received).toEqual([]);
+    },
+  );
 
   it('that was not armed does not end with 0', async () => {
-    const rest = await restServer((_request, response) => json(response, 503, problemBody(503, 'NOT_LEADER', 'a standby')));
+    const rest = await restServer((_request, response) =>
+      json(response, 503, problemBody(503, 'NOT_LEADER', 'a standby')),
+    );
     expect(await runAgainst(rest.url, ['cancel-after', '30'])).toMatchObject({ code: 69 });
   });
 });

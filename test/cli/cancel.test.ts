@@ -51,7 +51,11 @@ describe('cancel --all', () => {
     expect(await runAgainst(rest.url, ['cancel', '--account', 'A'])).toMatchObject({ code: 64 });
     expect(rest.received).toEqual([]);
     const { code, out } = await runAgainst(rest.url, ['cancel', '--all', '--account', 'A', '--reason', 'stop']);
-    expect(rest.received[0]).toMatchObject({ method: 'POST', path: '/v1/accounts/A/cancel-all', body: '{"reason":"stop"}' });
+    expect(rest.received[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/accounts/A/cancel-all',
+      body: '{"reason":"stop"}',
+    });
     expect(rest.received[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
     expect(out).toMatch(/^A +prediction +o-2 +ORDER_CLOSED +-$/m);
     expect(out).toMatch(/^B +- +- +ACCOUNT_NOT_TRADED +-$/m);
@@ -110,7 +114,15 @@ describe('cancel --all', () => {
     const answer = { open: false, inForce: false, orders: [], places: [], unread: [], declined: [] };
     const rest = await restServer((_request, response) => json(response, 200, answer));
     const flags = ['--symbol', 'AAPL', '--side', 'buy', '--principal', 'robot', '--ref', 'grid-7'];
-    const { code, out } = await runAgainst(rest.url, ['cancel', '--all', '--account', 'A', '--reason', 'stop', ...flags]);
+    const { code, out } = await runAgainst(rest.url, [
+      'cancel',
+      '--all',
+      '--account',
+      'A',
+      '--reason',
+      'stop',
+      ...flags,
+    ]);
     expect([code, out]).toEqual([0, 'No open order matches.\n']);
     const only = { symbol: 'AAPL', side: 'buy', principal: 'robot', reference: 'grid-7' };
     expect(JSON.parse(rest.received[0]?.body ?? '')).toEqual({ reason: 'stop', ...only });
@@ -126,7 +138,14 @@ describe('cancel --all', () => {
 
   it('that is cut off ends with 75 and the line that may be given again', async () => {
     const rest = await restServer((_request, response) => void response.destroy());
-    const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);
+    const { code, err } = await runAgainst(rest.url, [
+      'cancel',
+      '--all',
+      '--reason',
+      'stop',
+      '--idempotency-key',
+      'k-7',
+    ]);
     expect([code, err]).toEqual([75, expect.stringContaining('--idempotency-key k-7')]);
   });
 
@@ -142,8 +161,17 @@ describe('cancel --all', () => {
   });
 
   it('that is declined as a whole has sent nothing, and may be given later', async () => {
-    const rest = await restServer((_request, response) => json(response, 503, problemBody(503, 'NOT_LEADER', 'a standby')));
-    const { code, err } = await runAgainst(rest.url, ['cancel', '--all', '--reason', 'stop', '--idempotency-key', 'k-7']);
+    const rest = await restServer((_request, response) =>
+      json(response, 503, problemBody(503, 'NOT_LEADER', 'a standby')),
+    );
+    const { code, err } = await runAgainst(rest.url, [
+      'cancel',
+      '--all',
+      '--reason',
+      'stop',
+      '--idempotency-key',
+      'k-7',
+    ]);
     expect([code, err]).toEqual([69, 'tidemark: a standby (NOT_LEADER)\n  The same line may succeed later.\n']);
   });
 });

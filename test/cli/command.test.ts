@@ -18,7 +18,11 @@ const unknown = {
 };
 const id = '4f7c1d1e-1111-4222-8333-444455556666';
 
-const [first, second, third] = [1, 2, 3].map((each) => `4f7c1d1e-0000-4000-8000-00000000000${each}`) as [string, string, string];
+const [first, second, third] = [1, 2, 3].map((each) => `4f7c1d1e-0000-4000-8000-00000000000${each}`) as [
+  string,
+  string,
+  string,
+];
 
 describe('command ls', () => {
   it('lists commands as a table, filtered as asked', async () => {
@@ -173,12 +177,22 @@ describe('command show', () => {
       detail: { reason: unknown.reason },
     };
     const note = { what: 'evidence', kind: 'note', code: 'prepared', attemptId: 'tm-0a1b', number: 1, detail: {} };
-    const all = [...timeline, { at: '2026-11-21T15:00:02.004Z', ...answer }, { at: '2026-11-21T15:00:00.001Z', ...note }];
+    const all = [
+      ...timeline,
+      { at: '2026-11-21T15:00:02.004Z', ...answer },
+      { at: '2026-11-21T15:00:00.001Z', ...note },
+    ];
     const rest = await restServer(({ path }, response) =>
-      json(response, 200, path.includes('/updates') ? { items: [], recordedAt: [] } : { ...commandBody(settled), timeline: all }),
+      json(
+        response,
+        200,
+        path.includes('/updates') ? { items: [], recordedAt: [] } : { ...commandBody(settled), timeline: all },
+      ),
     );
     const { out } = await runAgainst(rest.url, ['command', 'show', id]);
-    expect(out).toMatch(/^2026-11-21T15:00:02\.004Z {2}answer unknown +the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m);
+    expect(out).toMatch(
+      /^2026-11-21T15:00:02\.004Z {2}answer unknown +the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m,
+    );
     expect(out).not.toContain('attempt 1 answered');
     expect(out.match(/prepared/g)).toHaveLength(1);
   });
@@ -242,8 +256,19 @@ describe('command settle', () => {
   });
 
   it('stops when nobody answers: the next would meet the same', async () => {
-    const rest = await restServer((_request, response) => json(response, 503, problemBody(503, 'NOT_LEADER', 'standing by')));
-    const { code } = await runAgainst(rest.url, ['command', 'settle', first, second, '--outcome', 'moot', '--reason', 'x']);
+    const rest = await restServer((_request, response) =>
+      json(response, 503, problemBody(503, 'NOT_LEADER', 'standing by')),
+    );
+    const { code } = await runAgainst(rest.url, [
+      'command',
+      'settle',
+      first,
+      second,
+      '--outcome',
+      'moot',
+      '--reason',
+      'x',
+    ]);
     expect(code).toBe(69);
     expect(rest.received).toHaveLength(1);
   });
@@ -251,7 +276,9 @@ describe('command settle', () => {
   it.each([[['--outcome', 'unknown', '--reason', 'x']], [['--outcome', 'applied']], [['--reason', 'x']]])(
     'refuses %j',
     async (flags) => {
-      expect(await runAgainst('http://127.0.0.1:1', ['command', 'settle', first, ...flags])).toMatchObject({ code: 64 });
+      expect(await runAgainst('http://127.0.0.1:1', ['command', 'settle', first, ...flags])).toMatchObject({
+        code: 64,
+      });
     },
   );
 });

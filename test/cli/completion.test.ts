@@ -17,7 +17,10 @@ describe('the completion of bash', () => {
     script = await scriptFor('bash');
   });
 
-  /** What a real bash offers for the last of the words, which it has taken apart as it does: at spaces and at `=`. */
+  /**
+   * What a real bash offers for the last of the words, which it has
+   * taken apart as it does: at spaces and at `=`.
+   */
   function offered(...words: string[]): string[] {
     const line = `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tidemark; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const args = ['--norc', '-u', '-c', `eval "$SCRIPT"; eval "$SCRIPT"; ${line}`, 'bash', 'tidemark', ...words];

@@ -41,7 +41,9 @@ async function run(argv: string[], settings = env) {
 it('the doctor fails on missing topics, names the command that fixes it, and is content after that', async () => {
   const before = await run(['doctor']);
   expect(before.code).toBe(1);
-  expect(before.out).toMatch(/^fail {2}topics: \S+tidemark\.order-updates\.v1 is missing: run `tidemark topics apply`$/m);
+  expect(before.out).toMatch(
+    /^fail {2}topics: \S+tidemark\.order-updates\.v1 is missing: run `tidemark topics apply`$/m,
+  );
 
   expect((await run(['topics', 'apply'])).code).toBe(0);
   const { code, out } = await run(['doctor', '--json']);

@@ -24,7 +24,12 @@ async function run(...argv: string[]) {
 async function join(lane: number, holder: string, wanted: readonly number[]) {
   const taken = await rig.lanes.acquire(lane, holder, 6_000);
   if (taken.kind !== 'held') throw new Error(`lane ${lane} is held by ${taken.holder}`);
-  await shards.introduce(lane, taken.epoch, { weight: 2, address: 'http://10.0.0.7:8080', version: '1', draining: false });
+  await shards.introduce(lane, taken.epoch, {
+    weight: 2,
+    address: 'http://10.0.0.7:8080',
+    version: '1',
+    draining: false,
+  });
   await takeShards(shards, lane, taken.epoch, wanted);
 }
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { showStatus } from '../../src/cli/format-status.ts';
 import { statusDocument } from '../../src/service/run/status-document.ts';
-import { followedAccount, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from '../support/rest/status-parts.ts';
+import {
+  followedAccount,
+  type SampleStatus,
+  sampledMs,
+  sampleSource,
+  sampleStatusParts,
+} from '../support/rest/status-parts.ts';
 
 const ready = { status: 'ready', checks: [] };
 
@@ -24,9 +30,18 @@ const trouble: SampleStatus = {
   ],
   unresolvedIn: ['ACC-1'],
   halts: [
-    { haltId: 'h-1', scope: { kind: 'service' }, cause: 'operator', reason: 'lunch', by: 'ann', sinceMs: sampledMs - 300_000 },
+    {
+      haltId: 'h-1',
+      scope: { kind: 'service' },
+      cause: 'operator',
+      reason: 'lunch',
+      by: 'ann',
+      sinceMs: sampledMs - 300_000,
+    },
   ],
-  quarantined: [{ stream: 'account', reason: 'not_json', accountId: null, rows: 2, oldest: new Date(sampledMs - 50_000) }],
+  quarantined: [
+    { stream: 'account', reason: 'not_json', accountId: null, rows: 2, oldest: new Date(sampledMs - 50_000) },
+  ],
 };
 
 it('shows the word of the platform for an account on which nothing can be placed', async () => {

@@ -11,7 +11,10 @@ afterEach(() => {
   server = undefined;
 });
 
-/** An admin port that answers as told; its paths and answers are those of `AdminServer`, which has tests of its own. */
+/**
+ * An admin port that answers as told; its paths and answers are those of
+ * `AdminServer`, which has tests of its own.
+ */
 async function port(answer: RequestListener): Promise<number> {
   const started = createServer(answer);
   server = started;
@@ -52,9 +55,16 @@ describe('healthcheck', () => {
     expect(err).toMatch(/^tidemark: no service answers at http:\/\/127\.0\.0\.1:\d+: connection refused/);
   });
 
-  it.each(['<html>hello</html>', 'null', '{"status":1}'])('does not take %s with code 200 for a service', async (body) => {
-    const { code, err } = await healthcheck([], { TIDEMARK_ADMIN_PORT: String(await port((_request, it) => it.end(body))) });
-    expect(code).toBe(1);
-    expect(err).toMatch(/is not the admin port of a Tidemark service\n {2}Check the address: name the admin port \(9464 /);
-  });
+  it.each(['<html>hello</html>', 'null', '{"status":1}'])(
+    'does not take %s with code 200 for a service',
+    async (body) => {
+      const { code, err } = await healthcheck([], {
+        TIDEMARK_ADMIN_PORT: String(await port((_request, it) => it.end(body))),
+      });
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        /is not the admin port of a Tidemark service\n {2}Check the address: name the admin port \(9464 /,
+      );
+    },
+  );
 });

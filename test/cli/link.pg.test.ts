@@ -166,7 +166,13 @@ describe('tidemark link', () => {
     const io = cliIo({});
     await runProgram(io, ['link']);
     expect(io.code()).toBe(78);
-    for (const name of ['DATABASE_URL', 'TIDEMARK_ENCRYPTION_KEY', 'PLATFORM_URL', 'PLATFORM_AUTH_URL', 'PLATFORM_CLIENT_ID'])
+    for (const name of [
+      'DATABASE_URL',
+      'TIDEMARK_ENCRYPTION_KEY',
+      'PLATFORM_URL',
+      'PLATFORM_AUTH_URL',
+      'PLATFORM_CLIENT_ID',
+    ])
       expect(io.err()).toContain(name);
     expect(io.err(), 'and how to make one').toContain('(32 bytes in base64, as `openssl rand -base64 32` makes them)');
   });

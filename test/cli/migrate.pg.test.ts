@@ -55,6 +55,8 @@ describe('migrate', () => {
   it('says in one sentence that there is no such database', async () => {
     const { code, err } = await run([], database.url.replace(database.name, 'no_such_database'));
     expect(code).toBe(69);
-    expect(err).toMatch(/^tidemark: the database at \S+ can't be used: the database does not exist: .*\n {2}Check DATABASE_URL/);
+    expect(err).toMatch(
+      /^tidemark: the database at \S+ can't be used: the database does not exist: .*\n {2}Check DATABASE_URL/,
+    );
   });
 });

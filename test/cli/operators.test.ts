@@ -65,15 +65,21 @@ describe('halt and resume', () => {
   it('end with 1 when the account stays halted with the whole service', async () => {
     const ofService = { ...halt, scope: { kind: 'service' } };
     const rest = await restServer((_request, response) => json(response, 200, { halts: [ofService], cleared: [] }));
-    expect(await runAgainst(rest.url, ['resume', '--account', 'SIM-1001', '--reason', 'checked'])).toMatchObject({ code: 1 });
+    expect(await runAgainst(rest.url, ['resume', '--account', 'SIM-1001', '--reason', 'checked'])).toMatchObject({
+      code: 1,
+    });
     expect(await runAgainst(rest.url, ['resume', '--reason', 'checked'])).toMatchObject({ code: 0 });
   });
 
   it('name the port that they want when nothing is at their path, as at the admin port', async () => {
-    const rest = await restServer((_request, response) => json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')));
+    const rest = await restServer((_request, response) =>
+      json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')),
+    );
     const { code, err } = await runAgainst(rest.url, ['halt', '--reason', 'x']);
     expect(code).toBe(1);
-    expect(err).toContain('name the port of REST (8080 unless TIDEMARK_HTTP_PORT says otherwise) with --url or TIDEMARK_URL');
+    expect(err).toContain(
+      'name the port of REST (8080 unless TIDEMARK_HTTP_PORT says otherwise) with --url or TIDEMARK_URL',
+    );
   });
 
   it('end with 69 on a standby', async () => {

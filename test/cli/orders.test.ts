@@ -40,7 +40,19 @@ describe('orders ls', () => {
   });
 
   it('passes the filters on, goes on behind an empty page, and says that there are more', async () => {
-    const flags = ['--all', '--account', 'A', '--stream', 'account', '--symbol', 'AAPL', '--side', 'buy', '--origin', 'external'];
+    const flags = [
+      '--all',
+      '--account',
+      'A',
+      '--stream',
+      'account',
+      '--symbol',
+      'AAPL',
+      '--side',
+      'buy',
+      '--origin',
+      'external',
+    ];
     const { err, asked, out } = await run(
       ['ls', ...flags, '--find', 'a b', '--since', '2026-11-21', '--limit', '1', '--json'],
       [],

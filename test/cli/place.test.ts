@@ -18,7 +18,18 @@ const place = [
   '187.5',
 ];
 const predict = [
-  ...['place', '--prediction', '--account', 'SIM-1001', '--symbol', 'FED-CUT-DEC26', '--outcome', 'yes', '--side', 'BUY'],
+  ...[
+    'place',
+    '--prediction',
+    '--account',
+    'SIM-1001',
+    '--symbol',
+    'FED-CUT-DEC26',
+    '--outcome',
+    'yes',
+    '--side',
+    'BUY',
+  ],
   ...['--type', 'limit', '--qty', '50', '--price', '0.42', '--ref', 'my-7'],
 ];
 
@@ -47,7 +58,10 @@ describe('place', () => {
     const { err } = await runAgainst(rest.url, [...predict, '--idempotency-key', 'k-1', '--wait', '5']);
     expect(err).toBe('');
     const [request] = rest.received;
-    expect(request).toMatchObject({ path: '/v1/predictions/orders', headers: { 'idempotency-key': 'k-1', prefer: 'wait=5' } });
+    expect(request).toMatchObject({
+      path: '/v1/predictions/orders',
+      headers: { 'idempotency-key': 'k-1', prefer: 'wait=5' },
+    });
     expect(JSON.parse(request?.body ?? '')).toEqual({
       accountId: 'SIM-1001',
       symbol: 'FED-CUT-DEC26',
@@ -63,7 +77,13 @@ describe('place', () => {
 
   it('takes legs', async () => {
     const rest = await restServer((_request, response) => json(response, 200, commandBody()));
-    await runAgainst(rest.url, [...place, '--leg', 'AAPL261218C00200000:buy:1:open', '--leg', 'AAPL261218C00210000:SELL:1:OPEN']);
+    await runAgainst(rest.url, [
+      ...place,
+      '--leg',
+      'AAPL261218C00200000:buy:1:open',
+      '--leg',
+      'AAPL261218C00210000:SELL:1:OPEN',
+    ]);
     expect(JSON.parse(rest.received[0]?.body ?? '')['legs']).toEqual([
       { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' },
       { symbol: 'AAPL261218C00210000', side: 'SELL', ratioQty: '1', positionEffect: 'OPEN' },
@@ -92,12 +112,16 @@ describe('place', () => {
     ['moot', 1],
     ['applied', 0],
   ])('ends as a script needs it when the outcome is %s', async (outcome, expected) => {
-    const rest = await restServer((_request, response) => json(response, 200, commandBody({ outcome, state: outcome })));
+    const rest = await restServer((_request, response) =>
+      json(response, 200, commandBody({ outcome, state: outcome })),
+    );
     expect((await runAgainst(rest.url, place)).code).toBe(expected);
   });
 
   it('prints the answer as JSON with the key and whether it was sent before', async () => {
-    const rest = await restServer((_request, response) => json(response, 200, commandBody(), { 'idempotent-replayed': 'true' }));
+    const rest = await restServer((_request, response) =>
+      json(response, 200, commandBody(), { 'idempotent-replayed': 'true' }),
+    );
     const { out } = await runAgainst(rest.url, [...place, '--json', '--idempotency-key', 'k-2']);
     expect(JSON.parse(out)).toMatchObject({ outcome: 'accepted', idempotencyKey: 'k-2', replayed: true });
   });
@@ -139,7 +163,9 @@ describe('place', () => {
     [429, 'RATE_LIMITED', 69],
     [503, 'NOT_LEADER', 69],
   ])('tells a problem %d in one sentence with its code', async (status, problem, expected) => {
-    const rest = await restServer((_request, response) => json(response, status, problemBody(status, problem, 'this is why')));
+    const rest = await restServer((_request, response) =>
+      json(response, status, problemBody(status, problem, 'this is why')),
+    );
     const { code, out, err } = await runAgainst(rest.url, [...place, '--idempotency-key', 'k']);
     expect([code, out]).toEqual([expected, '']);
     expect(err.split('\n')[0]).toBe(`tidemark: this is why (${problem})`);
@@ -188,7 +214,11 @@ describe('replace', () => {
     const rest = await restServer((_request, response) => json(response, 200, commandBody({ kind: 'replace' })));
     await runAgainst(rest.url, ['replace', 'o-1', '--account', 'SIM-1001', '--price', '0.45', '--if-revision', '4']);
     const [request] = rest.received;
-    expect(request).toMatchObject({ method: 'PATCH', path: '/v1/predictions/orders/o-1', headers: { 'if-match': '"4"' } });
+    expect(request).toMatchObject({
+      method: 'PATCH',
+      path: '/v1/predictions/orders/o-1',
+      headers: { 'if-match': '"4"' },
+    });
     expect(JSON.parse(request?.body ?? '')).toEqual({ accountId: 'SIM-1001', price: '0.45' });
   });
 
@@ -196,7 +226,9 @@ describe('replace', () => {
     const rest = await restServer((_request, response) => json(response, 200, commandBody()));
     await runAgainst(rest.url, ['replace', '../../orders?x=1', '--account', 'A', '--price', '0.45']);
     expect(rest.received[0]?.path).toBe('/v1/predictions/orders/..%2F..%2Forders%3Fx%3D1');
-    expect(await runAgainst(rest.url, ['replace', '..', '--account', 'A', '--price', '0.45'])).toMatchObject({ code: 64 });
+    expect(await runAgainst(rest.url, ['replace', '..', '--account', 'A', '--price', '0.45'])).toMatchObject({
+      code: 64,
+    });
   });
 
   it.each([

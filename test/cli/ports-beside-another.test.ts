@@ -21,7 +21,10 @@ async function otherAdminPort(body: string | undefined): Promise<number> {
   return port;
 }
 
-async function portsBeside(body: string | undefined, options: { admin?: Source; http?: Source; host?: string; log?: Log } = {}) {
+async function portsBeside(
+  body: string | undefined,
+  options: { admin?: Source; http?: Source; host?: string; log?: Log } = {},
+) {
   const { admin = 'default', http = 'default', host = '127.0.0.1', log = silentLog } = options;
   const adminPort = await otherAdminPort(body);
   const shown = (env: string, source: Source) => ({ env, source, shown: '', secret: false });

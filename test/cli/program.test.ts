@@ -8,7 +8,11 @@ import { cliIo } from '../support/rest/cli-io.ts';
 
 /** A command that does what the test wants. */
 function entry(name: string, action: (io: CliIo) => void | Promise<void>): CommandEntry {
-  return { name, summary: `${name} it`, load: async () => (io) => new Command(name).option('--json').action(() => action(io)) };
+  return {
+    name,
+    summary: `${name} it`,
+    load: async () => (io) => new Command(name).option('--json').action(() => action(io)),
+  };
 }
 
 async function run(argv: string[], entries?: CommandEntry[], env: Record<string, string> = {}) {
@@ -26,7 +30,9 @@ describe('the program', () => {
 
   it('names a mistyped flag before the one that it should have been, and all that are missing', async () => {
     const place = ['place', '--symbol', 'AAPL', '--side', 'buy', '--type', 'market', '--qty', '1'];
-    expect((await run([...place, '--acount', 'A'])).err).toContain("unknown option '--acount'\n(Did you mean --account?)");
+    expect((await run([...place, '--acount', 'A'])).err).toContain(
+      "unknown option '--acount'\n(Did you mean --account?)",
+    );
     expect(await run(['place', '--account', 'A', '--symbol', 'AAPL', '--side', 'buy'])).toMatchObject({
       code: 64,
       err: expect.stringContaining("required options '--type <type>', '--qty <decimal>' not specified"),
@@ -58,16 +64,20 @@ describe('the program', () => {
   it('shows every command with its summary and examples in its help', async () => {
     const { code, out } = await run(['--help']);
     expect(code).toBe(0);
-    for (const { name, summary } of commandEntries) expect(out).toMatch(new RegExp(`^  ${name}.* ${summary.slice(0, 20)}`, 'm'));
+    for (const { name, summary } of commandEntries)
+      expect(out).toMatch(new RegExp(`^  ${name}.* ${summary.slice(0, 20)}`, 'm'));
     expect(out).toContain('Examples:');
   });
 
-  it.each(commandEntries.map(({ name }) => name))('%s has a help with examples, by --help and by help', async (name) => {
-    const { code, out } = await run([name, '--help']);
-    expect(code).toBe(0);
-    expect(out).toContain('Examples:');
-    expect(await run(['help', name])).toEqual({ code: 0, out, err: '' });
-  });
+  it.each(commandEntries.map(({ name }) => name))(
+    '%s has a help with examples, by --help and by help',
+    async (name) => {
+      const { code, out } = await run([name, '--help']);
+      expect(code).toBe(0);
+      expect(out).toContain('Examples:');
+      expect(await run(['help', name])).toEqual({ code: 0, out, err: '' });
+    },
+  );
 
   it('shows the help of a command below another one, by --help and by help, and of a command by its other name', async () => {
     const { code, out } = await run(['orders', 'show', '--help']);
@@ -101,7 +111,11 @@ describe('the program', () => {
       'tidemark status',
     ],
   ])('ends with 64 and one sentence for the wrong call %j, and says where to read on', async (argv, expected, path) => {
-    expect(await run(argv)).toEqual({ code: 64, out: '', err: `${expected}  \`${path} --help\` shows how it is called.\n` });
+    expect(await run(argv)).toEqual({
+      code: 64,
+      out: '',
+      err: `${expected}  \`${path} --help\` shows how it is called.\n`,
+    });
   });
 });
 
@@ -139,7 +153,9 @@ describe('an error that ends a command', () => {
 
   it('is told even if it is no error at all', async () => {
     expect((await run(['work'], failing('just text'))).err).toMatch(/^tidemark: just text\n/);
-    expect((await run(['work'], failing(new AggregateError([])))).err).toMatch(/^tidemark: failed \(no reason given\)\n/);
+    expect((await run(['work'], failing(new AggregateError([])))).err).toMatch(
+      /^tidemark: failed \(no reason given\)\n/,
+    );
   });
 });
 

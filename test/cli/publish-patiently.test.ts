@@ -7,7 +7,10 @@ import { VirtualClock } from '../support/runs/virtual-clock.ts';
 const rows = [{ topic: 'updates', key: 'account:o-1', payload: '{}' }] as const;
 const away = () => new PublishError('connection', 'Closed connection');
 
-/** A publisher that fails as told, and then works; `undefined` at the end of `failures`: it fails for ever with the one before. */
+/**
+ * A publisher that fails as told, and then works; `undefined` at the end of `failures`: it fails
+ * for ever with the one before.
+ */
 function patient(failures: readonly (PublishError | undefined)[]) {
   const clock = new VirtualClock();
   const interrupted = new AbortController();

@@ -26,7 +26,9 @@ describe('--all', () => {
       if (method === 'POST') return json(response, 202, job());
       asked += 1;
       const look = looks[asked] ?? ended;
-      return look === 'away' ? json(response, 503, problemBody(503, 'DRAINING', 'stopping')) : json(response, 200, look);
+      return look === 'away'
+        ? json(response, 503, problemBody(503, 'DRAINING', 'stopping'))
+        : json(response, 200, look);
     });
     const io = { ...cliIo({ TIDEMARK_URL: rest.url }), isTerminal: true };
     const line = ['--all', ...reason, '--stream', 'account', '--account', 'SIM-1001', '--only', 'bad_decimal'];
@@ -85,13 +87,17 @@ it('jobs shows the newest, and one with the reasons of its failures', async () =
     ...[jobId, '2026-11-21T15:00:00.000Z', 'retry', 'ended', '4', '3', '1', 'desk', 'r'],
   ]);
   expect(JSON.parse((await runAgainst(rest.url, ['quarantine', 'jobs', '--json'])).out)).toEqual([ended.job]);
-  expect((await runAgainst(rest.url, ['quarantine', 'jobs', jobId])).out).toContain('  1 row: the platform does not show');
+  expect((await runAgainst(rest.url, ['quarantine', 'jobs', jobId])).out).toContain(
+    '  1 row: the platform does not show',
+  );
 });
 
 it('cancel-job cancels one, with a reason', async () => {
   const cancelled = job({ state: 'cancelled', withdrawn: 4 });
   const rest = await restServer((_request, response) => json(response, 200, cancelled));
   const { code, out } = await runAgainst(rest.url, ['quarantine', 'cancel-job', jobId, ...reason]);
-  expect(rest.received.map(({ method, path }) => `${method} ${path}`)).toEqual([`POST /v1/quarantine/jobs/${jobId}/cancel`]);
+  expect(rest.received.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    `POST /v1/quarantine/jobs/${jobId}/cancel`,
+  ]);
   expect([code, out]).toEqual([0, `retry ${jobId}: cancelled, 4 rows, 0 done, 0 failed, 4 withdrawn\n`]);
 });

@@ -50,13 +50,21 @@ const revisions = (id: string, ...of: number[]) => of.map((revision) => `{"order
 
 it('writes the whole log, byte for byte and in its order, without marks of continuity', async () => {
   await using log = await logAndTopic();
-  expect(await log.run('--to', log.target)).toEqual({ code: 0, out: `12 updates written to ${log.target}.\n`, err: '' });
-  expect(await log.written()).toEqual(Object.fromEntries(orders.map((id) => [`prediction:${id}`, revisions(id, 1, 2, 3, 4)])));
+  expect(await log.run('--to', log.target)).toEqual({
+    code: 0,
+    out: `12 updates written to ${log.target}.\n`,
+    err: '',
+  });
+  expect(await log.written()).toEqual(
+    Object.fromEntries(orders.map((id) => [`prediction:${id}`, revisions(id, 1, 2, 3, 4)])),
+  );
 });
 
 it('writes from a number, from an instant, or of one order', async () => {
   await using log = await logAndTopic();
-  expect(JSON.parse((await log.run('--to', log.target, '--order', 'prediction:b', '--from-seq', '5', '--json')).out)).toEqual({
+  expect(
+    JSON.parse((await log.run('--to', log.target, '--order', 'prediction:b', '--from-seq', '5', '--json')).out),
+  ).toEqual({
     sent: 3,
     reachedSeq: '16',
     complete: true,
@@ -72,7 +80,8 @@ it('keeps to its rate, shows on a terminal how far it is, and says from where to
   const startedMs = systemClock.monotonicMs();
   const { io, done } = log.start(true, '--to', log.target, '--rate', '10');
   await done;
-  // The last of twelve may leave once eleven have had their tenth of a second. A bound from below: no machine is too slow for it.
+  // The last of twelve may leave once eleven have had their tenth of a second. A bound from below:
+  // no machine is too slow for it.
   expect(systemClock.monotonicMs() - startedMs).toBeGreaterThan(1_000);
   expect(io.err().endsWith(`\r[${'#'.repeat(30)}] 100 %  12 updates, seq 16\u001b[K\n`)).toBe(true);
 
@@ -98,7 +107,10 @@ it('never writes onto a live topic, but onto that of updates when forced', async
 
 it('says that the topic is missing, and refuses what makes no sense', async () => {
   await using log = await logAndTopic();
-  expect(await log.run('--to', `${log.target}.none`)).toMatchObject({ code: 69, err: expect.stringMatching(/does not exist\n/) });
+  expect(await log.run('--to', `${log.target}.none`)).toMatchObject({
+    code: 69,
+    err: expect.stringMatching(/does not exist\n/),
+  });
   for (const wrong of [
     ['--rate', '0'],
     ['--order', 'b'],

@@ -28,7 +28,14 @@ beforeEach(async () => {
   });
   const eventLoop = new EventLoopWatch({ clock: systemClock }, { sampleEveryMs: 500, lateMs: 60_000, lateInARow: 10 });
   const status = () => statusDocument(sampleStatusParts(), { kind: 'all' });
-  const deps = { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), health, eventLoop, status };
+  const deps = {
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+    health,
+    eventLoop,
+    status,
+  };
   server = new AdminServer(deps, { host: '127.0.0.1', port: 0 });
   await server.start();
 });
@@ -50,13 +57,19 @@ describe('status', () => {
   });
 
   it('warns once of a name that is no option', async () => {
-    const { err } = await run([], { TIDEMARK_ADMIN_PORT: new URL(server.address ?? '').port, KAFKA_TOPIC_PREFIX: 'desk' });
+    const { err } = await run([], {
+      TIDEMARK_ADMIN_PORT: new URL(server.address ?? '').port,
+      KAFKA_TOPIC_PREFIX: 'desk',
+    });
     expect(err.match(/did you mean TIDEMARK_TOPIC_PREFIX/g)).toHaveLength(1);
   });
 
   it('is JSON for a script', async () => {
     const { out } = await run(['--json', '--url', `${server.address}/`]);
-    expect(JSON.parse(out)).toMatchObject({ health: { status: 'ready' }, status: { relay: { acknowledgedSeq: '484' } } });
+    expect(JSON.parse(out)).toMatchObject({
+      health: { status: 'ready' },
+      status: { relay: { acknowledgedSeq: '484' } },
+    });
   });
 
   it('is that of all instances with --fleet, by REST and its token, with those that gave no answer', async () => {
@@ -79,7 +92,11 @@ describe('status', () => {
   it('is the verdict of the fleet without a flag, where REST of this machine gives it, and says when it is of one process alone', async () => {
     const own = await statusDocument(sampleStatusParts(), { kind: 'all' });
     const part = { updatesPerSecond: 0, ingestQueued: 0, relayRows: 0, unresolved: null };
-    const doubt = { name: 'rows_not_stored', detail: 'waits: the disk of the database is full (SQLSTATE 53100)', since: null };
+    const doubt = {
+      name: 'rows_not_stored',
+      detail: 'waits: the disk of the database is full (SQLSTATE 53100)',
+      since: null,
+    };
     const trust = { trusted: false, doubts: [{ ...doubt, runbook: 'IngestStuck', link: '/v1/history' }] };
     let answer: { status: number; body: object } = { status: 200, body: {} };
     const rest = await scriptedServer((_request, response) => json(response, answer.status, answer.body));
@@ -94,7 +111,10 @@ describe('status', () => {
     expect(all.out).toContain('the disk of the database is full');
     expect(await run(['--instance'], env)).toMatchObject({ code: 0, out: expect.not.stringContaining('alone') });
     // REST of another service, which happens to be at that port.
-    answer = { status: 200, body: { ...own, lane: { ...own.lane, instance: 'two' }, trust, instances: instances.slice(1) } };
+    answer = {
+      status: 200,
+      body: { ...own, lane: { ...own.lane, instance: 'two' }, trust, instances: instances.slice(1) },
+    };
     expect(await run([], env)).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^trusted\n.*\nof this process alone: REST/),
@@ -148,7 +168,9 @@ describe('status', () => {
   });
 
   it('says which port it wants when it is given that of REST', async () => {
-    const rest = await restServer((_request, response) => json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')));
+    const rest = await restServer((_request, response) =>
+      json(response, 404, problemBody(404, 'NOT_FOUND', 'nothing here')),
+    );
     const { code, err } = await run(['--url', rest.url]);
     expect(code).toBe(69);
     expect(err).toContain(

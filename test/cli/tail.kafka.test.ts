@@ -72,7 +72,11 @@ describe('topics', () => {
   });
 
   it('plan --json is the plan', async () => {
-    expect(JSON.parse((await run(['topics', 'plan', '--json'])).out)).toEqual({ creations: [], alterations: [], faults: [] });
+    expect(JSON.parse((await run(['topics', 'plan', '--json'])).out)).toEqual({
+      creations: [],
+      alterations: [],
+      faults: [],
+    });
   });
 
   it('says that Kafka does not answer, and ends with 69', async () => {
@@ -121,7 +125,9 @@ describe('tail', () => {
   it('names the command that makes the topic when it is missing', async () => {
     const { code, err } = await run(['tail'], { ...env, TIDEMARK_TOPIC_PREFIX: topicPrefix() });
     expect(code).toBe(69);
-    expect(err).toMatch(/^tidemark: the topic \S+tidemark\.order-updates\.v1 does not exist\n {2}Run `tidemark topics apply`/);
+    expect(err).toMatch(
+      /^tidemark: the topic \S+tidemark\.order-updates\.v1 does not exist\n {2}Run `tidemark topics apply`/,
+    );
   });
 
   it('says that Kafka does not answer', async () => {

@@ -23,7 +23,10 @@ describe('token', () => {
     expect(made).toMatchObject({ code: 0, err: 'This is the only time that it is shown.\n' });
     const token = made.out.trim();
     expect(token).toMatch(/^[0-9a-f]{64}$/);
-    const rows = await onServer(database.url, async (client) => (await client.query('select * from principal_tokens')).rows);
+    const rows = await onServer(
+      database.url,
+      async (client) => (await client.query('select * from principal_tokens')).rows,
+    );
     expect(rows).toHaveLength(1);
     expect(rows[0].token_sha256.toString('hex')).toBe(createHash('sha256').update(token).digest('hex'));
     expect(JSON.stringify(rows)).not.toContain(token);
@@ -37,7 +40,13 @@ describe('token', () => {
       '',
     ]);
     expect(JSON.parse((await run('ls', '--json')).out)).toEqual([
-      { principal: 'risk', number: 1, scopes: ['orders:read', 'ops:read'], accounts: ['SIM-1', 'SIM-2'], expiresAt: null },
+      {
+        principal: 'risk',
+        number: 1,
+        scopes: ['orders:read', 'ops:read'],
+        accounts: ['SIM-1', 'SIM-2'],
+        expiresAt: null,
+      },
       { principal: 'ui', number: 1, scopes: ['orders:read'], accounts: 'all', expiresAt: null },
     ]);
 
@@ -53,8 +62,14 @@ describe('token', () => {
       code: 1,
       err: expect.stringContaining('give --another'),
     });
-    expect(await run('add', 'bot', '--another')).toMatchObject({ code: 1, err: expect.stringContaining('no principal bot') });
-    expect(JSON.parse((await run('add', 'desk', '--another', '--json')).out)).toMatchObject({ principal: 'desk', number: 2 });
+    expect(await run('add', 'bot', '--another')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no principal bot'),
+    });
+    expect(JSON.parse((await run('add', 'desk', '--another', '--json')).out)).toMatchObject({
+      principal: 'desk',
+      number: 2,
+    });
     await run('add', 'desk', '--another', '--scopes', 'ops:read');
     const listed = JSON.parse((await run('ls', '--json')).out);
     expect(listed).toMatchObject([

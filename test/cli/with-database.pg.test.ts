@@ -48,14 +48,17 @@ it.each(commands)('%s %s names the database that does not answer, and what to ch
   });
 });
 
-it.each([...commands, ['migrate', '--json']])('%s %s says that the password is wrong, and not which', async (...argv) => {
-  const { code, err } = await run(as('c4n4ry'), argv);
-  expect(code).toBe(69);
-  expect(err).toMatch(
-    /^tidemark: the database at \S+ can't be used: the database refuses the (password|user): .*\n {2}Check DATABASE_URL/,
-  );
-  expect(err).not.toContain('c4n4ry');
-});
+it.each([...commands, ['migrate', '--json']])(
+  '%s %s says that the password is wrong, and not which',
+  async (...argv) => {
+    const { code, err } = await run(as('c4n4ry'), argv);
+    expect(code).toBe(69);
+    expect(err).toMatch(
+      /^tidemark: the database at \S+ can't be used: the database refuses the (password|user): .*\n {2}Check DATABASE_URL/,
+    );
+    expect(err).not.toContain('c4n4ry');
+  },
+);
 
 it.each(commands)('%s %s tells a database that is not migrated from one that is down', async (...argv) => {
   await using empty = await emptyDatabase();

@@ -13,8 +13,10 @@ interface ComposeRun {
 }
 
 /**
- * The Compose test as a part of a whole `npm run test:deep`: most of it is waiting for containers, so it has a process of its own and no worker of the others. Where it
- * can't be prepared, without an engine above all, which not everybody can start, the other tests still count, and why this one was left out is said.
+ * The Compose test as a part of a whole `npm run test:deep`: most of it is waiting for
+ * containers, so it has a process of its own and no worker of the others. Where it can't be
+ * prepared, without an engine above all, which not everybody can start, the other tests still
+ * count, and why this one was left out is said.
  */
 export async function runComposeBeside(): Promise<ComposeRun> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-cannot-run-'));

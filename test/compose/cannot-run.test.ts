@@ -17,7 +17,9 @@ afterEach(() => {
 it('without an engine, and without what could start or install one, says what to do', async () => {
   // A folder without a program.
   vi.stubEnv('PATH', folder);
-  await expect(findOrStartEngine()).rejects.toThrow(/^no Docker engine answers.*(start one|apt-get install docker\.io)/);
+  await expect(findOrStartEngine()).rejects.toThrow(
+    /^no Docker engine answers.*(start one|apt-get install docker\.io)/,
+  );
 });
 
 it('tells a whole `npm run test:deep` why it was not run, and nobody else', () => {

@@ -4,7 +4,8 @@ import { run, say, succeeds } from './run.ts';
 export type ComposeCommand = readonly [string, ...string[]];
 
 /**
- * The Compose of this machine: the one that COMPOSE names (a path, or words with spaces between), else `docker compose`, else `docker-compose`, which is
+ * The Compose of this machine: the one that COMPOSE names (a path, or words with
+ * spaces between), else `docker compose`, else `docker-compose`, which is
  * installed from Debian (1.29) where we are root.
  */
 export async function findCompose(): Promise<ComposeCommand> {

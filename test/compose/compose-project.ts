@@ -33,7 +33,10 @@ interface Inspected {
   };
 }
 
-/** docker-compose.yml as it is, but for stand-ins, under a name, passwords and, where its own are taken, ports that are this test's. */
+/**
+ * docker-compose.yml as it is, but for stand-ins, under a name, passwords and, where its own are
+ * taken, ports that are this test's.
+ */
 export class ComposeProject {
   readonly name = `tidemark-test-${randomBytes(4).toString('hex')}`;
   readonly ports: Readonly<Record<keyof typeof publishedPorts, number>>;
@@ -48,7 +51,11 @@ export class ComposeProject {
       randomBytes(24).toString('hex'),
     ]);
     const numbers = Object.entries(ports).map(([variable, port]) => [variable, String(port)]);
-    this.env = { ...Object.fromEntries([...passwords, ...numbers]), DOCKER_HOST: host, COMPOSE_PROJECT_NAME: this.name };
+    this.env = {
+      ...Object.fromEntries([...passwords, ...numbers]),
+      DOCKER_HOST: host,
+      COMPOSE_PROJECT_NAME: this.name,
+    };
   }
 
   /** `folder`: where a file may be written that lives as long as this. */
@@ -66,7 +73,11 @@ export class ComposeProject {
     if (override === undefined) return new ComposeProject(compose, host, ports as ComposeProject['ports']);
     const path = join(folder, 'stand-ins.json');
     await writeFile(path, JSON.stringify(override));
-    return new ComposeProject([...compose, '-f', 'docker-compose.yml', '-f', path], host, ports as ComposeProject['ports']);
+    return new ComposeProject(
+      [...compose, '-f', 'docker-compose.yml', '-f', path],
+      host,
+      ports as ComposeProject['ports'],
+    );
   }
 
   /** `docker compose …`, resolved with what it says. */
@@ -98,7 +109,10 @@ export class ComposeProject {
     return (await this.docker(['ps', '--all', '--quiet', '--no-trunc', ...all])).split('\n').filter((id) => id !== '');
   }
 
-  /** The exit code of each service that ended since then, milliseconds since the epoch, also of those that were removed. */
+  /**
+   * The exit code of each service that ended since then, milliseconds since the epoch, also of
+   * those that were removed.
+   */
   async exits(sinceMs: number): Promise<Record<string, number>> {
     const span = ['--since', (sinceMs / 1000).toFixed(3), '--until', (systemClock.nowMs() / 1000).toFixed(3)];
     const filters = ['--filter', 'event=die', '--filter', `label=com.docker.compose.project=${this.name}`];

@@ -10,7 +10,10 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** The engine that answers the `docker` of this machine; where none does, one of our own. Rejects with the sentence that fixes it where neither is to be had. */
+/**
+ * The engine that answers the `docker` of this machine; where none does, one of our own. Rejects
+ * with the sentence that fixes it where neither is to be had.
+ */
 export async function findOrStartEngine(): Promise<Engine> {
   const running = await runningEngine();
   if (running !== undefined) return running;

@@ -24,7 +24,10 @@ export function neededImages(): string[] {
   return [...new Set([readBase(), ...pulled.map(({ image }) => image), postgresImage, kafkaImage, watcherImage])];
 }
 
-/** What is said behind docker-compose.yml where stand-ins are used: these have the tags, and can't have the digests. Undefined where there are none. */
+/**
+ * What is said behind docker-compose.yml where stand-ins are used: these have the tags, and can't
+ * have the digests. Undefined where there are none.
+ */
 export function overrideFor(standIns: readonly string[]): object | undefined {
   if (standIns.length === 0) return undefined;
   const args = { NODE_IMAGE: tagOf(readBase()) };
@@ -48,8 +51,9 @@ export function readBase(): string {
 }
 
 /**
- * Has every image there: pulls what is not, and builds a stand-in for what can't be pulled, in an engine of our own alone. Into somebody else's engine no false
- * image goes under a real name: there it rejects with what is missing.
+ * Has every image there: pulls what is not, and builds a stand-in for what can't be pulled, in an
+ * engine of our own alone. Into somebody else's engine no false image goes under a real name: there
+ * it rejects with what is missing.
  */
 export async function gatherImages(engine: Engine): Promise<Images> {
   const wanted = neededImages();
@@ -63,7 +67,8 @@ export async function gatherImages(engine: Engine): Promise<Images> {
     );
   }
   if (standIns.length > 0) await provideStandIns(engine, standIns);
-  // Grafana is in no package registry, and testcontainers' watcher is a program of its own: what they do is left out, and said to be.
+  // Grafana is in no package registry, and testcontainers' watcher is a program of its own: what
+  // they do is left out, and said to be.
   return { standIns, missing: lacking.filter((image) => standInFor(image) === undefined) };
 }
 

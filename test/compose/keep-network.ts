@@ -7,8 +7,9 @@ const bridge = ['ip', 'link', 'show', 'docker0'] as const;
 const limitMs = 20_000;
 
 /**
- * dockerd leaves its packet filter rules, its bridge and forwarding behind when it stops. Notes how they are now, and resolves with what puts them back: rules
- * that somebody else adds meanwhile are lost with it. Where we are killed with -9 nothing is put back.
+ * dockerd leaves its packet filter rules, its bridge and forwarding behind when it stops. Notes how
+ * they are now, and resolves with what puts them back: rules that somebody else adds meanwhile are
+ * lost with it. Where we are killed with -9 nothing is put back.
  */
 export async function keepNetwork(): Promise<() => Promise<void>> {
   const rules = await run(['iptables-save'], { limitMs });
@@ -24,7 +25,8 @@ export async function keepNetwork(): Promise<() => Promise<void>> {
     if (tables.includes('filter')) await run(['iptables', '-P', 'FORWARD', 'ACCEPT'], { limitMs });
     const { status, stderr } = spawnSync('iptables-restore', { input: rules, encoding: 'utf8', timeout: limitMs });
     if (status !== 0) throw new Error(`iptables-restore: ${stderr}`);
-    if (!hadBridge && (await succeeds(bridge, { limitMs }))) await run(['ip', 'link', 'delete', 'docker0'], { limitMs });
+    if (!hadBridge && (await succeeds(bridge, { limitMs })))
+      await run(['ip', 'link', 'delete', 'docker0'], { limitMs });
     writeFileSync(forwarding, forwarded);
   };
 }

@@ -10,8 +10,9 @@ import { keepNetwork } from './keep-network.ts';
 import { run, say } from './run.ts';
 
 /**
- * A Docker engine of this test alone: data and socket are in a folder that goes with it, also when the test is killed, and the usual socket stays free, so
- * that nobody else takes it for the machine's. Its network is the machine's: see `keepNetwork`.
+ * A Docker engine of this test alone: data and socket are in a folder that goes with it, also when
+ * the test is killed, and the usual socket stays free, so that nobody else takes it for the
+ * machine's. Its network is the machine's: see `keepNetwork`.
  */
 export async function startOwnEngine(): Promise<Engine> {
   ensureProgram('ip', 'iproute2');
@@ -35,7 +36,8 @@ export async function startOwnEngine(): Promise<Engine> {
       name: 'dockerd',
       folder,
       stopSignal: 'TERM',
-      // Its folder is removed within this time as well: for tens of thousands of small files 70 s were too few on a busy disk.
+      // Its folder is removed within this time as well: for tens of thousands of small files 70 s
+      // were too few on a busy disk.
       patienceMs: 300_000,
       onLine: (line) => {
         lines.push(line);

@@ -13,13 +13,17 @@ import { ComposeProject } from './compose-project.ts';
 import { killService } from './kill-service.ts';
 import { say } from './run.ts';
 
-// In this order, as somebody would who follows docs/compose.md: each goes on from what the one before left.
+// In this order, as somebody would who follows docs/compose.md:
+// each goes on from what the one before left.
 const minutes = 60_000;
 const longLived = ['postgres', 'kafka', 'sandbox', 'tidemark'];
 const grafana = !inject('missingImages').some((image) => image.includes('grafana'));
 const watching = grafana ? ['prometheus', 'grafana'] : ['prometheus'];
 
-/** The first step that failed: those after it would only repeat its failure, each after minutes of waiting. */
+/**
+ * The first step that failed: those after it would only repeat
+ * its failure, each after minutes of waiting.
+ */
 let failed: string | undefined;
 let project: ComposeProject;
 let folder: string;
@@ -28,7 +32,10 @@ let first: RestReply['body'];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-compose-'));
-  project = await ComposeProject.plan(inject('compose'), inject('dockerHost'), { standIns: inject('standIns'), folder });
+  project = await ComposeProject.plan(inject('compose'), inject('dockerHost'), {
+    standIns: inject('standIns'),
+    folder,
+  });
   await project.do(['build', 'tidemark'], 15 * minutes);
   say(`image: tidemark built as ${project.name}`);
 });
@@ -63,7 +70,9 @@ async function untilHealthy(services: readonly string[]): Promise<void> {
         const { State } = await project.one(service);
         if (State.Health?.Status === 'healthy') return;
         const said = State.Health?.Log.at(-1)?.Output ?? '';
-        throw new Error(`${service} is ${State.Status}, ${State.Health?.Status}: ${said.slice(0, 500)}\n${await logOf(service)}`);
+        throw new Error(
+          `${service} is ${State.Status}, ${State.Health?.Status}: ${said.slice(0, 500)}\n${await logOf(service)}`,
+        );
       },
       { deadlineMs: 5 * minutes, everyMs: 500 },
     );
@@ -78,7 +87,15 @@ async function logOf(service: string): Promise<string> {
 async function placeOrder(): Promise<RestReply['body']> {
   const { status, body } = await rest().ask({
     ...{ method: 'POST', path: '/v1/orders', key: randomUUID(), headers: { ...bearer(), prefer: 'wait=20' } },
-    body: { accountId: 'SIM-1002', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' },
+    body: {
+      accountId: 'SIM-1002',
+      symbol: 'AAPL',
+      side: 'BUY',
+      type: 'LIMIT',
+      qty: '5',
+      price: '1.00',
+      timeInForce: 'GTC',
+    },
   });
   expect([200, 202], JSON.stringify(body)).toContain(status);
   return eventually(
@@ -96,12 +113,16 @@ async function readFromKafka(command: { commandId: string; orderId: string }): P
   return eventually(
     async () => {
       const found: unknown[] = [];
-      const options = { kafka: kafkaOptions([`127.0.0.1:${project.ports.PORT_KAFKA}`]), topic: 'tidemark.order-updates.v1' };
+      const options = {
+        kafka: kafkaOptions([`127.0.0.1:${project.ports.PORT_KAFKA}`]),
+        topic: 'tidemark.order-updates.v1',
+      };
       const records = readTopic(kafkaDeps, {
         ...{ ...options, from: 'beginning', readCommitted: true, until: 'end' },
         signal: AbortSignal.timeout(30_000),
       });
-      for await (const { key, value } of records) if (key === `account:${command.orderId}`) found.push(JSON.parse(value ?? ''));
+      for await (const { key, value } of records)
+        if (key === `account:${command.orderId}`) found.push(JSON.parse(value ?? ''));
       if (found.length === 0) throw new Error(`${command.orderId} is not on Kafka`);
       return found;
     },
@@ -130,7 +151,8 @@ describe('docker-compose.yml on an engine', () => {
   it('no server is root in the end', async () => {
     for (const service of longLived) {
       const { Id } = await project.one(service);
-      // A health check begins as the engine's own `runc init`, which is root for a moment before it becomes the check.
+      // A health check begins as the engine's own `runc init`, which is root
+      // for a moment before it becomes the check.
       await eventually(async () => {
         const [, ...processes] = (await project.docker(['top', Id, '-eo', 'uid,pid,args'])).trim().split('\n');
         expect(processes.length).toBeGreaterThan(0);
@@ -143,7 +165,12 @@ describe('docker-compose.yml on an engine', () => {
     const script =
       "for (const to of ['/app/x', '/home/node/x', '/var/tmp/x', '/tmp/x']) try { require('fs').writeFileSync(to, ''); console.log(to, 'written') } catch (error) { console.log(to, error.code) }";
     const said = await project.exec('tidemark', ['node', '-e', script]);
-    expect(said.trim().split('\n')).toEqual(['/app/x EROFS', '/home/node/x EROFS', '/var/tmp/x EROFS', '/tmp/x written']);
+    expect(said.trim().split('\n')).toEqual([
+      '/app/x EROFS',
+      '/home/node/x EROFS',
+      '/var/tmp/x EROFS',
+      '/tmp/x written',
+    ]);
   });
 
   it('REST refuses a caller without a token, and takes the one that `token add` made', async () => {
@@ -157,7 +184,8 @@ describe('docker-compose.yml on an engine', () => {
     ({ token } = JSON.parse(said));
     expect((await rest().ask({ method: 'GET', path: '/v1/accounts' })).status).toBe(401);
     await eventually(
-      async () => expect((await rest().ask({ method: 'GET', path: '/v1/accounts', headers: bearer() })).status).toBe(200),
+      async () =>
+        expect((await rest().ask({ method: 'GET', path: '/v1/accounts', headers: bearer() })).status).toBe(200),
       {
         deadlineMs: 1 * minutes,
         everyMs: 500,
@@ -187,14 +215,18 @@ describe('docker-compose.yml on an engine', () => {
     if (!grafana) say('NOT PROVEN: grafana, of which there is no image: Prometheus alone is started');
     await project.do(['--profile', 'observability', 'up', '-d', ...watching], 10 * minutes);
     await untilHealthy(watching);
-    const rules = readdirSync('grafana/prometheus/rules').map((file) => readFileSync(`grafana/prometheus/rules/${file}`, 'utf8'));
+    const rules = readdirSync('grafana/prometheus/rules').map((file) =>
+      readFileSync(`grafana/prometheus/rules/${file}`, 'utf8'),
+    );
     const written = rules.join('\n').match(/^ +- (alert|record):/gm)?.length ?? 0;
     await eventually(
       async () => {
         const { activeTargets } = await askPrometheus('targets');
         expect(activeTargets).toMatchObject([{ scrapeUrl: 'http://tidemark:9464/metrics', health: 'up' }]);
         const { groups } = await askPrometheus('rules');
-        const health = groups.flatMap((group: { rules: { health: string }[] }) => group.rules.map((rule) => rule.health));
+        const health = groups.flatMap((group: { rules: { health: string }[] }) =>
+          group.rules.map((rule) => rule.health),
+        );
         expect([health.length, new Set(health)]).toEqual([written, new Set(['ok'])]);
       },
       { deadlineMs: 2 * minutes, everyMs: 1_000 },

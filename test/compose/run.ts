@@ -11,7 +11,10 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a program to its end and resolves with its standard output. Rejects with the end of what it said when it fails, is not there or takes too long. */
+/**
+ * Runs a program to its end and resolves with its standard output. Rejects with the end of what it
+ * said when it fails, is not there or takes too long.
+ */
 export async function run(command: readonly [string, ...string[]], options: RunOptions): Promise<string> {
   const [program, ...args] = command;
   const { limitMs, cwd, env = {} } = options;
@@ -38,7 +41,10 @@ export async function succeeds(command: readonly [string, ...string[]], options:
   );
 }
 
-/** One line about what is being done: this takes minutes, and nothing that is left out may stay unsaid. */
+/**
+ * One line about what is being done: this takes minutes, and
+ * nothing that is left out may stay unsaid.
+ */
 export function say(line: string): void {
   process.stdout.write(`compose  ${line}\n`);
 }

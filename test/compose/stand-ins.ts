@@ -19,15 +19,19 @@ const recipeFolder = join(import.meta.dirname, 'stand-ins');
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 const archive = 'images.tar';
 
-/** The folder of `stand-ins/` that takes the place of an image; undefined where none does (Grafana is in no package registry). */
+/**
+ * The folder of `stand-ins/` that takes the place of an image; undefined where none does (Grafana
+ * is in no package registry).
+ */
 export function standInFor(image: string): Recipe | undefined {
   const name = image.split(':')[0]?.split('/').at(-1);
   return recipes.find((recipe) => recipe === name);
 }
 
 /**
- * A stand-in for each image, from a small Debian that all share, and from packages of Debian, npm and Maven: minutes. They are kept in the user's cache for at most
- * a week, under a name that says all that went into them but the packages of Debian, and a later run only loads them.
+ * A stand-in for each image, from a small Debian that all share, and from packages of Debian, npm
+ * and Maven: minutes. They are kept in the user's cache for at most a week, under a name that says
+ * all that went into them but the packages of Debian, and a later run only loads them.
  */
 export async function provideStandIns(engine: Engine, images: readonly string[]): Promise<void> {
   const started = systemClock.monotonicMs();
@@ -91,7 +95,11 @@ async function buildStandIns(images: readonly string[], env: Record<string, stri
 async function makeBase(folder: string, env: Record<string, string>): Promise<void> {
   ensureProgram('mmdebstrap');
   const file = join(folder, 'base.tar');
-  const quick = ['--aptopt=Acquire::Languages "none"', '--dpkgopt=force-unsafe-io', '--dpkgopt=path-exclude=/usr/share/doc/*'];
+  const quick = [
+    '--aptopt=Acquire::Languages "none"',
+    '--dpkgopt=force-unsafe-io',
+    '--dpkgopt=path-exclude=/usr/share/doc/*',
+  ];
   await run(['mmdebstrap', '--quiet', '--variant=minbase', ...quick, 'bookworm', file], { limitMs: 10 * minutes });
   await run(['docker', 'import', file, base], { limitMs: 2 * minutes, env });
   await rm(file);
@@ -100,18 +108,24 @@ async function makeBase(folder: string, env: Record<string, string>): Promise<vo
 /** What each recipe copies besides what is in its folder. */
 const bring: Record<Recipe, (folder: string) => Promise<void>> = {
   async postgres(folder) {
-    await cp(join(embeddedPostgres().folder, 'native'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+    await cp(join(embeddedPostgres().folder, 'native'), join(folder, 'native'), {
+      recursive: true,
+      verbatimSymlinks: true,
+    });
   },
   async kafka(folder) {
     ensureProgram('mvn', 'maven');
     const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
     const into = `-DoutputDirectory=${join(folder, 'libs')}`;
-    await run(['mvn', '-B', '-q', '-f', join(folder, 'pom.xml'), goal, '-DincludeScope=runtime', into], { limitMs: 5 * minutes });
+    await run(['mvn', '-B', '-q', '-f', join(folder, 'pom.xml'), goal, '-DincludeScope=runtime', into], {
+      limitMs: 5 * minutes,
+    });
   },
   async node(folder) {
     await cp(process.execPath, join(folder, 'node'));
     await cp(join(dirname(await realpath(await npmProgram())), '..'), join(folder, 'npm'), { recursive: true });
-    // As this machine is told to reach the registry; of all that npm may be told, nothing else goes along.
+    // As this machine is told to reach the registry; of all that
+    // npm may be told, nothing else goes along.
     await writeFile(join(folder, 'npmrc'), `cafile=${authorities}\nregistry=${await npmRegistry()}\n`);
     await cp(authorities, join(folder, 'authorities.crt'), { dereference: true });
   },

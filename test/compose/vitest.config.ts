@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:compose`: docker-compose.yml on a real engine. Its files end in `.compose.ts`, so that `npm test` leaves them out; a whole `npm run test:deep` runs them beside its own. */
+/**
+ * `npm run test:compose`: docker-compose.yml on a real engine. Its files end in `.compose.ts`, so
+ * that `npm test` leaves them out; a whole `npm run test:deep` runs them beside its own.
+ */
 export default defineConfig({
   test: {
     name: 'compose',

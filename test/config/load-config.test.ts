@@ -38,7 +38,11 @@ describe('the configuration', () => {
   });
 
   it('takes a value from its variable, without the blanks around it', () => {
-    const { config } = configOf({ TIDEMARK_ADMIN_PORT: ' 9000 ', TIDEMARK_LOG_LEVEL: 'WARN', PLATFORM_ACCOUNTS: 'A-1, A-2' });
+    const { config } = configOf({
+      TIDEMARK_ADMIN_PORT: ' 9000 ',
+      TIDEMARK_LOG_LEVEL: 'WARN',
+      PLATFORM_ACCOUNTS: 'A-1, A-2',
+    });
     expect(config).toMatchObject({ adminPort: 9000, logLevel: 'warn', platformAccounts: ['A-1', 'A-2'] });
   });
 
@@ -64,14 +68,22 @@ describe('the configuration', () => {
 
   it.each([
     ['a blank secret', { PLATFORM_CLIENT_SECRET: '  ' }, /^PLATFORM_CLIENT_SECRET is set but blank/],
-    ['a blank list, which would follow every account', { PLATFORM_ACCOUNTS: '' }, /^PLATFORM_ACCOUNTS is set but blank/],
+    [
+      'a blank list, which would follow every account',
+      { PLATFORM_ACCOUNTS: '' },
+      /^PLATFORM_ACCOUNTS is set but blank/,
+    ],
     ['port 70000', { TIDEMARK_ADMIN_PORT: '70000' }, /^TIDEMARK_ADMIN_PORT must be from 0 to 65535; it is 70000$/],
     [
       'a time with its unit',
       { TIDEMARK_STREAM_ACK_MS: '5s' },
       /^TIDEMARK_STREAM_ACK_MS must be a whole number of milliseconds, digits only; "5s" is not one$/,
     ],
-    ['a number with a sign, a point or an exponent', { TIDEMARK_WEIGHT: '+1' }, /^TIDEMARK_WEIGHT must be a whole number/],
+    [
+      'a number with a sign, a point or an exponent',
+      { TIDEMARK_WEIGHT: '+1' },
+      /^TIDEMARK_WEIGHT must be a whole number/,
+    ],
     ['a number with a leading zero', { TIDEMARK_WEIGHT: '01' }, /^TIDEMARK_WEIGHT must be a whole number/],
     [
       'a slip in our own names',
@@ -84,7 +96,11 @@ describe('the configuration', () => {
       { PLATFORM_ACCOUNTS: 'A-1,A-2,A-1' },
       /^PLATFORM_ACCOUNTS names the same thing twice: item 3 of 3/,
     ],
-    ['an empty item in a list', { PLATFORM_ACCOUNTS: 'A-1,,A-2' }, /^PLATFORM_ACCOUNTS must be account ids.*item 2 of 3 is not$/],
+    [
+      'an empty item in a list',
+      { PLATFORM_ACCOUNTS: 'A-1,,A-2' },
+      /^PLATFORM_ACCOUNTS must be account ids.*item 2 of 3 is not$/,
+    ],
     ['a broker without a port', { KAFKA_BROKERS: 'broker' }, /^KAFKA_BROKERS must be host:port/],
     ['a broker with port 65536', { KAFKA_BROKERS: 'broker:65536' }, /^KAFKA_BROKERS must be host:port/],
     [
@@ -97,7 +113,11 @@ describe('the configuration', () => {
       { TIDEMARK_LEASE_ACT_MS: '9000' },
       /^TIDEMARK_LEASE_ACT_MS \(9000\) must be below TIDEMARK_LEASE_EXPIRE_MS/,
     ],
-    ['half of a SASL sign-in', { KAFKA_SASL_USERNAME: 'u' }, /^KAFKA_SASL_USERNAME needs KAFKA_SASL_MECHANISM as well$/],
+    [
+      'half of a SASL sign-in',
+      { KAFKA_SASL_USERNAME: 'u' },
+      /^KAFKA_SASL_USERNAME needs KAFKA_SASL_MECHANISM as well$/,
+    ],
     [
       'REST beyond this machine without anybody having to sign in',
       { TIDEMARK_HTTP_HOST: '0.0.0.0' },
@@ -128,7 +148,11 @@ describe('the configuration', () => {
       { TIDEMARK_CONSOLE_CLIENT_ID: 'console' },
       /^TIDEMARK_CONSOLE_CLIENT_ID needs TIDEMARK_AUTH_ISSUER/,
     ],
-    ['a JWT signed with a shared secret', { TIDEMARK_AUTH_ALGORITHMS: 'RS256,HS256' }, /^TIDEMARK_AUTH_ALGORITHMS .*item 2 of 2/],
+    [
+      'a JWT signed with a shared secret',
+      { TIDEMARK_AUTH_ALGORITHMS: 'RS256,HS256' },
+      /^TIDEMARK_AUTH_ALGORITHMS .*item 2 of 2/,
+    ],
     [
       'a JWT without a signature',
       { TIDEMARK_AUTH_ALGORITHMS: 'none' },
@@ -154,7 +178,11 @@ describe('the configuration', () => {
       { TIDEMARK_HALT_UNRESOLVED_ACCOUNT: '11' },
       /^TIDEMARK_HALT_UNRESOLVED_ACCOUNT \(11\) must not be above TIDEMARK_HALT_UNRESOLVED_SERVICE \(10\)/,
     ],
-    ['a short encryption key', { TIDEMARK_ENCRYPTION_KEY: 'c2hvcnQ=' }, /^TIDEMARK_ENCRYPTION_KEY must be 32 bytes in base64/],
+    [
+      'a short encryption key',
+      { TIDEMARK_ENCRYPTION_KEY: 'c2hvcnQ=' },
+      /^TIDEMARK_ENCRYPTION_KEY must be 32 bytes in base64/,
+    ],
     [
       'an address of another scheme',
       { PLATFORM_URL: 'ftp://platform.example' },
@@ -166,7 +194,11 @@ describe('the configuration', () => {
       { DATABASE_URL: 'postgres://app:c4n,ary@db1:5432,db2:5432/tidemark?target_session_attrs=read-write' },
       /^DATABASE_URL must name one host: a list of hosts is not supported/,
     ],
-    ['several hosts in its query', { DATABASE_URL: 'postgres:///tidemark?host=db1,db2' }, /^DATABASE_URL must name one host/],
+    [
+      'several hosts in its query',
+      { DATABASE_URL: 'postgres:///tidemark?host=db1,db2' },
+      /^DATABASE_URL must name one host/,
+    ],
     [
       'a database address that asks for a standby',
       { DATABASE_URL: 'postgres://db/tidemark?target_session_attrs=prefer-standby' },
@@ -271,14 +303,22 @@ describe('in production', () => {
 
 describe('a secret', () => {
   it('is read from the file that its _FILE variable names, without the newline at its end', () => {
-    const { config, effective } = configOf({ PLATFORM_CLIENT_SECRET_FILE: '/run/secrets/client' }, (path) => `from ${path}\n`);
+    const { config, effective } = configOf(
+      { PLATFORM_CLIENT_SECRET_FILE: '/run/secrets/client' },
+      (path) => `from ${path}\n`,
+    );
     expect(config.platformClientSecret?.reveal()).toBe('from /run/secrets/client');
-    expect(effective.find(({ env }) => env === 'PLATFORM_CLIENT_SECRET')).toMatchObject({ source: 'file', shown: '[redacted]' });
+    expect(effective.find(({ env }) => env === 'PLATFORM_CLIENT_SECRET')).toMatchObject({
+      source: 'file',
+      shown: '[redacted]',
+    });
   });
 
   it('may not be given twice', () => {
     const env = { PLATFORM_CLIENT_SECRET: 'a', PLATFORM_CLIENT_SECRET_FILE: '/b' };
-    expect(faultsOf(env)).toEqual(['PLATFORM_CLIENT_SECRET is set twice: here and by PLATFORM_CLIENT_SECRET_FILE; keep one']);
+    expect(faultsOf(env)).toEqual([
+      'PLATFORM_CLIENT_SECRET is set twice: here and by PLATFORM_CLIENT_SECRET_FILE; keep one',
+    ]);
   });
 
   it('may not be in a file that is missing or blank', () => {

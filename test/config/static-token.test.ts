@@ -9,7 +9,12 @@ describe('static tokens', () => {
     const text = `risk:${one}:orders:read:*\n\n  desk.7:${two}:orders:read,orders:write:ACC-1,ACC:2;`;
     expect(parseStaticTokens(text)).toEqual([
       { name: 'risk', sha256: one, scopes: ['orders:read'], accounts: 'all' },
-      { name: 'desk.7', sha256: two.toLowerCase(), scopes: ['orders:read', 'orders:write'], accounts: ['ACC-1', 'ACC:2'] },
+      {
+        name: 'desk.7',
+        sha256: two.toLowerCase(),
+        scopes: ['orders:read', 'orders:write'],
+        accounts: ['ACC-1', 'ACC:2'],
+      },
     ]);
   });
 

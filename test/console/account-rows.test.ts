@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type AccountRow, auditText, isTokenLate, sortedAccounts, stateWords } from '../../src/console/state/account-rows.ts';
+import {
+  type AccountRow,
+  auditText,
+  isTokenLate,
+  sortedAccounts,
+  stateWords,
+} from '../../src/console/state/account-rows.ts';
 
 function row(accountId: string, over: Partial<AccountRow> = {}): AccountRow {
   return { accountId, stream: 'account', isSim: true, openOrders: 0, state: 'live', silentLosses: 0, ...over };
@@ -43,7 +49,9 @@ describe('the accounts of the console', () => {
 
   it('count a token as late that should have been renewed by now', () => {
     expect(
-      [119, 120, undefined].map((seconds) => isTokenLate(row('a', seconds === undefined ? {} : { tokenSecondsLeft: seconds }))),
+      [119, 120, undefined].map((seconds) =>
+        isTokenLate(row('a', seconds === undefined ? {} : { tokenSecondsLeft: seconds })),
+      ),
     ).toEqual([...[true, false, false]]);
   });
 });

@@ -24,7 +24,12 @@ describe('the address of a view', () => {
     const view = viewOf(
       new URLSearchParams('account=A-1&symbol=AA&side=buy&status=new&origin=tidemark&text=x%26y&open=any&sort=price'),
     );
-    expect(view).toMatchObject({ account: 'A-1', text: 'x&y', openOnly: false, sort: { column: 'price', descending: false } });
+    expect(view).toMatchObject({
+      account: 'A-1',
+      text: 'x&y',
+      openOnly: false,
+      sort: { column: 'price', descending: false },
+    });
     expect(viewOf(new URLSearchParams(queryOf(view)))).toEqual(view);
     const resized = viewOf(new URLSearchParams('widths=price:120,account:80'));
     expect([resized.widths, queryOf(resized)]).toEqual([{ price: 120, account: 80 }, '?widths=price:120,account:80']);
@@ -47,7 +52,9 @@ describe('the address of a view', () => {
   it('passes over words that it does not know', () => {
     expect(
       viewOf(
-        new URLSearchParams('sort=__proto__&columns=evil&stream=x&origin=<img>&widths=price:9,side:99999,evil:80,order:1e2'),
+        new URLSearchParams(
+          'sort=__proto__&columns=evil&stream=x&origin=<img>&widths=price:9,side:99999,evil:80,order:1e2',
+        ),
       ),
     ).toEqual(defaultView);
     expect(placeOf('/console/orders/account/%E0%A4%A', '')).toMatchObject({ screen: 'unknown' });
@@ -56,7 +63,10 @@ describe('the address of a view', () => {
 
   it('carries an order id of any characters', () => {
     const order = { stream: 'account', orderId: '..<img>?#%' } as const;
-    expect(placeOf(new URL(orderAddress(order), 'http://x').pathname, '')).toMatchObject({ screen: 'order', params: order });
+    expect(placeOf(new URL(orderAddress(order), 'http://x').pathname, '')).toMatchObject({
+      screen: 'order',
+      params: order,
+    });
   });
 });
 

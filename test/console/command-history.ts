@@ -14,7 +14,10 @@ const attempt = {
 
 type Fact = CommandHistory['evidence'][number];
 
-/** A place with a 504, as REST shows it: unknown unless the test says otherwise. `evidence` is in the timeline too. */
+/**
+ * A place with a 504, as REST shows it: unknown unless the test says
+ * otherwise. `evidence` is in the timeline too.
+ */
 export function historyOf(over: Partial<CommandHistory> = {}): CommandHistory {
   const evidence: readonly Fact[] = over.evidence ?? [];
   return {
@@ -36,7 +39,13 @@ export function historyOf(over: Partial<CommandHistory> = {}): CommandHistory {
     deadlineAt: '2026-11-21T15:00:05.000Z',
     attempts: [{ ...attempt }],
     evidence: [],
-    recomputed: { state: 'unknown', because: 'answer', rule: 'no answer says what became of it', agrees: true, complete: true },
+    recomputed: {
+      state: 'unknown',
+      because: 'answer',
+      rule: 'no answer says what became of it',
+      agrees: true,
+      complete: true,
+    },
     timeline: evidence.map((fact) => ({ what: 'evidence', ...fact })),
     links: { self: '/v1/commands/4f7c1d1e-1111-4222-8333-444455556666' },
     ...over,

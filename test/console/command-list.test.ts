@@ -5,7 +5,8 @@ import { ConsoleRig } from '../support/rest/console-rig.ts';
 import { historyOf, outcomeOf } from './command-history.ts';
 
 const at = (second: number) => `2026-11-21T15:00:${String(second).padStart(2, '0')}.000Z`;
-const settled = (commandId: string, second: number) => historyOf({ commandId, state: 'applied', createdAt: at(second) });
+const settled = (commandId: string, second: number) =>
+  historyOf({ commandId, state: 'applied', createdAt: at(second) });
 const unknown = (commandId: string, second: number) => historyOf({ commandId, createdAt: at(second) });
 
 async function start(filters: CommandFilters = {}, items = [settled('c', 30), unknown('b', 20), unknown('a', 10)]) {
@@ -100,7 +101,9 @@ describe('the list of commands', () => {
     page('/v1/commands?limit=50&cursor=more', { items: [settled('old', 1)] });
     await list.more(abort.signal);
     expect(ids().at(-1)).toBe('old applied');
-    expect(list.state.peek()).toEqual(expect.not.objectContaining({ next: expect.anything(), fault: expect.anything() }));
+    expect(list.state.peek()).toEqual(
+      expect.not.objectContaining({ next: expect.anything(), fault: expect.anything() }),
+    );
     const asked = rig.asked.length;
     await list.more(abort.signal);
     expect(rig.asked.length).toBe(asked);

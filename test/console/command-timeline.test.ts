@@ -34,15 +34,23 @@ describe('the timeline of a command', () => {
 
   it('keeps apart reads with another fact between them', () => {
     const evidence = [factOf(4, 'read', 'missed'), factOf(5, 'note', 'escalated'), factOf(6, 'read', 'missed')];
-    expect(timelineOf(historyOf({ evidence }))[1]?.steps.map(words).slice(3)).toEqual(['missed', 'escalated', 'missed']);
+    expect(timelineOf(historyOf({ evidence }))[1]?.steps.map(words).slice(3)).toEqual([
+      'missed',
+      'escalated',
+      'missed',
+    ]);
   });
 
   it('puts a fact that names no attempt with the attempt of its time', () => {
     const [first] = historyOf().attempts;
     const second = { ...first, attemptId: 'tm-2', number: 2, preparedAt: '2026-11-21T15:00:05.000Z' } as typeof first;
     const attempts = [first, second].filter((attempt) => attempt !== undefined);
-    const groups = timelineOf(historyOf({ attempts, evidence: [factOf(3, 'note', 'escalated'), factOf(6, 'read', 'missed')] }));
-    const kinds = groups.map(({ steps }) => steps.map(words).filter((word) => word === 'escalated' || word === 'missed'));
+    const groups = timelineOf(
+      historyOf({ attempts, evidence: [factOf(3, 'note', 'escalated'), factOf(6, 'read', 'missed')] }),
+    );
+    const kinds = groups.map(({ steps }) =>
+      steps.map(words).filter((word) => word === 'escalated' || word === 'missed'),
+    );
     expect(kinds).toEqual([[], ['escalated'], ['missed']]);
   });
 
@@ -83,7 +91,9 @@ describe('a fact in words', () => {
 
 it('shows terms in the words of the trade, each decimal as it is', () => {
   expect(termsText('place', historyOf().terms)).toBe('buy 10 AAPL limit at 187.5, day');
-  expect(termsText('replace', { quantity: '0.000000000000000001', price: '0.42' })).toBe('to 0.000000000000000001 at 0.42');
+  expect(termsText('replace', { quantity: '0.000000000000000001', price: '0.42' })).toBe(
+    'to 0.000000000000000001 at 0.42',
+  );
   expect(termsText('cancel')).toBe('cancel the order');
 });
 

@@ -9,7 +9,8 @@ async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
   return rig;
 }
 
-const rowsOf = (rig: ConsoleRig) => [...rig.state.orders.rows.values()].map(({ orderId, revision }) => `${orderId}:${revision}`);
+const rowsOf = (rig: ConsoleRig) =>
+  [...rig.state.orders.rows.values()].map(({ orderId, revision }) => `${orderId}:${revision}`);
 
 describe('the session', () => {
   it('opens at once where no token is needed', async () => {
@@ -99,14 +100,18 @@ describe('the stream', () => {
 
   it('takes events that come in any pieces', async () => {
     const rig = await started();
-    for (const letter of `id: 1\r\n\r\n${eventOf(2, { orderId: 'ä', revision: 4 })}`) await rig.streams[0]?.send(letter);
+    for (const letter of `id: 1\r\n\r\n${eventOf(2, { orderId: 'ä', revision: 4 })}`)
+      await rig.streams[0]?.send(letter);
     expect(rowsOf(rig)).toEqual(['ä:4']);
   });
 
   it('shows a reset, and reads everything anew when updates were skipped', async () => {
     const rig = await started();
     await rig.streams[0]?.send(`id: 1\n\n${eventOf(2, { orderId: 'old' })}`);
-    rig.answers.set('/v1/orders?open=true&limit=500', { status: 200, body: { items: [listedOf(updateOf({ orderId: 'new' }))] } });
+    rig.answers.set('/v1/orders?open=true&limit=500', {
+      status: 200,
+      body: { items: [listedOf(updateOf({ orderId: 'new' }))] },
+    });
     await rig.streams[0]?.send('id: 90\nevent: reset\ndata: {"reason":"too_old","goingOnAfter":"90"}\n\n');
     expect([rig.state.reset.value?.reason, rowsOf(rig)]).toEqual(['too_old', ['new:1']]);
   });
@@ -122,7 +127,13 @@ describe('the stream', () => {
 
 describe('the doubts', () => {
   it('are those of the service; an answer that is missing is one, a right that the token lacks is none', async () => {
-    const doubt = { name: 'halted', detail: 'placing is halted', since: null, runbook: 'PlacingHalted', link: '/v1/halts' };
+    const doubt = {
+      name: 'halted',
+      detail: 'placing is halted',
+      since: null,
+      runbook: 'PlacingHalted',
+      link: '/v1/halts',
+    };
     const rig = await started((rig) => {
       rig.answers.set('/v1/status', { status: 200, body: { trust: { trusted: false, doubts: [doubt] } } });
     });
@@ -134,7 +145,10 @@ describe('the doubts', () => {
     rig.answers.set('/v1/status', { status: 403, body: {} });
     await rig.pass(2_000);
     expect(shown()).toEqual([[], false]);
-    rig.answers.set('/v1/status', { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'the database does not answer' } });
+    rig.answers.set('/v1/status', {
+      status: 503,
+      body: { code: 'STORE_UNAVAILABLE', detail: 'the database does not answer' },
+    });
     await rig.pass(2_000);
     expect(shown()).toEqual([['service_silent'], false]);
   });
@@ -144,7 +158,9 @@ describe('rights', () => {
   it('decide which events are followed, and whether any are', async () => {
     const streamOf = (rig: ConsoleRig) => rig.asked.find(({ path }) => path.startsWith('/v1/stream'))?.path;
     expect(streamOf(await started())).toBe('/v1/stream?events=outcome,halt');
-    expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'orders:read')))).toBe('/v1/stream?events=outcome');
+    expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'orders:read')))).toBe(
+      '/v1/stream?events=outcome',
+    );
     expect(streamOf(await started((rig) => rig.rights.scopes.splice(0, 4, 'ops:read')))).toBeUndefined();
   });
 

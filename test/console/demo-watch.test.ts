@@ -12,7 +12,11 @@ const incident: IncidentDocument = {
   harmed: 0,
   recovered: 0,
 };
-const documentOf = (over: Partial<DemoDocument> = {}): DemoDocument => ({ incidents: [], proof: { state: 'none' }, ...over });
+const documentOf = (over: Partial<DemoDocument> = {}): DemoDocument => ({
+  incidents: [],
+  proof: { state: 'none' },
+  ...over,
+});
 
 async function watching() {
   const rig = new ConsoleRig();
@@ -49,7 +53,10 @@ describe('the page Break it', () => {
     await watch.breakIt('cut');
     expect(rig.asked.find(({ method }) => method === 'POST')?.body).toEqual({ fault: 'cut' });
     expect(watch.state.value.document?.incidents).toEqual([incident]);
-    rig.answers.set('POST /console/demo/proofs', { status: 409, body: { code: 'DEMO_BUSY', detail: 'Wait for its end.' } });
+    rig.answers.set('POST /console/demo/proofs', {
+      status: 409,
+      body: { code: 'DEMO_BUSY', detail: 'Wait for its end.' },
+    });
     await watch.prove();
     expect(watch.state.value.note).toBe('Wait for its end.');
   });
@@ -60,7 +67,10 @@ describe('the page Break it', () => {
     await rig.pass(2000);
     rig.answers.set('/console/demo', { status: 503, body: { code: 'DEMO_AWAY', detail: 'the demo does not answer' } });
     await rig.pass(400);
-    expect(watch.state.value).toEqual({ document: documentOf({ incidents: [incident] }), note: 'the demo does not answer' });
+    expect(watch.state.value).toEqual({
+      document: documentOf({ incidents: [incident] }),
+      note: 'the demo does not answer',
+    });
     show(documentOf());
     await rig.pass(400);
     expect(watch.state.value.note).toBeUndefined();

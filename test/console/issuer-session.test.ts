@@ -9,7 +9,10 @@ const settings = {
 };
 const json = { 'content-type': 'application/json' };
 
-/** A console whose tab has a token of the issuer, `first`, that is valid for 600 s, with its refresh token. */
+/**
+ * A console whose tab has a token of the issuer, `first`, that is
+ * valid for 600 s, with its refresh token.
+ */
 async function signedIn(prepare: (rig: ConsoleRig) => void = () => undefined) {
   const rig = new ConsoleRig();
   rig.answers.set('/console/sign-in.json', { status: 200, body: { issuer: settings } });
@@ -56,7 +59,9 @@ describe('a token of the issuer', () => {
     expect(requests).toEqual([]);
     await rig.pass(1_000);
     await settled(rig);
-    expect(requests.map((body) => [body.get('grant_type'), body.get('refresh_token')])).toEqual([['refresh_token', 'r-1']]);
+    expect(requests.map((body) => [body.get('grant_type'), body.get('refresh_token')])).toEqual([
+      ['refresh_token', 'r-1'],
+    ]);
     expect([rig.kept, JSON.parse(rig.stored.get('tidemark.renewal') ?? '')]).toEqual([
       'second',
       { refreshToken: 'r-2', endsAtMs: 1_140_000 },
@@ -136,13 +141,19 @@ describe('a sign-in by the issuer', () => {
   it('asks by code and PKCE for this console, and keeps the verifier in the tab', async () => {
     const rig = new ConsoleRig();
     rig.tokens = [];
-    rig.answers.set('/console/sign-in.json', { status: 200, body: { issuer: { ...settings, scope: 'openid orders:read' } } });
+    rig.answers.set('/console/sign-in.json', {
+      status: 200,
+      body: { issuer: { ...settings, scope: 'openid orders:read' } },
+    });
     await rig.state.start();
     expect(await rig.state.session.signInAtIssuer()).toBeUndefined();
     const { searchParams: asked, origin } = new URL(rig.left[0] ?? '');
     const kept = JSON.parse(rig.stored.get('tidemark.sign-in') ?? '');
     expect([origin, asked.get('response_type'), asked.get('code_challenge_method')]).toEqual([issuer, 'code', 'S256']);
-    expect([asked.get('client_id'), asked.get('redirect_uri')]).toEqual(['console', 'http://127.0.0.1:8080/console/signed-in']);
+    expect([asked.get('client_id'), asked.get('redirect_uri')]).toEqual([
+      'console',
+      'http://127.0.0.1:8080/console/signed-in',
+    ]);
     expect([asked.get('state'), asked.get('nonce')]).toEqual([kept.state, kept.nonce]);
     expect(rig.left[0]).not.toContain(kept.verifier);
   });

@@ -32,7 +32,15 @@ describe('a ticket', () => {
     await Promise.all([ticket.send(), ticket.send()]);
     expect(sent(rig, 'POST').map((asked) => asked.body)).toEqual([body]);
     expect(body).toEqual({
-      ...{ accountId: 'ACC-1', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', timeInForce: 'DAY', price: '1.10' },
+      ...{
+        accountId: 'ACC-1',
+        symbol: 'AAPL',
+        side: 'BUY',
+        type: 'LIMIT',
+        qty: '5',
+        timeInForce: 'DAY',
+        price: '1.10',
+      },
     });
     expect(ticket.progress.value).toEqual({ kind: 'sent', commandId });
   });
@@ -80,7 +88,10 @@ describe('a ticket', () => {
       { path: 'currency', message: 'is odd' },
     ];
     const rig = await started((each) =>
-      each.answers.set('POST /v1/orders', { status: 400, body: { code: 'INVALID_ORDER', detail: 'see faults', faults } }),
+      each.answers.set('POST /v1/orders', {
+        status: 400,
+        body: { code: 'INVALID_ORDER', detail: 'see faults', faults },
+      }),
     );
     const ticket = filled(rig);
     await ticket.send();
@@ -102,7 +113,10 @@ describe('a ticket', () => {
 
   it('finds the command that an earlier request of the same key has made', async () => {
     const rig = await started((each) => {
-      each.answers.set('POST /v1/orders', { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED', detail: 'another body' } });
+      each.answers.set('POST /v1/orders', {
+        status: 422,
+        body: { code: 'IDEMPOTENCY_KEY_REUSED', detail: 'another body' },
+      });
       each.answers.set('/v1/commands?idempotencyKey=console-id-1', { status: 200, body: { items: [{ commandId }] } });
     });
     const ticket = filled(rig);
@@ -161,10 +175,14 @@ describe('a deed of an order', () => {
     );
     const deed = new OrderDeed(rig.state, seen);
     expect(await deed.cancel()).toMatchObject({ kind: 'problem', status: 412 });
-    const newer = listedOf(updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 7, cumQty: '60' }));
+    const newer = listedOf(
+      updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 7, cumQty: '60' }),
+    );
     rig.answers.set('/v1/orders/prediction/p%201', { status: 200, body: newer });
     const before = await deed.lookAgain();
-    expect(changesBetween(before?.order ?? seen.order, deed.seen.order)).toEqual([{ field: 'cumQty', from: '40', to: '60' }]);
+    expect(changesBetween(before?.order ?? seen.order, deed.seen.order)).toEqual([
+      { field: 'cumQty', from: '40', to: '60' },
+    ]);
     rig.answers.set(cancelPath, { status: 200, body: { commandId } });
     expect(await deed.cancel()).toMatchObject({ kind: 'ok' });
     const [first, second] = sent(rig, 'DELETE');

@@ -20,7 +20,15 @@ function sample(seconds: number, over: Partial<HistorySample> = {}): HistorySamp
     outcomeRows: 0,
     outcomeAgeMs: 0,
   };
-  return { at: atOf(seconds), updatesPerSecond: seconds, p50Ms: null, p99Ms: null, heartbeatAgeMs: 1_000, ...waits, ...over };
+  return {
+    at: atOf(seconds),
+    updatesPerSecond: seconds,
+    p50Ms: null,
+    p99Ms: null,
+    heartbeatAgeMs: 1_000,
+    ...waits,
+    ...over,
+  };
 }
 
 describe('the lines of the pipeline', () => {

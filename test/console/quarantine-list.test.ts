@@ -10,8 +10,10 @@ import { visibleText } from '../../src/console/state/text/visible-text.ts';
 import { ConsoleRig } from '../support/rest/console-rig.ts';
 
 const live = new AbortController().signal;
-const pathOf = (cursor?: string) => `/v1/quarantine?reason=poison&limit=100${cursor === undefined ? '' : `&cursor=${cursor}`}`;
-const rows = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => ({ id: String(from + at) }));
+const pathOf = (cursor?: string) =>
+  `/v1/quarantine?reason=poison&limit=100${cursor === undefined ? '' : `&cursor=${cursor}`}`;
+const rows = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, at) => ({ id: String(from + at) }));
 
 async function listed(pages: Record<string, { items: object[]; next?: string }>) {
   const rig = new ConsoleRig();

@@ -3,7 +3,7 @@ import { CancelAllRun } from '../../src/console/state/commands/cancel-all-run.ts
 import { RiskWatch } from '../../src/console/state/commands/risk-watch.ts';
 import { stopsByScope } from '../../src/console/state/commands/stops-by-scope.ts';
 import { addDecimals } from '../../src/console/state/text/decimal-text.ts';
-import type { HaltDocument } from '../../src/contract/rest-answers.ts';
+import type { HaltDocument } from '../../src/contract/halt-answers.ts';
 import { ConsoleRig, eventOf } from '../support/rest/console-rig.ts';
 
 async function started(prepare: (rig: ConsoleRig) => void = () => undefined) {
@@ -32,7 +32,9 @@ function follow(run: (signal: AbortSignal) => void) {
 
 describe('halts', () => {
   it('come live after they were read, and a change that came while they were read is not lost', async () => {
-    const rig = await started((each) => each.answers.set('/v1/halts', { status: 200, body: { halts: [haltOf('h-1')] } }));
+    const rig = await started((each) =>
+      each.answers.set('/v1/halts', { status: 200, body: { halts: [haltOf('h-1')] } }),
+    );
     const watch = new RiskWatch(rig.state);
     const end = watch.listen();
     const read = Promise.withResolvers<void>();
@@ -53,7 +55,12 @@ describe('halts', () => {
   });
 
   it('stand with their account: all accounts first, then those that are halted', () => {
-    const accounts = ['A-1', 'A-2'].map((accountId) => ({ accountId, isSim: true, stream: 'account' as const, openOrders: 0 }));
+    const accounts = ['A-1', 'A-2'].map((accountId) => ({
+      accountId,
+      isSim: true,
+      stream: 'account' as const,
+      openOrders: 0,
+    }));
     const lines = stopsByScope(accounts, [haltOf('h-1', 'A-2'), haltOf('h-2'), haltOf('h-3', 'unlisted')]);
     expect(lines.map(({ accountId, halts }) => [accountId, halts.map(({ haltId }) => haltId)])).toEqual([
       [undefined, ['h-2']],
@@ -103,7 +110,8 @@ describe('a cancel-all', () => {
   });
   const outcome = (commandId: string, version: number, state: string) =>
     `id: 1.3.${version}\nevent: outcome\ndata: ${JSON.stringify({ commandId, version, kind: 'cancel', state })}\n\n`;
-  const words = (run: CancelAllRun) => run.lines().map(({ order: { orderId }, state, word }) => `${orderId}: ${state}, ${word}`);
+  const words = (run: CancelAllRun) =>
+    run.lines().map(({ order: { orderId }, state, word }) => `${orderId}: ${state}, ${word}`);
 
   it('shows each cancel by the newest step of its command, and by the order itself', async () => {
     const orders = [
@@ -115,8 +123,14 @@ describe('a cancel-all', () => {
     const run = new CancelAllRun(rig.state, wish);
     await run.ask();
     const abort = follow((signal) => void run.follow(signal));
-    expect(words(run)).toEqual(['o-3: not cancelled, RATE_LIMITED', 'o-1: under way, accepted', 'o-2: under way, open']);
-    await rig.streams[0]?.send(outcome('c-2', 3, 'applied') + outcome('c-2', 2, 'accepted') + outcome('c-9', 1, 'applied'));
+    expect(words(run)).toEqual([
+      'o-3: not cancelled, RATE_LIMITED',
+      'o-1: under way, accepted',
+      'o-2: under way, open',
+    ]);
+    await rig.streams[0]?.send(
+      outcome('c-2', 3, 'applied') + outcome('c-2', 2, 'accepted') + outcome('c-9', 1, 'applied'),
+    );
     await rig.streams[0]?.send(eventOf(20, { orderId: 'o-1', status: 'filled' }));
     expect(words(run)).toEqual(['o-3: not cancelled, RATE_LIMITED', 'o-1: done, accepted', 'o-2: done, applied']);
     abort.abort();

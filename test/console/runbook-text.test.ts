@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { blocksOf, type RunbookBlock } from '../../src/console/state/text/runbook-text.ts';
 
 const shortOf = (block: RunbookBlock): unknown =>
-  block.kind === 'list' ? block.items.map((item) => item.map(shortOf)) : block.kind === 'code' ? block.text : block.words;
+  block.kind === 'list'
+    ? block.items.map((item) => item.map(shortOf))
+    : block.kind === 'code'
+      ? block.text
+      : block.words;
 
 describe('a runbook', () => {
   it('names a page that the service does not serve', () => {

@@ -32,7 +32,9 @@ describe('what a ticket comes to', () => {
       await rig.pass(100);
     }
     await rig.pass(400);
-    expect(asked().map(({ path, body }) => [path, (body as { qty: string }).qty])).toEqual([['/v1/orders/preview', '500']]);
+    expect(asked().map(({ path, body }) => [path, (body as { qty: string }).qty])).toEqual([
+      ['/v1/orders/preview', '500'],
+    ]);
     expect(asked().map(({ headers }) => headers['idempotency-key'])).toEqual([undefined]);
     expect(preview.state.value).toMatchObject({ said, isOld: false });
     await rig.pass(5_000);
@@ -48,9 +50,16 @@ describe('what a ticket comes to', () => {
     await rig.pass(400);
     void preview.ask({ ...fields, quantity: '6' });
     expect(preview.state.value).toMatchObject({ said, isOld: true });
-    rig.answers.set(route, { status: 503, body: { code: 'STORE_UNAVAILABLE', detail: 'the database could not be reached' } });
+    rig.answers.set(route, {
+      status: 503,
+      body: { code: 'STORE_UNAVAILABLE', detail: 'the database could not be reached' },
+    });
     await rig.pass(400);
-    expect(preview.state.value).toMatchObject({ said, isOld: true, note: expect.stringContaining('STORE_UNAVAILABLE') });
+    expect(preview.state.value).toMatchObject({
+      said,
+      isOld: true,
+      note: expect.stringContaining('STORE_UNAVAILABLE'),
+    });
     preview.close();
   });
 

@@ -5,13 +5,17 @@ import type { CommandRequest } from '../../src/domain/command.ts';
 import { canonicalRequest, canonicalTerms } from '../../src/domain/command-checks.ts';
 import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/venue/platform/wire/order-writes.ts';
 
-// Any two spellings of one order that the platform would take as the same give the same hash, the same JSON in the journal and the same bytes; two orders differ in each.
+// Any two spellings of one order that the platform would take as the same give the same hash, the
+// same JSON in the journal and the same bytes; two orders differ in each.
 
 type Body = Readonly<Record<string, unknown>>;
 const absent = Symbol('absent');
 
 interface Forms {
-  /** What a place is known by: its hash, its terms (SQL compares their JSON) and the bytes that are sent. */
+  /**
+   * What a place is known by: its hash, its terms (SQL compares
+   * their JSON) and the bytes that are sent.
+   */
   readonly hash: string;
   readonly terms: string;
   readonly bytes: string;
@@ -53,7 +57,9 @@ function ofReplace(body: Body): Forms {
 
 // The order that is meant, each field once. Its spellings follow.
 
-const amount = fc.tuple(fc.integer({ min: 1, max: 99_999 }), fc.integer({ min: 0, max: 99 })).map(([a, b]) => `${a}.${b}5`);
+const amount = fc
+  .tuple(fc.integer({ min: 1, max: 99_999 }), fc.integer({ min: 0, max: 99 }))
+  .map(([a, b]) => `${a}.${b}5`);
 const leg = fc.record({
   symbol: fc.constantFrom('AAPL261218C00200000', 'AAPL1261218P00220000', 'GOOGL1261218C00200000', 'F261218C00012000'),
   side: fc.constantFrom('BUY', 'SELL'),
@@ -84,7 +90,8 @@ type Meant = typeof account extends fc.Arbitrary<infer T> ? T : never;
 
 const cased = (text: string) => fc.constantFrom(text, text.toLowerCase());
 const decimal = (text: string) => fc.constantFrom(text, `${text}0`, `${text}000`);
-const whole = (text: string) => (text.includes('.') ? decimal(text) : fc.constantFrom(text, `${text}.0`, `${text}.000`));
+const whole = (text: string) =>
+  text.includes('.') ? decimal(text) : fc.constantFrom(text, `${text}.0`, `${text}.000`);
 const nothing = (...forms: unknown[]) => fc.constantFrom<unknown>(absent, null, ...forms);
 const symbol = (text: string) =>
   fc.constantFrom(...[text, text.toLowerCase(), ` ${text}`, ...padded(text)]).filter((each) => each.length > 0);
@@ -104,7 +111,9 @@ function spelledLegs(meant: Meant): fc.Arbitrary<unknown> {
     .filter(([first]) => first?.side === meant.side)
     .chain((legs) =>
       fc.tuple(
-        ...legs.map((each) => fc.record({ ...constants(each), symbol: symbol(each.symbol), ratioQty: whole(each.ratioQty) })),
+        ...legs.map((each) =>
+          fc.record({ ...constants(each), symbol: symbol(each.symbol), ratioQty: whole(each.ratioQty) }),
+        ),
       ),
     );
 }
@@ -174,7 +183,12 @@ type MeantPrediction = typeof prediction extends fc.Arbitrary<infer T> ? T : nev
 function spelledPrediction({ quantity, price, expireAt, ...rest }: MeantPrediction): fc.Arbitrary<Body> {
   return bodyOf({
     ...constants({ ...rest, orderType: 'limit', timeInForce: 'gtd' }),
-    ...{ symbol: symbol(rest.symbol), quantity: decimal(quantity), price: decimal(price), expireTime: spelledInstant(expireAt) },
+    ...{
+      symbol: symbol(rest.symbol),
+      quantity: decimal(quantity),
+      price: decimal(price),
+      expireTime: spelledInstant(expireAt),
+    },
     ...{ stopPx: nothing(), clientOrderRef: nothing(), supersedes: nothing() },
   });
 }
@@ -233,7 +247,9 @@ describe('two orders', () => {
             fc.constantFrom('accountId', 'symbol', 'qty', 'timeInForce', 'currency', 'exDestination', 'legs'),
           )
           .map(([one, other, name]) => [one, { ...one, [name]: other[name as keyof Meant] } as Meant] as const)
-          .filter(([one, other]) => meaningOf(one) !== meaningOf(other) && (other.legs[0]?.side ?? other.side) === other.side)
+          .filter(
+            ([one, other]) => meaningOf(one) !== meaningOf(other) && (other.legs[0]?.side ?? other.side) === other.side,
+          )
           .chain(([one, other]) => fc.tuple(spelled(one), spelled(other))),
         ([a, b]) => expectDifferent(ofAccount(a), ofAccount(b)),
       ),
@@ -247,7 +263,8 @@ describe('two orders', () => {
         fc
           .tuple(prediction, prediction, fc.constantFrom('outcome', 'side', 'quantity', 'price', 'expireAt'))
           .map(
-            ([one, other, name]) => [one, { ...one, [name]: other[name as keyof MeantPrediction] } as MeantPrediction] as const,
+            ([one, other, name]) =>
+              [one, { ...one, [name]: other[name as keyof MeantPrediction] } as MeantPrediction] as const,
           )
           .filter(([one, other]) => JSON.stringify(one) !== JSON.stringify(other))
           .chain(([one, other]) => fc.tuple(spelledPrediction(one), spelledPrediction(other))),

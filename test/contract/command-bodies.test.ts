@@ -11,7 +11,11 @@ import {
   replaceBody,
   settlementBody,
 } from '../../src/contract/command-bodies.ts';
-import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../src/venue/platform/wire/account-order.ts';
+import {
+  accountOrderSides,
+  accountOrderTimesInForce,
+  accountOrderTypes,
+} from '../../src/venue/platform/wire/account-order.ts';
 import { orderRequest, predictionOrderRequest, replaceRequest } from '../../src/venue/platform/wire/order-writes.ts';
 import {
   predictionOrderTypes,
@@ -111,16 +115,21 @@ describe('the body of an equity or option order', () => {
     expect(parsePlaceAccount({ ...account, currency: 'eur' })).toMatchObject({ terms: { currency: 'EUR' } });
     for (const currency of ['usd', '', null])
       expect(parsePlaceAccount({ ...account, currency })).toEqual(parsePlaceAccount(account));
-    for (const currency of ['US', 'USDT', ' ', 'U$D']) expect(parsePlaceAccount({ ...account, currency }).ok).toBe(false);
+    for (const currency of ['US', 'USDT', ' ', 'U$D'])
+      expect(parsePlaceAccount({ ...account, currency }).ok).toBe(false);
   });
 
   it('has at most four legs, each whole, the first on the side of the order', () => {
     const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1.0', positionEffect: 'OPEN' };
-    expect(parsePlaceAccount({ ...account, legs: [leg] })).toMatchObject({ terms: { legs: [{ ...leg, ratioQty: '1' }] } });
+    expect(parsePlaceAccount({ ...account, legs: [leg] })).toMatchObject({
+      terms: { legs: [{ ...leg, ratioQty: '1' }] },
+    });
     expect(parsePlaceAccount({ ...account, legs: Array(4).fill(leg) }).ok).toBe(true);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: Array(5).fill(leg) }))).toEqual(['legs']);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, side: 'SELL' }] }))).toEqual(['side']);
-    expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, ratioQty: '0' }] }))).toEqual(['legs[0].ratioQty']);
+    expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, ratioQty: '0' }] }))).toEqual([
+      'legs[0].ratioQty',
+    ]);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [{ ...leg, venue: 'X' }] }))).toEqual(['legs[0].venue']);
     expect(faultPaths(parsePlaceAccount({ ...account, legs: [leg, null] }))).toEqual(['legs[1]']);
   });
@@ -315,11 +324,18 @@ describe('what is taken here', () => {
 
   it('passes the strict shapes of the platform with our reference in place of the caller’s', () => {
     const leg = { symbol: 'AAPL261218C00200000', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
-    const everything = { ...account, type: 'STOP_LIMIT', stopPrice: '190', currency: 'USD', exDestination: 'XNYS', legs: [leg] };
+    const everything = {
+      ...account,
+      type: 'STOP_LIMIT',
+      stopPrice: '190',
+      currency: 'USD',
+      exDestination: 'XNYS',
+      legs: [leg],
+    };
     const placed = parsePlaceAccount({ ...everything, clientId: 'mine' });
-    expect(placed.ok && orderRequest.safeParse({ accountId: placed.accountId, clientId: 'tm-1', ...placed.terms }).success).toBe(
-      true,
-    );
+    expect(
+      placed.ok && orderRequest.safeParse({ accountId: placed.accountId, clientId: 'tm-1', ...placed.terms }).success,
+    ).toBe(true);
     const predicted = parsePlacePrediction({
       ...prediction,
       orderType: 'stop_limit',
@@ -329,7 +345,8 @@ describe('what is taken here', () => {
     });
     expect(
       predicted.ok &&
-        predictionOrderRequest.safeParse({ accountId: predicted.accountId, clientOrderRef: 'tm-1', ...predicted.terms }).success,
+        predictionOrderRequest.safeParse({ accountId: predicted.accountId, clientOrderRef: 'tm-1', ...predicted.terms })
+          .success,
     ).toBe(true);
     const replaced = parseReplace({
       ...replace,
@@ -338,7 +355,9 @@ describe('what is taken here', () => {
       timeInForce: 'gtd',
       expireTime: '2026-12-31T00:00:00Z',
     });
-    expect(replaced.ok && replaceRequest.safeParse({ accountId: replaced.accountId, ...replaced.terms }).success).toBe(true);
+    expect(replaced.ok && replaceRequest.safeParse({ accountId: replaced.accountId, ...replaced.terms }).success).toBe(
+      true,
+    );
   });
 
   it('has the fields of the platform shapes, and one or two of ours', () => {

@@ -25,7 +25,10 @@ import { toJsonSchema } from './to-json-schema.ts';
 
 type Validate = (value: unknown) => boolean;
 
-/** The validator that fastify brings, so that the JSON Schema is judged by somebody else than the library that wrote it. */
+/**
+ * The validator that fastify brings, so that the JSON Schema is judged by
+ * somebody else than the library that wrote it.
+ */
 async function validators(shapes: Readonly<Record<string, z.ZodType>>): Promise<Record<string, Validate>> {
   const made: Record<string, Validate> = {};
   const app = Fastify({ ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } } });
@@ -61,7 +64,10 @@ function updatesOf(observations: readonly Observation[]): string[] {
   });
 }
 
-/** Parsing drops what a shape doesn't know, so an equal result also means that nothing unknown is sent. */
+/**
+ * Parsing drops what a shape doesn't know, so an equal result
+ * also means that nothing unknown is sent.
+ */
 function expectShape(shape: z.ZodType, name: string, text: string): void {
   const value: unknown = JSON.parse(text);
   expect(shape.parse(value)).toEqual(value);
@@ -124,7 +130,12 @@ describe('what is published', () => {
     const commands: fc.Arbitrary<Command> = fc
       .record(
         {
-          request: fc.constantFrom(placeEquity, placePrediction, cancelOf(predictionOrder), replaceOf({ price: '0.5' })),
+          request: fc.constantFrom(
+            placeEquity,
+            placePrediction,
+            cancelOf(predictionOrder),
+            replaceOf({ price: '0.5' }),
+          ),
           state: fc.constantFrom(...commandStates),
           version: fc.integer({ min: 1, max: 1_000 }),
           presumedAbsent: fc.boolean(),

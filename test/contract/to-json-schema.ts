@@ -4,8 +4,9 @@ import { z } from 'zod';
 type JsonSchemaTarget = 'draft-2020-12' | 'draft-07';
 
 /**
- * JSON Schema of a record, made by zod itself. `io: 'input'` leaves objects open: a reader must let fields pass that it doesn't know. A rule that only
- * code can check (which days a month has) is looser here than in the zod shape.
+ * JSON Schema of a record, made by zod itself. `io: 'input'` leaves objects open: a reader must let
+ * fields pass that it doesn't know. A rule that only code can check (which days a month has) is
+ * looser here than in the zod shape.
  */
 export function toJsonSchema(shape: z.ZodType, target: JsonSchemaTarget = 'draft-2020-12'): Record<string, unknown> {
   return z.toJSONSchema(shape, { target, io: 'input' });

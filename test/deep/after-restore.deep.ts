@@ -10,7 +10,10 @@ import { type RunningService, World } from '../support/runs/service-under-test.t
 import { readAll } from '../support/servers/kafka-fixture.ts';
 import { onServer, withDatabase } from '../support/servers/on-server.ts';
 
-/** A consumer by the rule of docs/consuming.md: of each order the highest (generation, revision), whatever comes in which order. */
+/**
+ * A consumer by the rule of docs/consuming.md: of each order the highest (generation, revision),
+ * whatever comes in which order.
+ */
 async function consume(world: World, topic: string): Promise<Map<string, UpdatePosition & { readonly value: string }>> {
   const kept = new Map<string, UpdatePosition & { readonly value: string }>();
   for (const { key, value = '' } of await readAll(world.brokers, topic)) {
@@ -48,7 +51,9 @@ async function copyOf(world: World): Promise<string> {
     client.query(`create database ${copy} template ${name}`),
   );
   onTestFinished(async () => {
-    await onServer(withDatabase(world.databaseUrl, 'postgres'), (client) => client.query(`drop database if exists ${copy}`));
+    await onServer(withDatabase(world.databaseUrl, 'postgres'), (client) =>
+      client.query(`drop database if exists ${copy}`),
+    );
   });
   return copy;
 }

@@ -11,7 +11,10 @@ import { eventually } from '../support/runs/poll.ts';
 import { tidemarkEntry } from '../support/runs/tidemark-process.ts';
 import { emptyDatabase } from '../support/servers/database.ts';
 
-/** The demo on the Postgres and Kafka of the run; returns the address that it prints first, and a way to end it as Ctrl-C does. */
+/**
+ * The demo on the Postgres and Kafka of the run; returns the address that it prints first, and a
+ * way to end it as Ctrl-C does.
+ */
 async function startDemo(): Promise<{
   readonly console: string;
   readonly end: () => Promise<{ code: number | null; said: string }>;
@@ -20,7 +23,12 @@ async function startDemo(): Promise<{
   onTestFinished(() => database.drop());
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-break-it-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const env = { ...neutralEnv(), TMPDIR: folder, DATABASE_URL: database.url, KAFKA_BROKERS: inject('kafkaBrokers').join(',') };
+  const env = {
+    ...neutralEnv(),
+    TMPDIR: folder,
+    DATABASE_URL: database.url,
+    KAFKA_BROKERS: inject('kafkaBrokers').join(','),
+  };
   const child = spawn(process.execPath, [tidemarkEntry, 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
@@ -43,7 +51,9 @@ async function startDemo(): Promise<{
 
 const limit = { timeout: 60_000 };
 
-/** Presses a button of the page, and returns the lines that followed, once its story has this badge. */
+/**
+ * Presses a button of the page, and returns the lines that followed, once its story has this badge.
+ */
 async function press(page: Page, fault: string, badge: string): Promise<string[]> {
   const button = page.getByRole('button', { name: fault, exact: true });
   await expect.poll(() => button.isEnabled(), limit).toBe(true);
@@ -63,9 +73,13 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
   await page.getByText('Nothing was broken yet').waitFor();
   await expectAccessible(page);
 
-  expect(await press(page, 'Duplicate', 'Healed')).toContainEqual(expect.stringMatching(/: counted once \(revision \d+\)/));
+  expect(await press(page, 'Duplicate', 'Healed')).toContainEqual(
+    expect.stringMatching(/: counted once \(revision \d+\)/),
+  );
   expect(await press(page, 'Reorder', 'Healed')).toContainEqual(expect.stringMatching(/: stored, in its right place/));
-  expect(await press(page, 'Drop', 'Healed')).toContainEqual(expect.stringMatching(/lost, and then the connection broke/));
+  expect(await press(page, 'Drop', 'Healed')).toContainEqual(
+    expect.stringMatching(/lost, and then the connection broke/),
+  );
   expect(await press(page, 'Cut', 'Healed')).toContainEqual(expect.stringMatching(/connections to the platform ended/));
   expect(await press(page, 'Silent loss', 'Healed')).toContainEqual(expect.stringMatching(/lost without a sign/));
   const halfOpen = await press(page, 'Half open', 'Healed');
@@ -75,7 +89,9 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
     expect.stringMatching(/orders are confirmed, with their new numbers/),
   );
 
-  expect(await press(page, '504, landed', 'Healed')).toContainEqual('Settled: the order is at the platform, placed once.');
+  expect(await press(page, '504, landed', 'Healed')).toContainEqual(
+    'Settled: the order is at the platform, placed once.',
+  );
   const late = await press(page, '504, lands late', 'Healed');
   expect(late).toContainEqual(expect.stringMatching(/Asked for the order by its reference: not found/));
   expect(late).toContainEqual('Settled: the order is at the platform, placed once.');
@@ -91,9 +107,13 @@ it('a newcomer breaks everything in the demo, sees it heal, and sees the proof',
   await page.getByRole('button', { name: 'Compare now' }).click();
   await page.getByText('It holds').waitFor(limit);
   expect(await page.locator('.proof-figures dd').allTextContents()).toEqual(expect.arrayContaining(['0', '0', '0']));
-  expect(await page.locator('.proof-commands').textContent()).toMatch(/^8 commands held against the ledger: .*\b2 rejected/);
+  expect(await page.locator('.proof-commands').textContent()).toMatch(
+    /^8 commands held against the ledger: .*\b2 rejected/,
+  );
   await expectAccessible(page);
   const { code, said } = await demo.end();
   expect(code, said).toBe(0);
-  expect(said).toContain('8 commands, 8 settled, 0 unresolved; every verdict agrees with the ledger, and none was sent twice.');
+  expect(said).toContain(
+    '8 commands, 8 settled, 0 unresolved; every verdict agrees with the ledger, and none was sent twice.',
+  );
 }, 240_000);

@@ -9,8 +9,12 @@ const mostBytes = 400_000_000;
 
 it('a burst of 50,000 frames goes through whole, in bounded memory', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 2000, knownOrders: 2000 } });
-  // An audit as often as in earnest: every two seconds it would read all of the last five minutes, and overtake what waits in the socket.
-  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_AUDIT_INTERVAL_MS: '60000' } });
+  // An audit as often as in earnest: every two seconds it would read all of the last five minutes,
+  // and overtake what waits in the socket.
+  const world = await World.create({
+    platform: platformSettings(description),
+    env: { TIDEMARK_AUDIT_INTERVAL_MS: '60000' },
+  });
   const service = await world.serve();
   await service.waitLive();
 

@@ -7,7 +7,15 @@ import { eventually } from '../support/runs/poll.ts';
 import { type RunningService, World } from '../support/runs/service-under-test.ts';
 import { proxyTo, through } from '../support/servers/network.ts';
 
-const order = { accountId: 'SIM-1001', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
+const order = {
+  accountId: 'SIM-1001',
+  symbol: 'AAPL',
+  side: 'BUY',
+  type: 'LIMIT',
+  qty: '5',
+  price: '1.00',
+  timeInForce: 'GTC',
+};
 
 async function started() {
   const { description } = await runningSandbox({ market: { rate: 20 } });
@@ -19,7 +27,10 @@ async function started() {
   return { sandbox: description, network, world, service };
 }
 
-/** The references under which the platform has accepted orders, by its ledger, each as often as it did. */
+/**
+ * The references under which the platform has accepted orders,
+ * by its ledger, each as often as it did.
+ */
 async function accepted(sandbox: SandboxDescription): Promise<string[]> {
   const decisions = await controlLines(sandbox, '/ledger?kind=decision');
   return decisions.filter(({ decision }) => decision === 'accepted').map(({ reference }) => reference);
@@ -88,10 +99,13 @@ it('SIGTERM with answers that never come: their callers are told what is known o
   await untilAccepted(sandbox, 1);
   await control(sandbox, '/faults', { rules: [rules[1]] });
   const lost = call(service, 'POST', '/v1/orders', { body: { ...order, symbol: 'MSFT' }, key: 'lost' });
-  await eventually(async () => expect(await world.query(`select from attempts where state = 'sending'`)).toHaveLength(2));
+  await eventually(async () =>
+    expect(await world.query(`select from attempts where state = 'sending'`)).toHaveLength(2),
+  );
   service.process.signal('SIGTERM');
   const told = await Promise.all([landed, lost]);
-  // The stream may have shown the one that landed before its answer was given up: then the caller has the verdict.
+  // The stream may have shown the one that landed before its answer was
+  // given up: then the caller has the verdict.
   expect([
     [200, 'applied'],
     [202, 'unknown'],
@@ -117,7 +131,9 @@ it('SIGTERM with answers that never come: their callers are told what is known o
 it('a second SIGTERM ends it with the command in flight, whose verdict is the ledger’s all the same', async () => {
   const { sandbox, network, world, service } = await started();
   network.behave({ kind: 'hold' }, 'toClient');
-  const inFlight = call(service, 'POST', '/v1/orders', { body: order, key: 'cut-off' }).catch((error: unknown) => error);
+  const inFlight = call(service, 'POST', '/v1/orders', { body: order, key: 'cut-off' }).catch(
+    (error: unknown) => error,
+  );
   await untilAccepted(sandbox, 1);
   service.process.signal('SIGTERM');
   service.process.signal('SIGINT');

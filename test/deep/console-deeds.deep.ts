@@ -9,7 +9,15 @@ import { call } from '../support/rest/rest-call.ts';
 import { sha256, startRest } from '../support/rest/rest-rig.ts';
 import { eventually } from '../support/runs/poll.ts';
 import type { RunningService } from '../support/runs/service-under-test.ts';
-import { confirm, type Desk, decisionsOf, fillTicket, openDesk, placeButton, shownCommand } from './parts/console-desk.ts';
+import {
+  confirm,
+  type Desk,
+  decisionsOf,
+  fillTicket,
+  openDesk,
+  placeButton,
+  shownCommand,
+} from './parts/console-desk.ts';
 
 const accountId = 'SIM-1001';
 
@@ -59,10 +67,14 @@ async function placesOnce(desk: Desk, page: Page): Promise<void> {
   expect(await commandCount(service)).toBe(before + 1);
 }
 
-/** What the ticket comes to stands beside it while it is filled in: the quote, the value, and the limit that will refuse, which then does. No order is sent by it. */
+/**
+ * What the ticket comes to stands beside it while it is filled in: the quote, the value, and the
+ * limit that will refuse, which then does. No order is sent by it.
+ */
 async function showsWhatItComesTo(desk: Desk, page: Page): Promise<void> {
   const { rest, service, sandbox } = desk;
-  const limits = (bounds: object) => call(service, 'PATCH', '/v1/limits', { body: { accountId, bounds, reason: 'a drill' } });
+  const limits = (bounds: object) =>
+    call(service, 'PATCH', '/v1/limits', { body: { accountId, bounds, reason: 'a drill' } });
   await limits({ maxQuantity: '6', maxNotional: '100000' });
   const writes = () => controlLines(sandbox, '/ledger?kind=decision');
   const before = [await writes(), await commandCount(service)];
@@ -89,11 +101,16 @@ async function showsWhatItComesTo(desk: Desk, page: Page): Promise<void> {
   await limits({ maxQuantity: null, maxNotional: null });
 }
 
-/** The answer of the first request is cut off: the page sends the same again, and one order comes of it. */
+/**
+ * The answer of the first request is cut off: the page sends
+ * the same again, and one order comes of it.
+ */
 async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
   const { rest, service, sandbox } = desk;
   const before = await commandCount(service);
-  await page.goto(`${rest}/console/place?kind=prediction&accountId=${accountId}&symbol=${sandbox.predictionSymbols[0]}`);
+  await page.goto(
+    `${rest}/console/place?kind=prediction&accountId=${accountId}&symbol=${sandbox.predictionSymbols[0]}`,
+  );
   const keys: (string | undefined)[] = [];
   await page.route('**/v1/predictions/orders', async (route) => {
     keys.push(route.request().headers()['idempotency-key']);
@@ -116,7 +133,10 @@ async function placesOnceOverACut(desk: Desk, page: Page): Promise<string> {
   return body.orderId;
 }
 
-/** Old → new before it is sent; then a cancel of an order that changed meanwhile says what changed, and sends nothing until it was seen. */
+/**
+ * Old → new before it is sent; then a cancel of an order that changed meanwhile says what changed,
+ * and sends nothing until it was seen.
+ */
 async function replacesAndCancels({ rest, service }: Desk, page: Page, orderId: string): Promise<void> {
   await page.goto(`${rest}/console/orders/prediction/${orderId}`);
   await page.getByRole('button', { name: 'Replace …' }).click();
@@ -140,10 +160,15 @@ async function replacesAndCancels({ rest, service }: Desk, page: Page, orderId: 
   // The platform decides about a cancel, whatever is believed of the order.
   await page.getByRole('button', { name: 'Cancel order …' }).waitFor();
   const kinds = page.getByRole('table', { name: 'Commands' }).locator('tbody .kind');
-  await eventually(async () => expect(await kinds.allTextContents()).toEqual(['cancel', 'replace', 'replace', 'place']));
+  await eventually(async () =>
+    expect(await kinds.allTextContents()).toEqual(['cancel', 'replace', 'replace', 'place']),
+  );
 }
 
-/** Two legs, in the order in which they stand on the ticket; the side of the whole is that of the first. */
+/**
+ * Two legs, in the order in which they stand on the ticket; the
+ * side of the whole is that of the first.
+ */
 async function placesOption(desk: Desk, page: Page): Promise<void> {
   const { rest, service, sandbox } = desk;
   await page.goto(`${rest}/console/place?accountId=${accountId}&symbol=AAPL`);
@@ -180,7 +205,10 @@ async function placesOption(desk: Desk, page: Page): Promise<void> {
   ]);
 }
 
-/** Halt, cancel-all and resume of one account, each to its effect; a halt from elsewhere shows by itself. */
+/**
+ * Halt, cancel-all and resume of one account, each to its
+ * effect; a halt from elsewhere shows by itself.
+ */
 async function stops({ rest, service, sandbox }: Desk, page: Page): Promise<void> {
   await page.goto(`${rest}/console/risk`);
   await page.getByRole('cell', { name: 'AAPL', exact: true }).first().waitFor();
@@ -190,11 +218,14 @@ async function stops({ rest, service, sandbox }: Desk, page: Page): Promise<void
   await expectAccessible(page);
   await confirm(page, accountId, 'Halt');
   await row.getByText('a drill').waitFor();
-  expect((await call(service, 'GET', '/v1/halts')).body.halts).toMatchObject([{ scope: { accountId }, reason: 'a drill' }]);
+  expect((await call(service, 'GET', '/v1/halts')).body.halts).toMatchObject([
+    { scope: { accountId }, reason: 'a drill' },
+  ]);
   await call(service, 'POST', '/v1/halt', { body: { reason: 'from elsewhere' } });
   await page.getByText('from elsewhere').waitFor();
 
-  const open = async () => (await call(service, 'GET', `/v1/orders?open=true&accountId=${accountId}`)).body.items.length;
+  const open = async () =>
+    (await call(service, 'GET', `/v1/orders?open=true&accountId=${accountId}`)).body.items.length;
   const count = await open();
   expect(count).toBeGreaterThan(0);
   await page.getByRole('button', { name: `Cancel all ${accountId}` }).click();
@@ -243,7 +274,10 @@ async function approves(page: Page, deed: RegExp): Promise<void> {
   await page.getByText('Approved and done').waitFor();
 }
 
-/** Not done when it is asked for, and done by the approval: placing is resumed, and the platform takes an order again. */
+/**
+ * Not done when it is asked for, and done by the approval: placing is
+ * resumed, and the platform takes an order again.
+ */
 async function resumesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
   const { rest, service, token = '' } = desk;
   const row = ann.getByRole('row').filter({ has: ann.getByRole('rowheader', { name: `${accountId} simulated` }) });
@@ -302,7 +336,11 @@ describe('deeds of the console in Chromium', () => {
     await expectAccessible(page);
 
     // One that lands later: it appears in the list, and settles before the eyes of the reader.
-    const landed = await placeWithout(desk(), { applied: 'late', delayMs: 4_000 }, { symbol: 'AAPL', clientId: 'landed-1' });
+    const landed = await placeWithout(
+      desk(),
+      { applied: 'late', delayMs: 4_000 },
+      { symbol: 'AAPL', clientId: 'landed-1' },
+    );
     const row = page.getByRole('row').filter({ hasText: 'landed-1' });
     await row.getByText('buy 5 AAPL limit at 1, gtc').waitFor();
     await page.getByRole('status').getByText('1 command unresolved').waitFor();
@@ -312,7 +350,10 @@ describe('deeds of the console in Chromium', () => {
     await statusOf(page, 'applied').waitFor();
     await page.getByText('Both agree.').waitFor();
     await page.getByText('An order with the reference of this attempt is there').first().waitFor();
-    expect(await page.locator('.timeline h3').allTextContents()).toEqual(['Asked for', expect.stringMatching(/^Attempt 1 tm-/)]);
+    expect(await page.locator('.timeline h3').allTextContents()).toEqual([
+      'Asked for',
+      expect.stringMatching(/^Attempt 1 tm-/),
+    ]);
 
     // Its order, and back.
     await page.locator('.terms a.id').first().click();
@@ -342,9 +383,13 @@ describe('deeds of the console in Chromium', () => {
     await page.getByText('Both agree.').waitFor();
     expect(await page.getByRole('button', { name: 'Ask the platform now' }).count()).toBe(0);
     const { body } = await call(service, 'GET', `/v1/commands/${lost}`);
-    expect(body).toMatchObject({ state: 'rejected', recomputed: { state: 'rejected', because: 'person', agrees: true } });
+    expect(body).toMatchObject({
+      state: 'rejected',
+      recomputed: { state: 'rejected', because: 'person', agrees: true },
+    });
 
-    // The search finds the first one by its reference, from this page, by keys alone; then its order is cancelled.
+    // The search finds the first one by its reference, from this page, by
+    // keys alone; then its order is cancelled.
     await page.keyboard.press('/');
     await page.keyboard.type('landed-1');
     await page.getByRole('option').filter({ hasText: 'Command' }).filter({ hasText: 'landed-1' }).waitFor();

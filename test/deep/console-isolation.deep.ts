@@ -52,7 +52,8 @@ async function signedIn(desk: Desk): Promise<{ readonly page: Page; readonly bod
   const bodies: Promise<string>[] = [];
   page.on('response', (response) => {
     // The stream has no end; the rows that it brings are read on the page.
-    if (response.url().includes('/v1/') && !response.url().includes('/v1/stream')) bodies.push(response.text().catch(() => ''));
+    if (response.url().includes('/v1/') && !response.url().includes('/v1/stream'))
+      bodies.push(response.text().catch(() => ''));
   });
   await page.goto(`${rig.address}/console?text=of`);
   await page.getByLabel('Token').fill(`secret-${desk}`);
@@ -64,7 +65,17 @@ async function signedIn(desk: Desk): Promise<{ readonly page: Page; readonly bod
 const rowWith = (page: Page, text: string) => page.locator('.rows .row').and(page.locator(`[id*="${text}"]`));
 const textOf = (page: Page) => page.evaluate('document.documentElement.outerHTML').then(String);
 
-const addresses = ['', '/commands', '/risk', '/place', '/accounts', '/pipeline', '/quarantine', '/break-it', '/anything'];
+const addresses = [
+  '',
+  '/commands',
+  '/risk',
+  '/place',
+  '/accounts',
+  '/pipeline',
+  '/quarantine',
+  '/break-it',
+  '/anything',
+];
 
 describe('two desks in two browsers', () => {
   it('see their own orders live, and nothing of the other by any screen or request', async () => {

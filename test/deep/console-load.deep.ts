@@ -5,7 +5,8 @@ import { startRest } from '../support/rest/rest-rig.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { openPage } from '../support/servers/browser.ts';
 
-// `node bench/console.ts` measures the same with more orders and for longer; here only the outcome counts.
+// `node bench/console.ts` measures the same with more orders and
+// for longer; here only the outcome counts.
 
 const source = new OrderSource(20_000);
 let rig: Awaited<ReturnType<typeof startRest>>;

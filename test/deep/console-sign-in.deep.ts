@@ -8,7 +8,10 @@ import { startRest } from '../support/rest/rest-rig.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { consoleIssuer } from './parts/console-issuer.ts';
 
-/** The clock of the service, which a test may put forward: then tokens are over sooner than the issuer said. */
+/**
+ * The clock of the service, which a test may put forward: then
+ * tokens are over sooner than the issuer said.
+ */
 const ahead = { ms: 0 };
 const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ahead.ms };
 

@@ -44,7 +44,10 @@ async function giveReason(page: Page, reason: string, label: string): Promise<vo
 
 const rowsOf = (page: Page, table: string) => page.getByRole('table', { name: table }).locator('tbody tr');
 
-/** Whether the lines of a chart are on its canvas: some pixel has the colour of the key of its first line. */
+/**
+ * Whether the lines of a chart are on its canvas: some pixel has
+ * the colour of the key of its first line.
+ */
 const lineIsDrawn = `(() => {
   const chart = document.querySelector('.chart');
   const [red, green, blue] = getComputedStyle(chart.querySelector('.line-1')).color.match(/\\d+/g).map(Number);

@@ -10,7 +10,10 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { applyTopics, planTopics } from '../../src/service/log/plan-topics.ts';
 import { type TopicNames, topicNames, topicSpecs } from '../../src/service/log/topics.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../src/service/log/transactional-publisher.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../src/service/log/transactional-publisher.ts';
 import { withAdmin } from '../../src/service/log/with-admin.ts';
 import { damagedUpdates } from '../support/orders/damaged-updates.ts';
 import { atOf } from '../support/orders/proven-batches.ts';
@@ -51,7 +54,8 @@ function start([program = '', ...args]: string[], topics: TopicNames, more: Reco
   if (started.stdout !== null) createInterface(started.stdout).on('line', (line) => said.push(line));
   if (started.stderr !== null)
     createInterface(started.stderr).on('line', (line) => {
-      // kafkajs's own lines, such as that of a coordinator which is still waking up, are not the consumer's.
+      // kafkajs's own lines, such as that of a coordinator which is
+      // still waking up, are not the consumer's.
       if (!line.includes('"logger":"kafkajs"')) warned.push(line);
     });
   return started;
@@ -89,7 +93,10 @@ async function flushStates(topics: TopicNames, states: ReturnType<typeof row>[])
 /** Deletes all that is on the topic, as its retention does. */
 async function deleteRecords(topic: string): Promise<void> {
   await withAdmin(kafkaDeps, kafkaOptions(brokers()), async (admin) => {
-    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({ partition, offset: high }));
+    const partitions = (await admin.fetchTopicOffsets(topic)).map(({ partition, high }) => ({
+      partition,
+      offset: high,
+    }));
     await admin.deleteTopicRecords({ topic, partitions: partitions.filter(({ offset }) => offset !== '0') });
   });
 }
@@ -116,7 +123,10 @@ function kept(): Record<string, string> {
 const damaged = damagedUpdates(10_000);
 let written: Promise<TopicNames> | undefined;
 
-/** Written once for all languages: ten thousand batches, damaged between the log and the topics, and one record of another program. */
+/**
+ * Written once for all languages: ten thousand batches, damaged between the log and the topics, and
+ * one record of another program.
+ */
 function damagedTopics(): Promise<TopicNames> {
   written ??= (async () => {
     const topics = await freshTopics(brokers());
@@ -200,7 +210,8 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       expect(warned.at(-1)).toBe('account:o-4: kept as partially_filled, and the state topic does not show it');
     });
 
-    // It is stuck for that long while it runs. What the broker answers to its open request it still gets.
+    // It is stuck for that long while it runs. What the broker
+    // answers to its open request it still gets.
     await publish({ order: 'o-2', revision: 2 });
     await expectKept({ ...first, 'account:o-1': '1.2', 'account:o-2': '1.2' });
     child.kill('SIGSTOP');
@@ -231,8 +242,14 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
         { key: 'account:o-1', value: 'no JSON' },
         { key: 'account:o-1', value: '[]' },
         { key: 'account:o-1', value: '{"stream":"account"}' },
-        { key: 'account:o-1', value: JSON.stringify({ ...JSON.parse(row({ order: 'o-1', revision: 9 }).payload), order: null }) },
-        { key: 'account:o-1', value: JSON.stringify({ original: JSON.parse(row({ order: 'o-1', revision: 9 }).payload) }) },
+        {
+          key: 'account:o-1',
+          value: JSON.stringify({ ...JSON.parse(row({ order: 'o-1', revision: 9 }).payload), order: null }),
+        },
+        {
+          key: 'account:o-1',
+          value: JSON.stringify({ original: JSON.parse(row({ order: 'o-1', revision: 9 }).payload) }),
+        },
       ]);
     await stray(topics.state);
     await publisher.publish([row({ order: 'o-1', revision: 1 })]);
@@ -243,7 +260,8 @@ describe.each(Object.entries(languages))('the consumer in %s', (_language, comma
       deadlineMs: 90_000,
       everyMs: 100,
     });
-    const passedOver = (topic: string) => warned.filter((line) => line.startsWith(topic) && line.endsWith('is no update'));
+    const passedOver = (topic: string) =>
+      warned.filter((line) => line.startsWith(topic) && line.endsWith('is no update'));
     // The file has the order before this process has read what the program printed of it.
     await eventually(() => {
       const counts = [passedOver(topics.state).length, passedOver(topics.updates).length, warned.length];

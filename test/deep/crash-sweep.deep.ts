@@ -13,7 +13,8 @@ describe('a process that ends in the middle of a command', () => {
       for (let seed = 1; seed <= seeds; seed += 1) {
         const result = await runSeed(seed, { wishes: { crash: { point, time } } });
         if (result.crashedAtPoint) happened += 1;
-        if (result.failures.length > 0) failed.push(`seed ${seed}, time ${time}: ${result.failures.slice(0, 3).join(' | ')}`);
+        if (result.failures.length > 0)
+          failed.push(`seed ${seed}, time ${time}: ${result.failures.slice(0, 3).join(' | ')}`);
       }
     }
     expect(failed).toEqual([]);

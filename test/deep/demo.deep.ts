@@ -14,7 +14,10 @@ async function givenDatabase(): Promise<Record<string, string>> {
   return { DATABASE_URL: database.url };
 }
 
-/** Gives a curl line again: the shell takes it apart as it would for curl, which not every machine has. */
+/**
+ * Gives a curl line again: the shell takes it apart as it would
+ * for curl, which not every machine has.
+ */
 async function repeat(line: string): Promise<{ replayed: string | null; body: unknown }> {
   const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\\0' ${line}`]);
   const words = stdout.split('\0').slice(0, -1);
@@ -38,7 +41,10 @@ it('interrupted by Ctrl-C, the demo still proves its run and ends in order', asy
     { deadlineMs: 120_000, everyMs: 50 },
   );
   const first = await repeat(/^ {2}\$ (curl .* -X POST .*)$/m.exec(demo.out)?.[1] ?? '');
-  expect(first, 'the line that was shown, given again').toMatchObject({ replayed: 'true', body: { outcome: 'applied' } });
+  expect(first, 'the line that was shown, given again').toMatchObject({
+    replayed: 'true',
+    body: { outcome: 'applied' },
+  });
   demo.child.kill('SIGINT');
   expect(await demo.exited, demo.err).toBe(0);
   expect(demo.out).toContain('By ledger, database and topic: 0 lost, 0 doubled, 0 out of order.');
@@ -62,7 +68,14 @@ it('without Java and Docker the demo says in one sentence what is missing, and r
     /^No Kafka: it needs Java 17 or newer and Java was not found; install .+, start .+, or set KAFKA_BROKERS\.$/,
   );
   const proof = lastLine(demo.out);
-  expect(proof).toMatchObject({ kafka: `none: ${said}`, published: 0, consumed: 0, lost: 0, doubled: 0, outOfOrder: 0 });
+  expect(proof).toMatchObject({
+    kafka: `none: ${said}`,
+    published: 0,
+    consumed: 0,
+    lost: 0,
+    doubled: 0,
+    outOfOrder: 0,
+  });
   expect(proof['updates']).toBeGreaterThan(Number(proof['orders']));
   await expectNothingLeft(demo);
 }, 240_000);

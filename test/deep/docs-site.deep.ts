@@ -18,7 +18,9 @@ async function serveSite(): Promise<string> {
   const server = await scriptedServer(({ path }, response) => {
     const file = join(site, decodeURIComponent(path.replace(/\?.*$/, '')).replace(/\/$/, '/index.html'));
     if (!existsSync(file)) return void response.writeHead(404).end();
-    response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file));
+    response
+      .writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' })
+      .end(readFileSync(file));
   });
   onTestFinished(() => server.close());
   return server.url;

@@ -13,7 +13,10 @@ import { nothingWrong, type RunningService, World } from '../support/runs/servic
 import { printedRandom } from '../support/runs/test-seed.ts';
 import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 
-/** `npm run test:deep` takes a bit more than a minute; `TIDEMARK_WIRE_MINUTES=10` is the long run by hand. */
+/**
+ * `npm run test:deep` takes a bit more than a minute;
+ * `TIDEMARK_WIRE_MINUTES=10` is the long run by hand.
+ */
 const minutes = Number(process.env['TIDEMARK_WIRE_MINUTES'] ?? 1.2);
 /** Changes a second of the market. */
 const rate = Number(process.env['TIDEMARK_WIRE_RATE'] ?? 60);
@@ -68,7 +71,9 @@ class Surprises {
 async function liveAt(service: RunningService): Promise<Set<string>> {
   const { accounts } = await service.status();
   const rows: readonly { account: string; state: string }[] = accounts;
-  const notLive = new Set(rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account));
+  const notLive = new Set(
+    rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account),
+  );
   return new Set(rows.map(({ account }) => account).filter((account) => !notLive.has(account)));
 }
 
@@ -86,7 +91,10 @@ async function expectAllLive(services: readonly RunningService[], ids: readonly 
 async function expectOrdersOf(world: World, description: SandboxDescription, accountId: string): Promise<void> {
   await eventually(
     async () => {
-      const truths = (await ask(`${description.control}/state?accountId=${accountId}`)).text.trim().split('\n').map(parseTruth);
+      const truths = (await ask(`${description.control}/state?accountId=${accountId}`)).text
+        .trim()
+        .split('\n')
+        .map(parseTruth);
       const rows = await world.query<{ key: string; state: never; version: string | null }>(
         `select order_id as key, state, source_version::text as version from orders where account_id = $1`,
         [accountId],
@@ -126,7 +134,11 @@ it(
     );
 
     const rest = new RestCaller(ports.map((port) => `http://127.0.0.1:${port}`));
-    const load = new CommandLoad({ rest, random, accounts: accounts.filter(({ id }) => ![restricted, leaver].includes(id)) });
+    const load = new CommandLoad({
+      rest,
+      random,
+      accounts: accounts.filter(({ id }) => ![restricted, leaver].includes(id)),
+    });
     const endsMs = systemClock.monotonicMs() + minutes * 60_000;
     const over = () => systemClock.monotonicMs() > endsMs;
     const surprising = async () => {

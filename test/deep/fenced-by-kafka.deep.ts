@@ -11,14 +11,18 @@ import { KafkaRequests, transactionRequests } from './parts/kafka-requests.ts';
 import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
 /**
- * Short, because a request to a broker is given up after 5 s: a process that was frozen for longer gives its transaction up by itself, and there is nothing to fence.
- * A machine that is too slow for this costs a round more.
+ * Short, because a request to a broker is given up after 5 s: a process that was frozen for longer
+ * gives its transaction up by itself, and there is nothing to fence. A machine that is too slow for
+ * this costs a round more.
  */
 const shortLeases = { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' };
 const mostRounds = 8;
 
 it('a process that freezes in the middle of a transaction is fenced by Kafka when it wakes, and what it had sent is never seen', async () => {
-  const { description } = await runningSandbox({ accounts: 8, market: { rate: 300, openOrders: 200, knownOrders: 300 } });
+  const { description } = await runningSandbox({
+    accounts: 8,
+    market: { rate: 300, openOrders: 200, knownOrders: 300 },
+  });
   const network = await kafkaBehindProxy();
   const world = await World.create({
     ...{ brokers: [network.address], platform: platformSettings(description) },
@@ -36,8 +40,11 @@ it('a process that freezes in the middle of a transaction is fenced by Kafka whe
     await untilShardsAt(world, [(await other.status()).lane.lane]);
     await stateAcknowledged(other, written + 1);
     holder.process.signal('SIGCONT');
-    // By its own word; whether a request was under way long enough to be given up instead is the machine's doing.
-    await eventually(async () => expect((await holder.status()).lane.fenced.postgres).toBeGreaterThan(before.fenced.postgres));
+    // By its own word; whether a request was under way long enough to be
+    // given up instead is the machine's doing.
+    await eventually(async () =>
+      expect((await holder.status()).lane.fenced.postgres).toBeGreaterThan(before.fenced.postgres),
+    );
     await eventually(async () => expect((await holder.status()).lane).toMatchObject({ role: 'holder', mayAct: true }));
     expect((await holder.status()).lane.takeovers).toBeGreaterThan(before.takeovers);
     fenced = (await holder.status()).lane.fenced.kafka;
@@ -54,7 +61,10 @@ it('a process that freezes in the middle of a transaction is fenced by Kafka whe
 }, 360_000);
 
 /** The one that holds most shards, and the other one, each in its lane. */
-async function roles(world: World, pair: readonly RunningService[]): Promise<{ holder: RunningService; other: RunningService }> {
+async function roles(
+  world: World,
+  pair: readonly RunningService[],
+): Promise<{ holder: RunningService; other: RunningService }> {
   return eventually(async () => {
     const [most] = await world.query<{ lane: number | null }>(
       'select lane from shards group by lane order by count(*) desc limit 1',
@@ -78,7 +88,10 @@ function stateAcknowledged(service: RunningService, least: number): Promise<numb
   return service.waitMetric('tidemark_publish_records_total', ofState, least);
 }
 
-/** Freezes it after it has sent rows of a transaction, and before it can know that they arrived: so before it can commit them. */
+/**
+ * Freezes it after it has sent rows of a transaction, and before it can know that they arrived: so
+ * before it can commit them.
+ */
 async function frozenInTransaction(
   network: TcpProxy,
   { holder, lane }: { readonly holder: RunningService; readonly lane: number },
@@ -87,10 +100,12 @@ async function frozenInTransaction(
   await new Promise<void>((resolve) => {
     network.tap = (chunk, connection) => {
       for (const { apiKey, bytes } of requests.take(chunk, connection)) {
-        // The transactions of the other process name its own lane, and the log topics are sent without one.
+        // The transactions of the other process name its own lane, and
+        // the log topics are sent without one.
         if (apiKey !== transactionRequests.produce || !bytes.includes(`order-state.v1.lane-${lane}`)) continue;
         network.tap = () => undefined;
-        // In this turn, so before the answer can pass: what is received while it is frozen is read when it wakes.
+        // In this turn, so before the answer can pass: what is received
+        // while it is frozen is read when it wakes.
         holder.process.signal('SIGSTOP');
         resolve();
       }

@@ -19,11 +19,17 @@ import { DarkTimes } from './parts/dark-times.ts';
 import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 import { fleetNetworks, type Peer, type ProcessNetwork } from './parts/fleet-network.ts';
 
-/** `npm run test:deep` takes two minutes; a long run by hand, as of ten, has the leases and the probes of an installation: its dark times are those of one. */
+/**
+ * `npm run test:deep` takes two minutes; a long run by hand, as of ten, has the leases and the
+ * probes of an installation: its dark times are those of one.
+ */
 const minutes = Number(process.env['TIDEMARK_CHAOS_MINUTES'] ?? 2);
 const settings = minutes > 2 ? asInstalled(quickCommandSettings) : quickCommandSettings;
 const leaseMs = minutes > 2 ? 6_000 : Number(quickCommandSettings.TIDEMARK_LEASE_EXPIRE_MS);
-/** `TIDEMARK_CHAOS_NEAR=1`: Postgres and Kafka are as near as they are; without it each answer of theirs is late, as from another zone. */
+/**
+ * `TIDEMARK_CHAOS_NEAR=1`: Postgres and Kafka are as near as they are; without it each answer of
+ * theirs is late, as from another zone.
+ */
 const near = process.env['TIDEMARK_CHAOS_NEAR'] === '1';
 /** Changes a second of the market. */
 const rate = Number(process.env['TIDEMARK_CHAOS_RATE'] ?? 60);
@@ -37,7 +43,10 @@ function asInstalled(env: Readonly<Record<string, string>>): Record<string, stri
   return { ...env, ...leases, TIDEMARK_PROBE_RATE: '5', TIDEMARK_PROBE_BURST: '20' };
 }
 
-/** Three processes, and now and then a fourth. Each keeps its port for REST, and its network, over its restarts. */
+/**
+ * Three processes, and now and then a fourth. Each keeps its port for
+ * REST, and its network, over its restarts.
+ */
 class Fleet {
   /** Each process that ever ran. */
   readonly started: RunningService[] = [];
@@ -63,7 +72,10 @@ class Fleet {
   }
 
   async start(slot: number): Promise<void> {
-    const service = await this.world.serve({ ...this.networks[slot]?.env, TIDEMARK_HTTP_PORT: String(this.ports[slot]) });
+    const service = await this.world.serve({
+      ...this.networks[slot]?.env,
+      TIDEMARK_HTTP_PORT: String(this.ports[slot]),
+    });
     this.started.push(service);
     this.running[slot] = service;
   }
@@ -106,7 +118,8 @@ class Fleet {
     const service = this.running[slot];
     if (service === undefined) return;
     this.networks[slot]?.cut(peer);
-    // Without Kafka the process follows its accounts as before, and commits what comes: its records are late.
+    // Without Kafka the process follows its accounts as before, and
+    // commits what comes: its records are late.
     if (peer === 'Kafka') {
       this.cutFromKafka.add(nameOf(service));
       this.darkTimes.hamper(nameOf(service));
@@ -143,7 +156,8 @@ async function disturb(fleet: Fleet, random: Random): Promise<void> {
     // Each kind once in a round, so that none is left out by chance.
     if (round.length === 0) round = kinds.toSorted(() => random.next() - 0.5);
     const [name, act] = round.pop() ?? [];
-    for (const { process } of fleet.services) if (!process.running) throw new Error(`it ended by itself:\n${process.tail()}`);
+    for (const { process } of fleet.services)
+      if (!process.running) throw new Error(`it ended by itself:\n${process.tail()}`);
     await systemClock.sleep(everyMs);
     await act?.().catch((error: unknown) => {
       throw new Error(`${name} failed`, { cause: error });
@@ -151,7 +165,10 @@ async function disturb(fleet: Fleet, random: Random): Promise<void> {
   }
 }
 
-/** Asks every process which accounts are live there, again and again. One that does not answer in time keeps its last word: only what strikes it takes that away. */
+/**
+ * Asks every process which accounts are live there, again and again. One that does not answer in
+ * time keeps its last word: only what strikes it takes that away.
+ */
 async function watchDarkTimes(fleet: Fleet, taken: TakenAccounts, isOver: () => boolean): Promise<void> {
   const live = new Map<string, readonly string[]>();
   const asked = new Set<RunningService>();
@@ -166,9 +183,14 @@ async function watchDarkTimes(fleet: Fleet, taken: TakenAccounts, isOver: () => 
     }
     for (const service of fleet.started)
       if (!service.process.running || fleet.darkTimes.isStruck(nameOf(service))) live.delete(nameOf(service));
-    const takers = new Map([...(await taken.read(fleet.started))].map(([service, accounts]) => [nameOf(service), accounts]));
+    const takers = new Map(
+      [...(await taken.read(fleet.started))].map(([service, accounts]) => [nameOf(service), accounts]),
+    );
     const served = fleet.darkTimes.look(systemClock.monotonicMs(), live, takers);
-    fleet.calmDelays.look(systemClock.nowMs(), new Map([...served].filter(([, name]) => !fleet.cutFromKafka.has(name))));
+    fleet.calmDelays.look(
+      systemClock.nowMs(),
+      new Map([...served].filter(([, name]) => !fleet.cutFromKafka.has(name))),
+    );
     await systemClock.sleep(lookEveryMs);
   }
 }
@@ -176,7 +198,9 @@ async function watchDarkTimes(fleet: Fleet, taken: TakenAccounts, isOver: () => 
 async function liveAt(service: RunningService): Promise<readonly string[]> {
   const { lane, accounts } = await service.status();
   const rows: readonly { account: string; state: string }[] = lane.mayAct ? accounts : [];
-  const notLive = new Set(rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account));
+  const notLive = new Set(
+    rows.filter(({ state }) => !['live', 'not_enrolled'].includes(state)).map(({ account }) => account),
+  );
   return [...new Set(rows.map(({ account }) => account))].filter((account) => !notLive.has(account));
 }
 
@@ -220,7 +244,9 @@ it(
       'select lane from lanes where holder is not null and extract(epoch from clock_timestamp() - renewed_at) * 1000 < $1';
     await eventually(
       async () =>
-        expect(await world.query(`select shard from shards where lane not in (${live}) or lane is null`, [leaseMs])).toEqual([]),
+        expect(
+          await world.query(`select shard from shards where lane not in (${live}) or lane is null`, [leaseMs]),
+        ).toEqual([]),
       { deadlineMs: 60_000, everyMs: 250 },
     );
     await expectCommandsTrue({ world, description, rest, load, commands: fewestCommands });

@@ -12,12 +12,18 @@ import { onServer } from '../support/servers/on-server.ts';
 import { expectStateTopicWhole } from './parts/expect-state-topic.ts';
 import { serveTogether, untilShardsAt } from './parts/serve-together.ts';
 
-const defaultLeases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
+const defaultLeases = {
+  TIDEMARK_LEASE_RENEW_MS: '2000',
+  TIDEMARK_LEASE_ACT_MS: '3000',
+  TIDEMARK_LEASE_EXPIRE_MS: '6000',
+};
 const leaseMs = 6_000;
 const promisedMs = 10_000;
 const order = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 
-/** A login of the service's role, as a setting: who wrote a row is then told by the database itself. */
+/**
+ * A login of the service's role, as a setting: who wrote a row is then told by the database itself.
+ */
 async function loginFor(world: World, name: string): Promise<{ login: string; settings: { DATABASE_URL: string } }> {
   const login = `${name}_${randomBytes(6).toString('hex')}`;
   await onServer(world.databaseUrl, (client) =>
@@ -39,7 +45,10 @@ function untilPublished(service: RunningService, least: number): Promise<number>
 }
 
 it('the lane of a frozen process is finished and its shards are taken within 10 s; it writes and sends nothing of them when it wakes, and is given shards again', async () => {
-  const { description } = await runningSandbox({ accounts: 8, market: { rate: 300, openOrders: 200, knownOrders: 300 } });
+  const { description } = await runningSandbox({
+    accounts: 8,
+    market: { rate: 300, openOrders: 200, knownOrders: 300 },
+  });
   const world = await World.create({
     platform: platformSettings(description),
     env: { ...defaultLeases, TIDEMARK_COMMANDS: 'on' },
@@ -52,10 +61,24 @@ it('the lane of a frozen process is finished and its shards are taken within 10 
   );
   if (first === undefined || second === undefined) throw new Error('two were started');
   const before = (await first.status()).lane;
-  expect(before).toMatchObject({ lane: 0, role: 'holder', state: 'held', mayAct: true, holder: before.instance, takeovers: 1 });
+  expect(before).toMatchObject({
+    lane: 0,
+    role: 'holder',
+    state: 'held',
+    mayAct: true,
+    holder: before.instance,
+    takeovers: 1,
+  });
   expect(before).toMatchObject({ takeover: { cause: 'first', from: null }, fenced: { postgres: 0, kafka: 0 } });
   const beside = (await second.status()).lane;
-  expect(beside).toMatchObject({ lane: 1, role: 'holder', state: 'held', mayAct: true, holder: beside.instance, takeovers: 1 });
+  expect(beside).toMatchObject({
+    lane: 1,
+    role: 'holder',
+    state: 'held',
+    mayAct: true,
+    holder: beside.instance,
+    takeovers: 1,
+  });
   await Promise.all([first, second].map((service) => untilPublished(service, 100)));
   const accountId = await accountOf(world, 0);
 
@@ -75,7 +98,8 @@ it('the lane of a frozen process is finished and its shards are taken within 10 
     [last?.at],
   );
   expect(taken?.idle).toBeGreaterThanOrEqual(leaseMs);
-  // By the database's clock. A machine that made us late made the other process and the database late as well, one after the other.
+  // By the database's clock. A machine that made us late made the other process and the database
+  // late as well, one after the other.
   expect(taken?.idle).toBeLessThan(promisedMs + 5 * machine.stop());
   const published = await untilPublished(second, 0);
   await untilPublished(second, published + 100);
@@ -91,7 +115,12 @@ it('the lane of a frozen process is finished and its shards are taken within 10 
   await eventually(async () => expect((await first.status()).lane).toMatchObject({ role: 'holder', takeovers: 2 }));
   const after = (await first.status()).lane;
   expect(after.fenced.postgres).toBeGreaterThanOrEqual(1);
-  expect(after).toMatchObject({ instance: before.instance, lane: 0, mayAct: true, takeover: { cause: 'released', from: null } });
+  expect(after).toMatchObject({
+    instance: before.instance,
+    lane: 0,
+    mayAct: true,
+    takeover: { cause: 'released', from: null },
+  });
   expect(Number(after.epoch)).toBeGreaterThan(Number(before.epoch));
   await expectShownByMetrics(first, second);
   const wroteSince = `select count(*)::int as rows from order_updates where written_by = $1 and seq > $2 and stream <> 'continuity'
@@ -140,7 +169,10 @@ async function expectShownByMetrics(first: RunningService, second: RunningServic
   }
 }
 
-/** The log's own order is the order of the commits: each account was written by the first process, then by the second, and by the first only where it was given it again. */
+/**
+ * The log's own order is the order of the commits: each account was written by the first process,
+ * then by the second, and by the first only where it was given it again.
+ */
 async function expectWritersInTurn(world: World, logins: readonly string[]): Promise<void> {
   const rows = await world.query<{ account: string; by: string }>(
     `select account_id as account, written_by as by from (
@@ -158,7 +190,10 @@ async function expectWritersInTurn(world: World, logins: readonly string[]): Pro
   expect(turns.size).toBeGreaterThan(0);
 }
 
-/** How much later than asked for our own timers came, all together: what a busy machine adds to a time that somebody else promised. */
+/**
+ * How much later than asked for our own timers came, all together: what a busy machine adds to a
+ * time that somebody else promised.
+ */
 function lateness(): { stop(): number } {
   const everyMs = 100;
   let lateMs = 0;
@@ -200,7 +235,9 @@ it('a process without shards has commands and resumes carried out by the others,
   // A halt needs no shard.
   expect((await call(other, 'POST', '/v1/halt', { body: halt, forwarded: true })).status).toBe(200);
   expect(await world.query('select from halts where cleared_at is null')).toHaveLength(1);
-  expect((await call(other, 'POST', '/v1/resume', { body: halt, forwarded: true })).body).toMatchObject({ code: 'NOT_LEADER' });
+  expect((await call(other, 'POST', '/v1/resume', { body: halt, forwarded: true })).body).toMatchObject({
+    code: 'NOT_LEADER',
+  });
   expect((await call(other, 'POST', '/v1/resume', { body: halt })).status).toBe(200);
   expect(await world.query('select from halts where cleared_at is null')).toEqual([]);
   expect(await world.query('select from commands')).toEqual([]);

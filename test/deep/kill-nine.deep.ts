@@ -27,7 +27,8 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   const random = printedRandom('kill-nine');
   const sandbox = await runningSandbox({ market: { rate: 200, openOrders: 200, knownOrders: 300 } });
   const { description } = sandbox;
-  // Answers on their way are what a kill falls between: a commit, or an acknowledgement, that is true and not yet known.
+  // Answers on their way are what a kill falls between: a commit, or an
+  // acknowledgement, that is true and not yet known.
   const kafkaNetwork = await kafkaBehindProxy();
   const world = await World.create({
     brokers: [kafkaNetwork.address],
@@ -35,7 +36,8 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
     // Most of a round is the wait for the lease of the process that was killed.
     env: { TIDEMARK_LEASE_RENEW_MS: '200', TIDEMARK_LEASE_ACT_MS: '600', TIDEMARK_LEASE_EXPIRE_MS: '1000' },
   });
-  const committed = async () => Number((await world.query<{ count: string }>('select count(*) from order_updates'))[0]?.count);
+  const committed = async () =>
+    Number((await world.query<{ count: string }>('select count(*) from order_updates'))[0]?.count);
 
   const databaseNetwork = await proxyTo(world.databaseUrl);
   const throughNetwork = { DATABASE_URL: through(databaseNetwork, world.databaseUrl) };
@@ -71,5 +73,7 @@ it('killed with -9 ten times at work and three times while it starts, ledger, da
   for (const { value = '' } of await readAll(world.brokers, world.topics.updates)) verifier.update(value);
   const marks = await readAll(world.brokers, world.topics.continuity);
   expect(marks.flatMap(({ value = '' }) => verifier.mark(value))).toEqual([]);
-  expect(verifier.complete()).toEqual([expect.stringMatching(/^lane 0: complete from \S+ to \S+: [1-9]\d{2,} updates$/)]);
+  expect(verifier.complete()).toEqual([
+    expect.stringMatching(/^lane 0: complete from \S+ to \S+: [1-9]\d{2,} updates$/),
+  ]);
 }, 360_000);

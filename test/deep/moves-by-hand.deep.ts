@@ -34,7 +34,10 @@ it('a process that is drained under load gives its shards, pinned or not, stays,
   expect((await one.status()).lane).toMatchObject({ role: 'holder', lane: 0, holder });
   await further(two);
   expect((await call(one, 'POST', `/v1/fleet/instances/${holder}/undrain`, { body })).status).toBe(200);
-  await eventually(async () => expect((await held(0)).length).toBeGreaterThanOrEqual(2), { deadlineMs: 60_000, everyMs: 200 });
+  await eventually(async () => expect((await held(0)).length).toBeGreaterThanOrEqual(2), {
+    deadlineMs: 60_000,
+    everyMs: 200,
+  });
   expect(await held(1)).toContain(first);
   await control(description, '/rate', { rate: 0 });
   await Promise.all([one.waitLive(), two.waitLive()]);

@@ -38,7 +38,10 @@ async function expectNothingWrong(world: World, service: RunningService, sandbox
   expect(service.process.log().filter(({ level }) => level === 'fatal')).toEqual([]);
 }
 
-/** Until the service has given up connections through the proxy for others, which shows that it met the fault. */
+/**
+ * Until the service has given up connections through the proxy for
+ * others, which shows that it met the fault.
+ */
 async function reconnecting(network: TcpProxy, fault: Behaviour): Promise<void> {
   const before = network.accepted;
   network.behave(fault, 'toClient');
@@ -122,7 +125,8 @@ it('a platform that cuts, resets, tears frames apart, falls silent or is gone fo
     await expectRecovery(service);
   }
 
-  // 1,337 bytes of each connection, then nothing or its end: an event is torn in the middle, and so are the answers of the lists.
+  // 1,337 bytes of each connection, then nothing or its end: an event is torn in the middle, and so
+  // are the answers of the lists.
   for (const ending of ['reset', 'fin', 'swallow'] as const) {
     const before = await reconnects(service);
     await behave({ kind: 'after', bytes: 1_337, ending });
@@ -145,7 +149,10 @@ async function reconnects(service: RunningService): Promise<number> {
   return sumOf(await service.metrics(), 'tidemark_source_reconnects_total', {});
 }
 
-/** Until the service has given up a producer, which shows that it met the fault; `meanwhile` runs beside it. */
+/**
+ * Until the service has given up a producer, which shows that it
+ * met the fault; `meanwhile` runs beside it.
+ */
 async function replacedSince(service: RunningService, meanwhile: () => Promise<void>): Promise<void> {
   const before = sumOf(await service.metrics(), 'tidemark_producer_replaced_total', {});
   await Promise.all([service.waitMetric('tidemark_producer_replaced_total', {}, before + 1, 60_000), meanwhile()]);

@@ -11,7 +11,14 @@ import { eventually } from '../support/runs/poll.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { AnswerSwallower } from '../support/servers/answer-swallower.ts';
 import { cacheDir } from '../support/servers/cache-dir.ts';
-import { firstsByKey, freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../support/servers/kafka-fixture.ts';
+import {
+  firstsByKey,
+  freshTopics,
+  kafkaDeps,
+  kafkaOptions,
+  numberedRows,
+  readAll,
+} from '../support/servers/kafka-fixture.ts';
 import { topicPrefix } from '../support/servers/topics.ts';
 
 let kafka: RunningKafka;
@@ -62,7 +69,9 @@ async function topicOnBothNodes(): Promise<string> {
 
 async function moveToNode1(topic: string): Promise<void> {
   await withAdmin(kafkaDeps, kafkaOptions(kafka.brokers), async (admin) => {
-    await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment: [{ partition: 1, replicas: [1] }] }] });
+    await admin.alterPartitionReassignments({
+      topics: [{ topic, partitionAssignment: [{ partition: 1, replicas: [1] }] }],
+    });
     await eventually(async () => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
       expect(topics[0]?.partitions.map(({ leader, replicas }) => [leader, replicas])).toEqual([
@@ -90,14 +99,20 @@ describe('the log publisher, when Kafka fails', () => {
   it('rejects when the answer to a send is lost, also when the send had arrived, and never mistakes a later one for a repeat of it', async () => {
     const { updates } = await freshTopics(kafka.brokers);
     const swallower = new AnswerSwallower();
-    const { publisher } = publisherFor({ updates, requestTimeoutMs: 3000, onSocket: (socket) => swallower.watch(socket) });
+    const { publisher } = publisherFor({
+      updates,
+      requestTimeoutMs: 3000,
+      onSocket: (socket) => swallower.watch(socket),
+    });
     await publisher.publish(numberedRows(0, 50));
     swallower.swallow = true;
     await expect(publisher.publish(numberedRows(50, 50))).rejects.toMatchObject({ code: 'timeout' });
-    // The retired producer's connections are gone: nothing that it still held can arrive behind what is sent from now on.
+    // The retired producer's connections are gone: nothing that it still held can arrive behind
+    // what is sent from now on.
     expect(swallower.sockets.every(({ destroyed }) => destroyed)).toBe(true);
     swallower.swallow = false;
-    // The same number of other rows: what an idempotent producer of kafkajs sent under old sequence numbers here, and the broker dropped.
+    // The same number of other rows: what an idempotent producer of kafkajs sent under old sequence
+    // numbers here, and the broker dropped.
     await publisher.publish(numberedRows(100, 50));
     await publisher.publish(numberedRows(50, 50));
     await publisher.close();

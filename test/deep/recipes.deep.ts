@@ -13,7 +13,10 @@ import { freshTopics, logPublisher, writeForeign } from '../support/servers/kafk
 import { onServer } from '../support/servers/on-server.ts';
 import { flinkSql, javaProgram, kafkaConnect, pythonPackage } from './parts/consumer-languages.ts';
 
-/** The statements of a page, one after the other, in the folder of `orders.jsonl`; then the newest states, as JSON. */
+/**
+ * The statements of a page, one after the other, in the folder of
+ * `orders.jsonl`; then the newest states, as JSON.
+ */
 const programs = {
   DuckDB: {
     package: 'duckdb==1.4.1',
@@ -54,7 +57,8 @@ const rows = [...provenBatches(30), ...provenBatches(3, { generation: 2 })].flat
 function withManyDigits(payload: string): string {
   return payload.replace(/"cumQty":"(\d+)"/, `"cumQty":"$1.${'0'.repeat(37)}1"`);
 }
-// Newest first, then all of it again in order, and at last once more with the oldest as the last: to keep what came last is wrong.
+// Newest first, then all of it again in order, and at last once more with the oldest as the last:
+// to keep what came last is wrong.
 const shuffled = [...rows.toReversed(), ...rows, ...rows.toReversed()];
 
 /** By order, as text. */
@@ -134,7 +138,9 @@ describe('the recipe for Flink SQL', () => {
     await onServer(database.url, (client) => client.query(table));
     // Flink's sessions are not ours: they need the schema where the table is.
     await onServer(database.url, (client) =>
-      client.query(`do $$ begin execute format('alter database %I set search_path = public', current_database()); end $$`),
+      client.query(
+        `do $$ begin execute format('alter database %I set search_path = public', current_database()); end $$`,
+      ),
     );
     await writeForeign(brokers, topics.updates, [{ key: rows[0]?.key ?? '', value: 'no JSON' }]);
     const { hostname, port, pathname, username, password } = new URL(database.url);
@@ -157,7 +163,9 @@ describe('the recipe for Flink SQL', () => {
     // It ends with 0 after a statement that fails as well.
     expect([status, stdout.includes('[ERROR]')], `${stdout}${stderr}`).toEqual([0, false]);
     const { rows: kept } = await onServer(database.url, (client) =>
-      client.query("select order_id as key, generation || '.' || revision as version, status, cum_qty from tidemark_newest"),
+      client.query(
+        "select order_id as key, generation || '.' || revision as version, status, cum_qty from tidemark_newest",
+      ),
     );
     expectNewest(kept, '', stdout);
   }, 300_000);
@@ -174,7 +182,11 @@ describe('the recipe for Kafka Connect', () => {
     const own = { 'bootstrap.servers': brokers.join(','), 'plugin.path': plugins, listeners: 'http://127.0.0.1:0' };
     writeFileSync(
       join(folder, 'worker'),
-      settings(worker, { ...own, 'offset.storage.file.filename': join(folder, 'offsets'), 'offset.flush.interval.ms': '500' }),
+      settings(worker, {
+        ...own,
+        'offset.storage.file.filename': join(folder, 'offsets'),
+        'offset.flush.interval.ms': '500',
+      }),
     );
     writeFileSync(join(folder, 'orders'), settings(connector, { topics: `${topics.state},${topics.updates}` }));
     const { hostname, port, pathname, username, password } = new URL(database.url);
@@ -198,7 +210,8 @@ describe('the recipe for Kafka Connect', () => {
           const ends = await admin.fetchTopicOffsets(topic);
           const [read] = await admin.fetchOffsets({ groupId: 'connect-tidemark-orders', topics: [topic] });
           const reached = new Map(read?.partitions.map(({ partition, offset }) => [partition, offset]));
-          for (const { partition, high } of ends) if (high !== '0') expect(reached.get(partition), said.join('\n')).toBe(high);
+          for (const { partition, high } of ends)
+            if (high !== '0') expect(reached.get(partition), said.join('\n')).toBe(high);
         }
       },
       { deadlineMs: 120_000, everyMs: 500 },
@@ -212,7 +225,10 @@ describe('the recipe for Kafka Connect', () => {
   }, 240_000);
 });
 
-/** Topics of their own with every record, twice and out of order in that of the updates, and the oldest ones in that of the state. */
+/**
+ * Topics of their own with every record, twice and out of order in that of the updates, and the
+ * oldest ones in that of the state.
+ */
 async function publishedTopics() {
   const brokers = inject('kafkaBrokers');
   const topics = await freshTopics(brokers);
@@ -238,7 +254,10 @@ function expectNewest(kept: readonly KeptRow[], keyPrefix: string, said: string)
   expect(kept.length).toBeGreaterThan(10);
 }
 
-/** A file of settings, with the values of this run. Each is one that the file has, or one that it leaves to its default. */
+/**
+ * A file of settings, with the values of this run. Each is one that the file
+ * has, or one that it leaves to its default.
+ */
 function settings(text: string, own: Record<string, string>): string {
   const kept = text.split('\n').filter((line) => !Object.keys(own).some((name) => line.startsWith(`${name}=`)));
   return [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`)].join('\n');
@@ -248,7 +267,8 @@ function settings(text: string, own: Record<string, string>): string {
 function options(statements: string, own: Record<string, string>): string {
   return Object.entries(own).reduce((text, [name, value]) => {
     const [before, after, ...more] = text.split(new RegExp(`'${name.replaceAll('.', '\\.')}' = '[^']*'`));
-    if (before === undefined || after === undefined || more.length > 0) throw new Error(`${name} is not there, or twice`);
+    if (before === undefined || after === undefined || more.length > 0)
+      throw new Error(`${name} is not there, or twice`);
     return `${before}'${name}' = '${value}'${after}`;
   }, statements);
 }

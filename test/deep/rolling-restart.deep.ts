@@ -12,7 +12,10 @@ async function further(service: RunningService): Promise<void> {
 }
 
 it('two processes, each restarted in turn under load, lose and double nothing', async () => {
-  const { description } = await runningSandbox({ accounts: 8, market: { rate: 200, openOrders: 100, knownOrders: 150 } });
+  const { description } = await runningSandbox({
+    accounts: 8,
+    market: { rate: 200, openOrders: 100, knownOrders: 150 },
+  });
   const world = await World.create({ platform: platformSettings(description) });
   let [next, other] = await serveTogether(world, [{}, {}]);
   for (let restarts = 0; restarts < 2; restarts += 1) {

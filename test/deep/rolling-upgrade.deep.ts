@@ -35,7 +35,10 @@ async function schemaOf(service: RunningService): Promise<{ code: number; ok: bo
 }
 
 it('a newer build migrates and takes over process by process under load, the older one is ready until it goes and can come back', async () => {
-  const { description } = await runningSandbox({ accounts: 8, market: { rate: 200, openOrders: 100, knownOrders: 150 } });
+  const { description } = await runningSandbox({
+    accounts: 8,
+    market: { rate: 200, openOrders: 100, knownOrders: 150 },
+  });
   const world = await World.create({ platform: platformSettings(description) });
   const newer = await newerBuild('0.2.0', [adding]);
   const [older, olderBeside] = await serveTogether(world, [{}, {}]);
@@ -43,7 +46,10 @@ it('a newer build migrates and takes over process by process under load, the old
 
   // Too early: it waits, unready, and takes no lane.
   const early = await world.serve({}, newer.entry);
-  await early.awaitLog('the missing migration', ({ msg }) => msg === '1 migration is not applied: run `tidemark migrate`');
+  await early.awaitLog(
+    'the missing migration',
+    ({ msg }) => msg === '1 migration is not applied: run `tidemark migrate`',
+  );
   await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 503, ok: false }));
   expect((await early.status()).lane).toMatchObject({ role: 'standby', takeovers: 0 });
 
@@ -54,7 +60,9 @@ it('a newer build migrates and takes over process by process under load, the old
     await eventually(async () => expect(await schemaOf(service)).toEqual({ code: 200, ok: true, detail: beside }));
   await further(older);
   await eventually(async () => expect(await schemaOf(early)).toMatchObject({ code: 200, ok: true }));
-  expect((await ended(await world.run(['migrate']))).text, 'the job of the older build as well').toContain('nothing to do');
+  expect((await ended(await world.run(['migrate']))).text, 'the job of the older build as well').toContain(
+    'nothing to do',
+  );
 
   // One after the other: there is always one that can take the shards.
   await joined(early);
@@ -64,7 +72,10 @@ it('a newer build migrates and takes over process by process under load, the old
   expect(await older.stop()).toBe(0);
   await untilShardsAt(world, [lane]);
   await early.waitLive();
-  expect(await early.status()).toMatchObject({ version: '0.2.0', lane: { role: 'holder', takeover: { cause: 'first' } } });
+  expect(await early.status()).toMatchObject({
+    version: '0.2.0',
+    lane: { role: 'holder', takeover: { cause: 'first' } },
+  });
   await further(early);
 
   // Back again: what the newer build wrote is no hindrance.

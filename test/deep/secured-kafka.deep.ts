@@ -45,7 +45,9 @@ it('with TLS, a user and the rights that docs/security.md names it does its work
     /order-updates\.v1 is missing[\s\S]*A topic that this user of Kafka may not describe is missing, too\./,
   );
   await grant(kafka.open, 'service', [
-    ...[updates, state, continuity, outcomes, witness].map((name) => topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS')),
+    ...[updates, state, continuity, outcomes, witness].map((name) =>
+      topic(name, 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS'),
+    ),
     ...[updates, state, witness, continuity].map((name) => topic(name, 'READ')),
     { on: 'TRANSACTIONAL_ID', name: `${state}.lane-0`, may: ['WRITE', 'DESCRIBE'] },
     { on: 'GROUP', name: 'tidemark*', may: ['READ'] },

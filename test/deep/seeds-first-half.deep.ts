@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { failuresOf, range } from '../simulation/oracles/failures-of.ts';
 
-// Two files, so that both workers have one of them. Behind those of `npm test`, and as many as CI has
-// time for on a slow day: a seed takes 0.4 s of processor time. `npm run simulate -- --from 1 --count 20000` runs more.
+// Two files, so that both workers have one of them. Behind
+// those of `npm test`, and as many as CI has
+// time for on a slow day: a seed takes 0.4 s of processor time. `npm run simulate -- --from 1
+// --count 20000` runs more.
 const from = 1001;
 const perTest = 500;
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { failuresOf, range } from '../simulation/oracles/failures-of.ts';
 import type { CommandWishes } from '../simulation/plan/command-plan.ts';
 
-// What only some kinds of runs hold, without any planted bug. Few of those that are long: a run of shards that move takes as long as ten others.
+// What only some kinds of runs hold, without any planted bug. Few of those that are long: a run of
+// shards that move takes as long as ten others.
 const kinds: readonly (readonly [string, CommandWishes, number])[] = [
   ['the database loses commits that nobody alive has seen', { hiding: true }, 60],
   ['people halt beside a loss of commits', { forgetting: true }, 120],

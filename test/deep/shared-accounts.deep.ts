@@ -46,14 +46,19 @@ it('two processes share all accounts: they lose nothing, show all of it to a rea
     expect(placed.headers.get('tidemark-instance')).toBe(await instanceOf(holder));
     const { commandId } = placed.body;
     for (const each of [zero, one])
-      expect((await call(each, 'GET', `/v1/commands/${commandId}`)).body).toMatchObject({ commandId, outcome: 'applied' });
+      expect((await call(each, 'GET', `/v1/commands/${commandId}`)).body).toMatchObject({
+        commandId,
+        outcome: 'applied',
+      });
   }
   for (const service of [zero, one])
     for (const accountId of accounts)
       expect(await place(service, accountId)).toMatchObject({ status: 200, body: { outcome: 'applied' } });
   const swept = await call(one, 'POST', '/v1/cancel-all', { body: word });
   expect(swept).toMatchObject({ status: 200, body: { declined: [] } });
-  expect(new Set(swept.body.orders.map(({ accountId }: { accountId: string }) => accountId))).toEqual(new Set(accounts));
+  expect(new Set(swept.body.orders.map(({ accountId }: { accountId: string }) => accountId))).toEqual(
+    new Set(accounts),
+  );
   expect(swept.body).not.toHaveProperty('unanswered');
   // One that was forwarded already goes no further.
   expect(await place(zero, ofOne, true)).toMatchObject({ status: 503, body: { code: 'NOT_LEADER', retryable: true } });

@@ -110,7 +110,8 @@ describe('two processes that start Kafka at once with an empty cache', () => {
       await eventually(() => expect(readdirSync(one.folder)).toEqual([]));
       forgetHeld(one);
     }
-    // Both fetch and link a Java image from nothing: on a busy machine that alone has taken a minute.
+    // Both fetch and link a Java image from nothing: on a busy
+    // machine that alone has taken a minute.
   }, 240_000);
 });
 

@@ -15,7 +15,8 @@ import { commandLinesWith, lives } from '../support/servers/processes.ts';
 const deps = { clock: systemClock, log: testLog };
 
 describe('the embedded Postgres', () => {
-  const start = (options: Partial<PostgresClusterOptions> = {}) => startEmbeddedPostgres(deps, { fast: false, ...options });
+  const start = (options: Partial<PostgresClusterOptions> = {}) =>
+    startEmbeddedPostgres(deps, { fast: false, ...options });
   const setting = (url: string, name: string) =>
     onServer(url, async (client) => (await client.query(`show ${name}`)).rows[0]?.[name] as string);
 

@@ -61,7 +61,10 @@ function fresh(row: Row, changes: Row = {}): Row {
   return { ...row, ...('ordId' in row ? { ordId: id } : { orderId: id }), createdAt: now, updatedAt: now, ...changes };
 }
 
-/** The proof that the lane still moves: an order that nobody has seen yet comes through on both streams, and on to Kafka. */
+/**
+ * The proof that the lane still moves: an order that nobody has seen yet comes through on both
+ * streams, and on to Kafka.
+ */
 async function expectGoodUpdatesGoThrough(at: Scene): Promise<void> {
   const account = fresh(accountRow);
   const prediction = fresh(predictionRow);
@@ -71,10 +74,15 @@ async function expectGoodUpdatesGoThrough(at: Scene): Promise<void> {
     expect(await order(at, String(account['ordId']))).toBeDefined();
     expect(await order(at, String(prediction['orderId']))).toBeDefined();
   });
-  await eventually(async () => expect(sumOf(await at.service.metrics(), 'tidemark_log_pending', { topic: 'updates' })).toBe(0));
+  await eventually(async () =>
+    expect(sumOf(await at.service.metrics(), 'tidemark_log_pending', { topic: 'updates' })).toBe(0),
+  );
 }
 
-/** Invariant 4: what came in on the stream = what was applied, ignored or quarantined, and what was dropped because it was foreign. */
+/**
+ * Invariant 4: what came in on the stream = what was applied, ignored or quarantined, and what was
+ * dropped because it was foreign.
+ */
 function expectNothingVanished(at: Scene): Promise<void> {
   return eventually(async () => {
     const samples = await at.service.metrics();
@@ -88,9 +96,17 @@ it('of two versions that are one double, the higher stays', async () => {
   const at = await scene();
   const row = fresh(predictionRow);
   const id = String(row['orderId']);
-  at.platform.emit('prediction', { ...row, cumQty: '3', leavesQty: '7', state: 'partially_filled' }, '9007199254740993');
+  at.platform.emit(
+    'prediction',
+    { ...row, cumQty: '3', leavesQty: '7', state: 'partially_filled' },
+    '9007199254740993',
+  );
   at.platform.emit('prediction', row, '9007199254740992');
-  at.platform.emit('prediction', { ...row, cumQty: '9', leavesQty: '1', state: 'partially_filled' }, '9007199254740992');
+  at.platform.emit(
+    'prediction',
+    { ...row, cumQty: '9', leavesQty: '1', state: 'partially_filled' },
+    '9007199254740992',
+  );
   await eventually(async () =>
     expect(sumOf(await at.service.metrics(), 'tidemark_observations_total', { outcome: 'stale' })).toBe(2),
   );
@@ -163,7 +179,12 @@ it('an event of an account that is not ours is dropped and told once, whether it
 it('account orders are joined whatever is claimed: fills beyond the quantity, cumQty falling, NEW after FILLED', async () => {
   const at = await scene();
   const over = fresh(accountRow, { ordStatus: 'FILLED', cumQty: '150', leavesQty: '0', avgPrice: '191.5' });
-  const falling = fresh(accountRow, { ordStatus: 'PARTIALLY_FILLED', cumQty: '40', leavesQty: '60', avgPrice: '191.5' });
+  const falling = fresh(accountRow, {
+    ordStatus: 'PARTIALLY_FILLED',
+    cumQty: '40',
+    leavesQty: '60',
+    avgPrice: '191.5',
+  });
   const back = fresh(accountRow, { ordStatus: 'FILLED', cumQty: '100', leavesQty: '0', avgPrice: '191.5' });
   for (const row of [over, falling, back]) {
     at.platform.put('account', row);
@@ -171,13 +192,26 @@ it('account orders are joined whatever is claimed: fills beyond the quantity, cu
   }
   const soon = nowText(50);
   at.platform.emit('account', { ...falling, cumQty: '10', leavesQty: '90', updatedAt: soon });
-  at.platform.emit('account', { ...back, ordStatus: 'NEW', cumQty: '0', leavesQty: '100', avgPrice: undefined, updatedAt: soon });
+  at.platform.emit('account', {
+    ...back,
+    ordStatus: 'NEW',
+    cumQty: '0',
+    leavesQty: '100',
+    avgPrice: undefined,
+    updatedAt: soon,
+  });
   await untilStored(at, String(over['ordId']));
   await untilStored(at, String(back['ordId']));
   await expectGoodUpdatesGoThrough(at);
   await expectNothingVanished(at);
-  expect(await order(at, String(over['ordId']))).toMatchObject({ status: 'filled', state: { cumQty: '150', leavesQty: '0' } });
-  expect(await order(at, String(falling['ordId']))).toMatchObject({ status: 'partially_filled', state: { cumQty: '40' } });
+  expect(await order(at, String(over['ordId']))).toMatchObject({
+    status: 'filled',
+    state: { cumQty: '150', leavesQty: '0' },
+  });
+  expect(await order(at, String(falling['ordId']))).toMatchObject({
+    status: 'partially_filled',
+    state: { cumQty: '40' },
+  });
   expect(await order(at, String(back['ordId']))).toMatchObject({ status: 'filled', state: { cumQty: '100' } });
 });
 
@@ -191,7 +225,8 @@ it('NUL and lone surrogates are replaced, long texts are cut, and a reject text 
   expect((await untilStored(at, String(text['orderId']))).state.rejectText).toBe('no\ufffdpe \ufffd');
   expect((await untilStored(at, String(long['orderId']))).state.rejectText).toMatch(/^é{1000,4096}$/);
 
-  // As an event it exceeds the largest frame, which ends the connection; as a row of the list it is taken, and cut.
+  // As an event it exceeds the largest frame, which ends the connection;
+  // as a row of the list it is taken, and cut.
   at.platform.put('prediction', huge, '2');
   at.platform.emit('prediction', huge, '2');
   await at.service.waitMetric('tidemark_source_reconnects_total', { source: 'prediction', reason: 'oversize' }, 1);
@@ -208,7 +243,11 @@ const transportFaults: readonly (readonly [what: string, reason: string, bytes: 
   ['bad UTF-8', 'bad_utf8', rawFrame(1, Buffer.from([0x7b, 0xc3, 0x28, 0x7d]))],
   ['a frame of 64 KiB and one byte', 'oversize', rawFrame(1, Buffer.alloc(64 * 1024 + 1, 'x'))],
   ['fragments without end', 'protocol', Buffer.concat([fragment(1), ...Array.from({ length: 65 }, () => fragment(0))])],
-  ['a flood of pings', 'ping_flood', Buffer.concat(Array.from({ length: 500 }, () => rawFrame(9, Buffer.from('flood'))))],
+  [
+    'a flood of pings',
+    'ping_flood',
+    Buffer.concat(Array.from({ length: 500 }, () => rawFrame(9, Buffer.from('flood')))),
+  ],
   ['a deflate bomb that nobody agreed to', 'protocol', bomb],
 ];
 
@@ -224,7 +263,9 @@ it('frames that break the rules of WebSocket end the connection, and the next on
     seen.set(reason, count);
     await at.service.waitMetric('tidemark_source_reconnects_total', { source: 'account', reason }, count);
     await untilStored(at, String(row['ordId']));
-    await eventually(() => expect(at.platform.following('account', 'acct-1'), what).toHaveLength(1), { deadlineMs: 120_000 });
+    await eventually(() => expect(at.platform.following('account', 'acct-1'), what).toHaveLength(1), {
+      deadlineMs: 120_000,
+    });
   }
   await at.service.waitLive();
   await expectGoodUpdatesGoThrough(at);

@@ -17,7 +17,9 @@ const kinds = ['updates', 'state', 'continuity', 'outcomes', 'witness'] as const
 async function remove(world: World, topics: readonly string[]): Promise<void> {
   await withAdmin(kafkaDeps, kafkaOptions(world.brokers), async (admin) => {
     await admin.deleteTopics({ topics: [...topics] });
-    await eventually(async () => expect((await admin.listTopics()).filter((name) => topics.includes(name))).toEqual([]));
+    await eventually(async () =>
+      expect((await admin.listTopics()).filter((name) => topics.includes(name))).toEqual([]),
+    );
   });
 }
 
@@ -44,7 +46,11 @@ function untilDoubted(service: RunningService, words: RegExp | undefined): Promi
 function command(world: World, line: string): Promise<{ code: number; out: string; err: string }> {
   const [, ...args] = line.split(' ');
   const prefix = world.topics.updates.slice(0, -topicNames().updates.length);
-  const env = { DATABASE_URL: world.databaseUrl, KAFKA_BROKERS: world.brokers.join(','), TIDEMARK_TOPIC_PREFIX: prefix };
+  const env = {
+    DATABASE_URL: world.databaseUrl,
+    KAFKA_BROKERS: world.brokers.join(','),
+    TIDEMARK_TOPIC_PREFIX: prefix,
+  };
   const io = cliIo(env);
   return runProgram(
     io,
@@ -73,7 +79,9 @@ it('every process doubts a topic that was deleted and made again, until the line
   const world = await World.create({ platform: platformSettings(description) });
   const [one, two] = [await world.serve(), await world.serve()];
   await one.waitLive();
-  await eventually(async () => expect(await world.query('select kind from published_topics')).toHaveLength(kinds.length));
+  await eventually(async () =>
+    expect(await world.query('select kind from published_topics')).toHaveLength(kinds.length),
+  );
   await control(description, '/rate', { rate: 0 });
   const state = await eventually(async () => {
     const found = await newestOf(world, world.topics.state);
@@ -117,13 +125,17 @@ it('every process doubts a topic that was deleted and made again, until the line
   expect([...state.keys()].filter((key) => !again.has(key))).toEqual([]);
   expect((await newestOf(world, world.topics.updates)).size).toBeGreaterThanOrEqual(state.size);
 
-  // While no process runs; then one that is gone and was not made again; then a partial replay, which ends nothing.
+  // While no process runs; then one that is gone and was not made again;
+  // then a partial replay, which ends nothing.
   await Promise.all([one.stop(), two.stop()]);
   await remove(world, [world.topics.updates, world.topics.outcomes]);
   const three = await world.serve();
   await untilDoubted(three, /order-updates\.v1 is gone.*command-outcomes\.v1 is gone/);
   await make(world);
-  await untilDoubted(three, /order-updates\.v1 was deleted and made again.*command-outcomes\.v1 was deleted and made again/);
+  await untilDoubted(
+    three,
+    /order-updates\.v1 was deleted and made again.*command-outcomes\.v1 was deleted and made again/,
+  );
   const seconds = await command(world, 'tidemark replay --to tidemark.order-updates.v1 --since 2026-11-20 --force');
   expect(seconds).toMatchObject({ code: 0 });
   expect(await doctor(world)).toHaveLength(2);

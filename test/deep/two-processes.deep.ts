@@ -20,7 +20,10 @@ it('two equal processes share all accounts; one is killed, and the other takes o
   await one.waitLive();
   expect(await shardsOf()).toEqual(['0: 16']);
   const two = await world.serve();
-  await eventually(async () => expect(await shardsOf()).toEqual(['0: 8', '1: 8']), { deadlineMs: 120_000, everyMs: 500 });
+  await eventually(async () => expect(await shardsOf()).toEqual(['0: 8', '1: 8']), {
+    deadlineMs: 120_000,
+    everyMs: 500,
+  });
   await two.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 100);
   await one.kill9();
   await eventually(async () => expect(await shardsOf()).toEqual(['1: 16']), { deadlineMs: 60_000, everyMs: 250 });

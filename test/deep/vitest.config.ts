@@ -4,8 +4,10 @@ import { temporaryFolder } from '../support/servers/temporary-folder.ts';
 process.env['TMPDIR'] = temporaryFolder();
 
 /**
- * `npm run test:deep`: what takes too long for every commit. Thousands of seeds on simulated time; on real parts whole processes that are killed, frozen or cut off,
- * bad input on whole streams, and the long ways through the console. Its files end in `.deep.ts`, so that `npm test` leaves them out.
+ * `npm run test:deep`: what takes too long for every commit. Thousands of seeds on
+ * simulated time; on real parts whole processes that are killed, frozen or cut off, bad
+ * input on whole streams, and the long ways through the console. Its files end in
+ * `.deep.ts`, so that `npm test` leaves them out.
  */
 export default defineConfig({
   test: {

@@ -11,7 +11,9 @@ const comments = sources.map((file) => ({
 }));
 
 function headingsOf(page: string): string[] {
-  return (readFileSync(page, 'utf8').match(/^#+ .*/gm) ?? []).map((heading) => heading.replace(/^#+ /, '').replaceAll('`', ''));
+  return (readFileSync(page, 'utf8').match(/^#+ .*/gm) ?? []).map((heading) =>
+    heading.replace(/^#+ /, '').replaceAll('`', ''),
+  );
 }
 
 it('comments cite pages and headings that are in the project', () => {
@@ -28,7 +30,10 @@ it('comments cite pages and headings that are in the project', () => {
 
 it('comments name files of src/ that are there', () => {
   const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const named = new RegExp(`(?<![\\w/-])(?:src/)?((?:${rooms.map(({ name }) => name).join('|')})/[\\w/.-]+\\.ts)\\b`, 'g');
+  const named = new RegExp(
+    `(?<![\\w/-])(?:src/)?((?:${rooms.map(({ name }) => name).join('|')})/[\\w/.-]+\\.ts)\\b`,
+    'g',
+  );
   const missing = comments.flatMap(({ file, text }) =>
     [...text.matchAll(named)].filter(([, path]) => !existsSync(`src/${path}`)).map(([path]) => `${file}: ${path}`),
   );
@@ -36,6 +41,7 @@ it('comments name files of src/ that are there', () => {
 });
 
 it('comments cite no page that is not in the project', () => {
-  const foreign = /\((?:design|contract|reconciliation|invariants?)\b[,.)]|\b(?:reconciliation|invariants|platform-contract)\.md/;
+  const foreign =
+    /\((?:design|contract|reconciliation|invariants?)\b[,.)]|\b(?:reconciliation|invariants|platform-contract)\.md/;
   expect(comments.filter(({ text }) => foreign.test(text)).map(({ file }) => file)).toEqual([]);
 });

@@ -33,8 +33,12 @@ it('a query is sent with the spans that Grafana would put in', () => {
 });
 
 it('no query of a dashboard has a variable that is not filled', () => {
-  const exprs = dashboards.flatMap(({ rows }) => rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries)));
-  expect(exprs.map(({ expr }) => queryText(expr, { scrape: 10, range: 3600 })).filter((expr) => expr.includes('$'))).toEqual([]);
+  const exprs = dashboards.flatMap(({ rows }) =>
+    rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries)),
+  );
+  expect(
+    exprs.map(({ expr }) => queryText(expr, { scrape: 10, range: 3600 })).filter((expr) => expr.includes('$')),
+  ).toEqual([]);
 });
 
 it('a line is named by its labels, and by nothing where it lacks one', () => {

@@ -40,7 +40,14 @@ it('docs/mcp.md shows a preview and an unknown outcome as the tools tell them', 
   const preview = await rig.call('preview_place', order);
   expect(page).toContain(`\`\`\`\n${steady(preview.text)}\n\`\`\`\n`);
   const reason = { code: 'REQUEST_OUTCOME_UNKNOWN', message: 'The request may have reached the venue', status: 504 };
-  const unknown = { outcome: 'unknown', state: 'unknown', unresolved: true, orderId: undefined, orderStatus: undefined, reason };
+  const unknown = {
+    outcome: 'unknown',
+    state: 'unknown',
+    unresolved: true,
+    orderId: undefined,
+    orderStatus: undefined,
+    reason,
+  };
   service.fates = [{ kind: 'answered', status: 202, with: unknown }];
   const { text } = await rig.call('commit', { previewId: preview.data.previewId });
   expect(page).toContain(`\`\`\`\n${steady(text)}\n\`\`\`\n`);

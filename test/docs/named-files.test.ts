@@ -30,15 +30,18 @@ function anchorsOf(page: string): string[] {
   return headings.map((heading) => headingAnchor(heading.replace(/^#+ /, '')));
 }
 
-it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])('the links of %s lead somewhere, to the heading too', (page) => {
-  const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
-  const broken = links.filter(([, path = '', anchor]) => {
-    const target = path === '' ? page : join(dirname(page), path);
-    if (!existsSync(target)) return true;
-    return anchor !== undefined && !anchorsOf(target).includes(anchor);
-  });
-  expect(broken.map(([link]) => link)).toEqual([]);
-});
+it.each([...globSync('*.md'), ...globSync('docs/**/*.md')])(
+  'the links of %s lead somewhere, to the heading too',
+  (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const broken = links.filter(([, path = '', anchor]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsOf(target).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  },
+);
 
 it('the README stays within two screens', () => {
   expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(100);

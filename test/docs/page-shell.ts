@@ -11,8 +11,10 @@ interface PageShellOptions {
 }
 
 /**
- * The shell of a page: runs its lines in this process, since starting the program forty times takes minutes. It knows `A=b tidemark …`, quotes, `$NAME`,
- * `| head -n N`, `| tail -n N`, `| grep WORD`, `| grep -A1 WORD`, `; echo "code $?"`, `NAME=$(tidemark … | jq -r '.[0].field')`, and curl to `$CONTROL`. Throws on any other line.
+ * The shell of a page: runs its lines in this process, since starting the program forty times takes
+ * minutes. It knows `A=b tidemark …`, quotes, `$NAME`, `| head -n N`, `| tail -n N`, `| grep WORD`,
+ * `| grep -A1 WORD`, `; echo "code $?"`, `NAME=$(tidemark … | jq -r '.[0].field')`, and curl to
+ * `$CONTROL`. Throws on any other line.
  */
 export class PageShell {
   private readonly kept: Record<string, string> = {};

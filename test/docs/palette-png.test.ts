@@ -18,7 +18,12 @@ function pictureOf(rows: readonly (readonly number[])[]): Buffer {
   head.set([8, 2, 0, 0, 0], 8);
   const lines = Buffer.from(rows.flat());
   const signature = Buffer.from('89504e470d0a1a0a', 'hex');
-  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', deflateSync(lines)), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(lines)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 function colourRows(png: Buffer): number[][] {

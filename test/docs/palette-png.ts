@@ -11,8 +11,9 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const mostColours = 256;
 
 /**
- * A screenshot with at most 256 colours, as Chromium's PNG comes: pages of text have few colours, so a palette takes a third of the bytes and looks the same.
- * Colours beyond the 256 most frequent become the nearest of them.
+ * A screenshot with at most 256 colours, as Chromium's PNG comes: pages of text have few colours,
+ * so a palette takes a third of the bytes and looks the same. Colours beyond the 256 most frequent
+ * become the nearest of them.
  */
 export function palettePng(png: Buffer): Buffer {
   const { width, height, rgb } = readPng(png);
@@ -70,7 +71,8 @@ function readPng(png: Buffer): Pixels {
   if (png[24] !== 8 || channels === undefined || png[28] !== 0) throw new Error('not a PNG as Chromium writes them');
   const data: Buffer[] = [];
   for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
-    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
+      data.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
   const lines = inflateSync(Buffer.concat(data));
   const stride = width * channels;
   const rgb = new Uint8Array(width * height * 3);

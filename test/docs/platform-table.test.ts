@@ -11,11 +11,14 @@ import { isTitle, namedTests, notPassed, tableRows, testsOf, titlesOf } from '..
 const text = readFileSync('docs/platform.md', 'utf8');
 const rows = tableRows(text);
 const named = namedTests(text);
-const projects = (config as { test: { projects: { test: { include: string[]; exclude?: string[] } }[] } }).test.projects;
+const projects = (config as { test: { projects: { test: { include: string[]; exclude?: string[] } }[] } }).test
+  .projects;
 
 describe('docs/platform.md', () => {
   it('proves every row on both sides, or says why there is nothing to prove', () => {
-    const unclear = rows.filter(({ sandbox, client }) => testsOf(sandbox) === undefined || testsOf(client) === undefined);
+    const unclear = rows.filter(
+      ({ sandbox, client }) => testsOf(sandbox) === undefined || testsOf(client) === undefined,
+    );
     expect(unclear).toEqual([]);
     expect(rows.length).toBeGreaterThan(60);
   });
@@ -32,7 +35,8 @@ describe('docs/platform.md', () => {
     const runs = (file: string) =>
       projects.some(
         ({ test }) =>
-          test.include.some((glob) => matchesGlob(file, glob)) && !(test.exclude ?? []).some((glob) => matchesGlob(file, glob)),
+          test.include.some((glob) => matchesGlob(file, glob)) &&
+          !(test.exclude ?? []).some((glob) => matchesGlob(file, glob)),
       );
     const files = [...new Set(named.map(({ file }) => file))];
     expect(files.filter((file) => !runs(file))).toEqual([]);
@@ -73,7 +77,9 @@ describe('the reader of the table', () => {
       { status: 'failed', title: 'b' },
       { status: 'passed', title: 'c 1' },
     ];
-    const report = { testResults: [{ name: '/somewhere/test/x.test.ts', status: 'failed', assertionResults: results }] };
+    const report = {
+      testResults: [{ name: '/somewhere/test/x.test.ts', status: 'failed', assertionResults: results }],
+    };
     const of = (title: string, file = 'test/x.test.ts') => ({ file, title });
     expect(notPassed(report, [of('a'), of('b'), of('c %s'), of('d'), of('a', 'test/y.test.ts')])).toEqual([
       of('b'),
@@ -85,8 +91,15 @@ describe('the reader of the table', () => {
   it('knows rows, reasons and tests from anything else', () => {
     const markdown =
       '| area | what | sandbox | client |\n|---|---|---|---|\n| A | b \\| c | test/x.test.ts › y | – none |\n| two | cells |';
-    expect(tableRows(markdown)).toEqual([{ area: 'A', what: 'b | c', sandbox: 'test/x.test.ts › y', client: '– none' }]);
+    expect(tableRows(markdown)).toEqual([
+      { area: 'A', what: 'b | c', sandbox: 'test/x.test.ts › y', client: '– none' },
+    ]);
     expect(testsOf('test/x.test.ts › y<br>test/z.pg.test.ts › w')).toHaveLength(2);
-    expect([testsOf('–'), testsOf(''), testsOf('later'), testsOf('– not ours')]).toEqual([undefined, undefined, undefined, []]);
+    expect([testsOf('–'), testsOf(''), testsOf('later'), testsOf('– not ours')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      [],
+    ]);
   });
 });

@@ -5,7 +5,8 @@ import { recipe } from '../support/runs/recipe.ts';
 import { testLog } from '../support/runs/test-log.ts';
 import { freshDatabase } from '../support/servers/database.ts';
 
-const [ordersTable = '', ordersSink = '', updatesTables = '', updatesSink = '', proofsSink = '', judge = ''] = recipe('Postgres');
+const [ordersTable = '', ordersSink = '', updatesTables = '', updatesSink = '', proofsSink = '', judge = ''] =
+  recipe('Postgres');
 
 async function ownDatabase() {
   const stack = new AsyncDisposableStack();
@@ -30,7 +31,9 @@ it('the sink of the recipe for Postgres keeps the newest state of each order, wh
   const { rows } = await database.pool.query<{ order_id: string; version: string; cum_qty: string; record: unknown }>(
     `select order_id, generation || '.' || revision as version, cum_qty, record from tidemark_orders order by order_id collate "C"`,
   );
-  const newest = new Map(updates.map((value) => [(JSON.parse(value) as { orderId: string }).orderId, JSON.parse(value)]));
+  const newest = new Map(
+    updates.map((value) => [(JSON.parse(value) as { orderId: string }).orderId, JSON.parse(value)]),
+  );
   expect(rows).toEqual(
     [...newest]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -54,7 +57,9 @@ it('the query of the recipe for Postgres names each update that is missing or ch
   await pool.query(proofsSink, [[...values(batches, 'continuity'), '{"event":"live"}']]);
   expect((await pool.query(judge)).rows).toEqual([]);
   await pool.query('delete from tidemark_updates where batch = 7 and order_id like $1', ['%-0']);
-  await pool.query(`update tidemark_updates set value = replace(value, '"quantity":"9"', '"quantity":"8"') where batch = 11`);
+  await pool.query(
+    `update tidemark_updates set value = replace(value, '"quantity":"9"', '"quantity":"8"') where batch = 11`,
+  );
   await pool.query('delete from tidemark_proofs where up_to = 15');
   const { rows } = await pool.query(judge);
   expect(rows.map(({ up_to, wanted, here, lacks_proof_before }) => [up_to, wanted, here, lacks_proof_before])).toEqual([

@@ -12,10 +12,12 @@ const read = (name: string) => readFileSync(`docs/${name}.md`, 'utf8');
 const [rest, commands, security] = [read('rest'), read('commands'), read('security')];
 
 describe('docs/rest.md', () => {
-  const rows = [...rest.matchAll(/^\| `(GET|POST|PATCH|DELETE) (\S+)` \| (.*?) \|/gm)].map(([, method, path, scope]) => ({
-    route: `${method} ${path}`,
-    scope: scope?.replaceAll('`', ''),
-  }));
+  const rows = [...rest.matchAll(/^\| `(GET|POST|PATCH|DELETE) (\S+)` \| (.*?) \|/gm)].map(
+    ([, method, path, scope]) => ({
+      route: `${method} ${path}`,
+      scope: scope?.replaceAll('`', ''),
+    }),
+  );
 
   it('names every route with its scopes, and no other', () => {
     const wanted = routeTable.map(({ method, path, scopes: needed }) => ({
@@ -28,7 +30,9 @@ describe('docs/rest.md', () => {
 
   it('names every code with which a command is declined, beside its status', () => {
     for (const [code, status] of Object.entries(declineCodes)) {
-      const row = rest.split('\n').find((line) => line.startsWith('| ') && line.split('|')[1]?.includes(String(status)));
+      const row = rest
+        .split('\n')
+        .find((line) => line.startsWith('| ') && line.split('|')[1]?.includes(String(status)));
       expect(row, `${code} at ${status}`).toContain(`\`${code}\``);
     }
   });
@@ -36,7 +40,9 @@ describe('docs/rest.md', () => {
   it('explains each field of the state of the service', () => {
     const [, table = ''] = rest.split('| field | it says | in a fleet |');
     const [part = ''] = table.split('\n\n');
-    const named = [...part.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) => cell.replaceAll('`', '').split(', '));
+    const named = [...part.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
+      cell.replaceAll('`', '').split(', '),
+    );
     expect(named.toSorted()).toEqual(Object.keys(statusAnswer.shape).toSorted());
   });
 });
@@ -48,13 +54,17 @@ describe('docs/commands.md', () => {
 
   it('names settings that there are', () => {
     const known = new Set(Object.values(optionTable).map(({ env }) => env));
-    const named = [...`${commands}\n${security}\n${rest}`.matchAll(/`(TIDEMARK_[A-Z_]+)[^`]*`/g)].map(([, name]) => name);
+    const named = [...`${commands}\n${security}\n${rest}`.matchAll(/`(TIDEMARK_[A-Z_]+)[^`]*`/g)].map(
+      ([, name]) => name,
+    );
     expect(named.filter((name) => name !== undefined && !known.has(name as never))).toEqual([]);
   });
 
   it('uses commands of the command line that there are', () => {
     const names = new Set(commandEntries.map(({ name }) => name));
-    const used = [...`${commands}\n${rest}`.matchAll(/^tidemark ([a-z]+)|`tidemark ([a-z]+)/gm)].map(([, a, b]) => a ?? b ?? '');
+    const used = [...`${commands}\n${rest}`.matchAll(/^tidemark ([a-z]+)|`tidemark ([a-z]+)/gm)].map(
+      ([, a, b]) => a ?? b ?? '',
+    );
     expect(used.length).toBeGreaterThan(5);
     expect(used.filter((name) => !names.has(name))).toEqual([]);
   });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { palettePng } from './palette-png.ts';
 
-// Takes the pictures of docs/console.md from the running demo: npm run console:shots, or with names of screens to take these alone.
+// Takes the pictures of docs/console.md from the running demo: npm run console:shots, or with names
+// of screens to take these alone.
 
 const folder = join(import.meta.dirname, '../../docs/console');
 const entry = join(import.meta.dirname, '../../bin/tidemark.js');
@@ -54,7 +55,10 @@ async function main(wanted: readonly string[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const child = spawn(process.execPath, [entry, 'demo'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   try {
     const demo = await addressesOf(child.stdout);
     await pause(commandsMs);
@@ -84,7 +88,10 @@ async function addressesOf(output: NodeJS.ReadableStream): Promise<Demo> {
   throw new Error(`the demo did not start:\n${said}`);
 }
 
-/** Something for each screen to show: a message that cannot be read, a limit, an order whose outcome is not known, a fault that has healed, and the proof. */
+/**
+ * Something for each screen to show: a message that cannot be read, a limit, an order whose outcome
+ * is not known, a fault that has healed, and the proof.
+ */
 async function makeAStory(browser: Browser, { rest, control }: Demo): Promise<void> {
   const now = ['missing_field', 'bad_decimal', 'not_json', 'html'].map((kind) => ({ action: 'garbage', kind }));
   await fetch(`${control}/faults`, {
@@ -95,7 +102,11 @@ async function makeAStory(browser: Browser, { rest, control }: Demo): Promise<vo
   await fetch(`${rest}/v1/limits`, {
     method: 'PATCH',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ accountId: 'SIM-1001', bounds: { maxQuantity: '500', collarPercent: '50' }, reason: 'small sizes' }),
+    body: JSON.stringify({
+      accountId: 'SIM-1001',
+      bounds: { maxQuantity: '500', collarPercent: '50' },
+      reason: 'small sizes',
+    }),
   });
   const page = await browser.newPage();
   await page.goto(`${rest}/console/break-it`);

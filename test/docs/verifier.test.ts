@@ -47,7 +47,9 @@ describe('the verifier of a consumer', () => {
       ...rowsOf(6, { generation: 2, first: 4 }),
     ]);
     expect(verify(updates, marks)).toEqual({
-      holes: [`lane 0: HOLE from ${atOf(5)} to ${atOf(4)}: generation 2 begins, and no proof says how generation 1 ended`],
+      holes: [
+        `lane 0: HOLE from ${atOf(5)} to ${atOf(4)}: generation 2 begins, and no proof says how generation 1 ended`,
+      ],
       complete: [
         `lane 0: complete from ${atOf(4)} to ${atOf(9)}: 10 updates`,
         `lane 1: complete from ${atOf(1)} to ${atOf(4)}: 6 updates`,

@@ -16,7 +16,10 @@ const page = resolve('docs/walkthrough.md');
 /** What the page shows of a console: commands behind `$`, and what each printed. */
 const block = /(?<=```console\n)[\s\S]*?(?=```)/g;
 
-/** What differs from run to run, as it stands on the page: as long as it was, so that tables stay tables. */
+/**
+ * What differs from run to run, as it stands on the page: as
+ * long as it was, so that tables stay tables.
+ */
 function steady(text: string, topicPrefix: string): string {
   return (
     text
@@ -37,7 +40,8 @@ function steady(text: string, topicPrefix: string): string {
       .replace(/\d+ orders? read/g, '9 orders read')
       .replace(/\d+ updates? written/g, '3 updates written')
       .replace(/\d+ observations? on the way/g, '0 observations on the way')
-      // Whether the service had anything under way just then, and whether the venue's word came before the answer, is chance.
+      // Whether the service had anything under way just then, and whether the venue's word came
+      // before the answer, is chance.
       .replace(/^waiting for records under way …\n/gm, '')
       .replace(/^(SIM-\d+ +prediction +\S+ +)applied /gm, '$1accepted')
       .replace(/(127\.0\.0\.1):\d{4,}/g, '$1:4600')
@@ -87,18 +91,22 @@ it('docs/walkthrough.md shows what its commands print', async () => {
     from = found.index + found[0].length;
   }
   filled += text.slice(from);
-  // Ages change the width of columns; only a difference in words is one. To write the page: npx vitest run -u --project e2e test/docs/walkthrough.e2e.test.ts
+  // Ages change the width of columns; only a difference in words is one. To write the page: npx
+  // vitest run -u --project e2e test/docs/walkthrough.e2e.test.ts
   if (unaligned(filled) !== unaligned(text)) await expect(filled).toMatchFileSnapshot(page);
 }, 240_000);
 
 /**
- * `demo` and `dev` run until a signal. docs/demo.md and docs/set-up.md show them; `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. `fleet` says more of several
- * processes: docs/operating.md shows it, `test/cli/fleet.pg.test.ts` runs it.
+ * `demo` and `dev` run until a signal. docs/demo.md and docs/set-up.md show them;
+ * `test/e2e/demo.e2e.test.ts` and `test/cli/doctor.e2e.test.ts` run them. `fleet` says more of
+ * several processes: docs/operating.md shows it, `test/cli/fleet.pg.test.ts` runs it.
  */
 const shownElsewhere = ['demo', 'dev', 'fleet', 'mcp'];
 
 it('every command, and every command below one, is on the page with its output', async () => {
-  const lines = [...readFileSync(page, 'utf8').matchAll(block)].flatMap(([text]) => [...text.matchAll(/^\$ .*?tidemark (.*)/gm)]);
+  const lines = [...readFileSync(page, 'utf8').matchAll(block)].flatMap(([text]) => [
+    ...text.matchAll(/^\$ .*?tidemark (.*)/gm),
+  ]);
   const run = lines.map(([, words = '']) => words);
   const missing: string[] = [];
   for (const { name } of commandEntries.filter((entry) => !shownElsewhere.includes(entry.name))) {

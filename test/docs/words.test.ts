@@ -14,7 +14,9 @@ function words(): Word[] {
 
 const exported = new Set(
   globSync('src/**/*.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)].map(([, name]) => name),
+    [...readFileSync(file, 'utf8').matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)].map(
+      ([, name]) => name,
+    ),
   ),
 );
 
@@ -28,7 +30,10 @@ it('each type that the glossary names is exported somewhere in src/', () => {
   expect(words().flatMap(({ type }) => (type === undefined || exported.has(type) ? [] : [type]))).toEqual([]);
 });
 
-/** Words of our own that a reader of the field would have to learn, and the field's words that stand in their place. */
+/**
+ * Words of our own that a reader of the field would have to learn, and the
+ * field's words that stand in their place.
+ */
 const given: Readonly<Record<string, string>> = { Tally: 'Counts' };
 
 it.each(Object.entries(given))('no exported type is called %s: say %s', (word) => {

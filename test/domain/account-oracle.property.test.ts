@@ -4,7 +4,10 @@ import type { OrderStatus, OrderView } from '../../src/domain/order.ts';
 import { accountObservations } from '../support/orders/arbitrary-orders.ts';
 import { fold } from '../support/orders/observe.ts';
 
-/** The rules of the join read out over the whole set at once, with floats, dates and a list of ranks: nothing shared with the code under test. */
+/**
+ * The rules of the join read out over the whole set at once, with floats, dates and a list of
+ * ranks: nothing shared with the code under test.
+ */
 const ranks: readonly (readonly OrderStatus[])[] = [
   ['unknown'],
   ['pending_new'],
@@ -16,7 +19,10 @@ const ranks: readonly (readonly OrderStatus[])[] = [
 ];
 const ends = ['filled', 'replaced', 'canceled', 'expired', 'rejected'] as const;
 
-/** The views that no other beats by (cumQty, updatedAt, rank). More than one is a tie that only content decides. */
+/**
+ * The views that no other beats by (cumQty, updatedAt, rank). More
+ * than one is a tie that only content decides.
+ */
 function best(views: readonly OrderView[]): OrderView[] {
   const keys: ((view: OrderView) => number)[] = [
     (view) => Number(view.cumQty),
@@ -44,7 +50,10 @@ describe('an account order, against the rules read out over all its views at onc
         const terms = ({ quantity, price, updatedAt }: OrderView) => ({ quantity, price, at: Date.parse(updatedAt) });
         expect(winners.map(terms)).toContainEqual(terms(order));
         if (end === undefined)
-          expect(winners.map(({ status, leavesQty }) => [status, leavesQty])).toContainEqual([order.status, order.leavesQty]);
+          expect(winners.map(({ status, leavesQty }) => [status, leavesQty])).toContainEqual([
+            order.status,
+            order.leavesQty,
+          ]);
         else expect(order).toMatchObject({ status: end, leavesQty: '0', pendingAction: 'none' });
       }),
       { numRuns: 2_000 },

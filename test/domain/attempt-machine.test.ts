@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type AttemptState, attemptStates } from '../../src/domain/command.ts';
-import { type AttemptEvent, type AttemptTransition, attemptEvents, attemptTransition } from '../../src/domain/command-machine.ts';
+import {
+  type AttemptEvent,
+  type AttemptTransition,
+  attemptEvents,
+  attemptTransition,
+} from '../../src/domain/command-machine.ts';
 
 const ended: readonly AttemptState[] = ['accepted', 'rejected', 'refused', 'not_sent'];
 

@@ -7,11 +7,9 @@ const order: Order = { ...equityView, origin: 'external' };
 
 describe('changed fields', () => {
   it('are named at the top level, in the order of the normalised order', () => {
-    expect(changedFields(order, { ...order, updatedAt: instantAt(1), working: { quantity: '9' }, status: 'filled' })).toEqual([
-      'status',
-      'working',
-      'updatedAt',
-    ]);
+    expect(
+      changedFields(order, { ...order, updatedAt: instantAt(1), working: { quantity: '9' }, status: 'filled' }),
+    ).toEqual(['status', 'working', 'updatedAt']);
   });
 
   it('include what appeared and what went', () => {
@@ -43,6 +41,9 @@ describe('contradicted fields', () => {
   it('are those that both have', () => {
     const { price: _price, ...unpriced } = order;
     expect(contradictedFields(order, { ...unpriced, rejectText: 'no', working: { quantity: '10' } })).toEqual([]);
-    expect(contradictedFields(order, { ...order, price: '1', working: { quantity: '9' } })).toEqual(['price', 'working']);
+    expect(contradictedFields(order, { ...order, price: '1', working: { quantity: '9' } })).toEqual([
+      'price',
+      'working',
+    ]);
   });
 });

@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../src/domain/command.ts';
 import { checkPlace, checkReplace } from '../../src/domain/command-checks.ts';
 import type { Order } from '../../src/domain/order.ts';
-import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/commands/settling.ts';
+import {
+  cancelOf,
+  commandOf,
+  placeEquity,
+  placePrediction,
+  predictionOrder,
+  replaceOf,
+} from '../support/commands/settling.ts';
 
 type Of<K> = Extract<CommandRequest, { kind: K }>;
 const place = placePrediction as Of<'place'>;
@@ -30,13 +37,17 @@ describe('a place', () => {
       { ...place, terms: { ...place.terms, outcome: 'NO' } },
       placeEquity,
     ] as const;
-    for (const request of others) expect(checkPlace(place, [commandOf(request as CommandRequest)], undefined)).toBeUndefined();
+    for (const request of others)
+      expect(checkPlace(place, [commandOf(request as CommandRequest)], undefined)).toBeUndefined();
   });
 
   it('is compared by value: an expiry in another zone is the same expiry', () => {
-    const gtd = (expireTime: string) => ({ ...place, terms: { ...place.terms, timeInForce: 'gtd', expireTime } }) as Of<'place'>;
+    const gtd = (expireTime: string) =>
+      ({ ...place, terms: { ...place.terms, timeInForce: 'gtd', expireTime } }) as Of<'place'>;
     const earlier = commandOf(gtd('2026-12-31T12:00:00Z'));
-    expect(code(checkPlace(gtd('2026-12-31T13:00:00.000+01:00'), [earlier], undefined))).toBe('UNRESOLVED_PRIOR_COMMAND');
+    expect(code(checkPlace(gtd('2026-12-31T13:00:00.000+01:00'), [earlier], undefined))).toBe(
+      'UNRESOLVED_PRIOR_COMMAND',
+    );
     expect(checkPlace(gtd('2026-12-31T12:00:01Z'), [earlier], undefined)).toBeUndefined();
   });
 
@@ -47,7 +58,9 @@ describe('a place', () => {
 
   it('does not pass by naming one that is not presumed absent, is no place, or is none of this account', () => {
     expect(code(checkPlace(place, [prior], 'a'))).toBe('SUPERSEDED_NOT_ABSENT');
-    expect(code(checkPlace(place, [{ ...prior, presumedAbsent: true, state: 'conflict' }], 'a'))).toBe('SUPERSEDED_NOT_ABSENT');
+    expect(code(checkPlace(place, [{ ...prior, presumedAbsent: true, state: 'conflict' }], 'a'))).toBe(
+      'SUPERSEDED_NOT_ABSENT',
+    );
     expect(code(checkPlace(place, [], 'a'))).toBe('SUPERSEDED_NOT_ABSENT');
     const foreign = commandOf({ ...place, accountId: 'acct-2' }, { commandId: 'a', presumedAbsent: true });
     expect(code(checkPlace(place, [foreign], 'a'))).toBe('SUPERSEDED_NOT_ABSENT');
@@ -59,7 +72,9 @@ describe('a place', () => {
     const absent = { ...prior, presumedAbsent: true };
     const second = { ...absent, commandId: 'b', supersedes: 'a' };
     expect(checkPlace(place, [absent, second], 'b')).toBeUndefined();
-    expect(code(checkPlace(place, [absent, second, { ...prior, commandId: 'c' }], 'b'))).toBe('UNRESOLVED_PRIOR_COMMAND');
+    expect(code(checkPlace(place, [absent, second, { ...prior, commandId: 'c' }], 'b'))).toBe(
+      'UNRESOLVED_PRIOR_COMMAND',
+    );
     expect(code(checkPlace(place, [absent, { ...absent, commandId: 'd' }], 'd'))).toBe('UNRESOLVED_PRIOR_COMMAND');
   });
 

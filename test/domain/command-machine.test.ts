@@ -138,7 +138,9 @@ describe('a command', () => {
   });
 
   it('is repeated only while it is open', () => {
-    expect(standings.filter((standing) => commandTransition('place', standing, 'repeated') !== 'impossible')).toEqual(['open']);
+    expect(standings.filter((standing) => commandTransition('place', standing, 'repeated') !== 'impossible')).toEqual([
+      'open',
+    ]);
   });
 
   it('ends where it is when it hears the same again', () => {
@@ -148,7 +150,11 @@ describe('a command', () => {
           const first = commandTransition(kind, standing, event);
           if (typeof first === 'string') continue;
           // The step that binds an order leaves its place waiting for the venue.
-          const again = commandTransition(kind, event.startsWith('bound') && first.to === 'accepted' ? 'bound' : first.to, event);
+          const again = commandTransition(
+            kind,
+            event.startsWith('bound') && first.to === 'accepted' ? 'bound' : first.to,
+            event,
+          );
           expect(typeof again === 'string' ? first.to : again.to).toBe(first.to);
         }
   });

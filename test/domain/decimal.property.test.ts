@@ -12,7 +12,9 @@ import {
 
 const Oracle = Exact.clone({ precision: 300, rounding: Exact.ROUND_DOWN, toExpNeg: -300, toExpPos: 300 });
 
-/** Text as a source may write it: any sign, any number of digits within the limits, trailing zeros. */
+/**
+ * Text as a source may write it: any sign, any number of digits within the limits, trailing zeros.
+ */
 const written = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 40n - 1n }), fc.stringMatching(/^[0-9]{0,40}$/), fc.nat(40))
   .map(([negative, digits, fraction, size]) => {

@@ -94,7 +94,9 @@ describe('decimal arithmetic', () => {
     expect(addDecimals('0.1', '0.2')).toBe('0.3');
     expect(subtractDecimals('0.3', '0.1')).toBe('0.2');
     expect(multiplyDecimals('123456789012345678.123456789012', '2')).toBe('246913578024691356.246913578024');
-    expect(subtractDecimals('999999999999999999.999999999999', '999999999999999999.999999999998')).toBe('0.000000000001');
+    expect(subtractDecimals('999999999999999999.999999999999', '999999999999999999.999999999998')).toBe(
+      '0.000000000001',
+    );
     expect(multiplyDecimals('9'.repeat(40), `0.${'9'.repeat(40)}`)).toBe(`${'9'.repeat(39)}8.${'0'.repeat(39)}1`);
   });
 

@@ -42,7 +42,9 @@ describe('the outcome of a command', () => {
   });
 
   it('writes int64 as text, above 2^53 too', () => {
-    const command = commandOf(replaceOf({ price: '0.5' }), { seenPendingAt: { revision: 6, sourceVersion: 9007199254740993n } });
+    const command = commandOf(replaceOf({ price: '0.5' }), {
+      seenPendingAt: { revision: 6, sourceVersion: 9007199254740993n },
+    });
     expect(record(command)['seenPendingAt']).toEqual({ revision: 6, sourceVersion: '9007199254740993' });
   });
 
@@ -50,7 +52,10 @@ describe('the outcome of a command', () => {
     const reason = { code: 'ORDER_ENTRY_AT_CAPACITY', message: 'nothing was sent', status: 429 };
     const commands = [
       commandOf(placePrediction, { presumedAbsent: true, misses: 5 }),
-      commandOf(placeEquity, { state: 'open', attempts: [{ ...attemptOf('not_sent'), reason }, attemptOf('prepared', 2)] }),
+      commandOf(placeEquity, {
+        state: 'open',
+        attempts: [{ ...attemptOf('not_sent'), reason }, attemptOf('prepared', 2)],
+      }),
       commandOf(cancelOf(predictionOrder), { state: 'moot', settledAtMs: 1_790_000_000_000, reason }),
       commandOf(replaceOf({ quantity: '12' }), { seenPendingAt: { revision: 6 }, supersedes: 'x' }),
       ...commandStates.map((state) => commandOf(placePrediction, { state })),

@@ -12,7 +12,9 @@ describe('an encoded continuity mark', () => {
   } as const;
 
   it('carries its instants as ISO 8601', () => {
-    expect(JSON.parse(encodeContinuity({ ...mark, fromMs: 1795255200000, toMs: 1795255200001, reason: 'idle' }))).toEqual({
+    expect(
+      JSON.parse(encodeContinuity({ ...mark, fromMs: 1795255200000, toMs: 1795255200001, reason: 'idle' })),
+    ).toEqual({
       eventId: mark.markId,
       schema: 'tidemark.continuity.v1',
       stream: 'account',

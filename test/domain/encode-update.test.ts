@@ -4,7 +4,12 @@ import type { Head } from '../../src/domain/head.ts';
 import { equityView, predictionView } from '../support/orders/arbitrary-orders.ts';
 import { throughStorage } from '../support/orders/observe.ts';
 
-const head: Head = { order: { ...predictionView, origin: 'external' }, revision: 7, sourceVersion: 9007199254740993n, join: {} };
+const head: Head = {
+  order: { ...predictionView, origin: 'external' },
+  revision: 7,
+  sourceVersion: 9007199254740993n,
+  join: {},
+};
 
 function encode(over: Partial<UpdateParts> = {}): Record<string, unknown> {
   const parts: UpdateParts = {
@@ -70,7 +75,11 @@ describe('a stored head', () => {
   it('comes back as it was, with versions that a double cannot hold', () => {
     const rich: Head = { ...head, join: { openedAt: '2026-11-21T12:00:00Z' } };
     expect(throughStorage(rich)).toEqual(rich);
-    const unversioned: Head = { order: { ...equityView, origin: 'tidemark', extra: { a: [1, null] } }, revision: 2, join: {} };
+    const unversioned: Head = {
+      order: { ...equityView, origin: 'tidemark', extra: { a: [1, null] } },
+      revision: 2,
+      join: {},
+    };
     expect(throughStorage(unversioned)).toEqual(unversioned);
   });
 });

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { commandExposure } from '../../src/domain/limits.ts';
-import { cancelOf, commandOf, placeEquity, placePrediction, predictionOrder, replaceOf } from '../support/commands/settling.ts';
+import {
+  cancelOf,
+  commandOf,
+  placeEquity,
+  placePrediction,
+  predictionOrder,
+  replaceOf,
+} from '../support/commands/settling.ts';
 
 describe('exposure', () => {
   it('of a place that is not over is its whole quantity, until its order is there to be counted', () => {
@@ -22,7 +29,8 @@ describe('exposure', () => {
   });
 
   it('of a replace is what its total is above the one at work, and never less than nothing', () => {
-    const of = (terms: object, over = {}) => commandExposure(commandOf(replaceOf(terms)), { ...predictionOrder, ...over });
+    const of = (terms: object, over = {}) =>
+      commandExposure(commandOf(replaceOf(terms)), { ...predictionOrder, ...over });
     expect(of({ quantity: '12.5' })).toMatchObject({ symbol: 'FED-CUT', outcome: 'YES', side: 'buy', quantity: '2.5' });
     expect(of({ quantity: '12.5' }, { working: { quantity: '12.5' } })).toBeUndefined();
     expect(of({ quantity: '9' })).toBeUndefined();

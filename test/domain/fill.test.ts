@@ -12,7 +12,11 @@ const order = (cumQty: string, avgPrice?: string): Order => ({
 
 describe('a fill', () => {
   it('is what cumQty rose by, in exact decimals', () => {
-    expect(deriveFill(order('0.1', '1'), order('0.3', '1'), false)).toEqual({ quantity: '0.2', price: '1', inferred: false });
+    expect(deriveFill(order('0.1', '1'), order('0.3', '1'), false)).toEqual({
+      quantity: '0.2',
+      price: '1',
+      inferred: false,
+    });
   });
 
   it('is everything filled so far on an order first seen', () => {
@@ -20,7 +24,10 @@ describe('a fill', () => {
   });
 
   it('has the price that explains both averages, cut after 12 digits', () => {
-    expect(deriveFill(order('3', '1.4'), order('10', '1.45'), true)).toMatchObject({ quantity: '7', price: '1.471428571428' });
+    expect(deriveFill(order('3', '1.4'), order('10', '1.45'), true)).toMatchObject({
+      quantity: '7',
+      price: '1.471428571428',
+    });
   });
 
   it('has no price where an average is missing', () => {

@@ -20,7 +20,10 @@ const options = { settledMs: 10_000, overdueMs: 6_000 };
 /** With 16 shards; with more of them in proportion. */
 const giveEveryS = 5;
 
-/** Members that plan by looks at one table of shards, as processes do: second by second, each one by the look that the test gives it. */
+/**
+ * Members that plan by looks at one table of shards, as processes do: second by second, each one by
+ * the look that the test gives it.
+ */
 export class FleetWorld {
   nowS = 0;
   readonly members = new Map<number, Member>();
@@ -66,11 +69,19 @@ export class FleetWorld {
       return { lane, weight, livedMs: msSince(sinceS), ...(isTroubled && { unwell: true }) };
     });
     const { pinned, changedS } = this;
-    const seats = this.rows.map((lane, shard) => ({ shard, lane, pinned: pinned.has(shard), sinceMs: msSince(changedS[shard]) }));
+    const seats = this.rows.map((lane, shard) => ({
+      shard,
+      lane,
+      pinned: pinned.has(shard),
+      sinceMs: msSince(changedS[shard]),
+    }));
     return { members, seats };
   }
 
-  /** One second: each member in turn acts by its look. The rows permit what their conditions permit: a free shard is taken, a held one is freed by its holder. */
+  /**
+   * One second: each member in turn acts by its look. The rows permit what their conditions permit:
+   * a free shard is taken, a held one is freed by its holder.
+   */
   second(order: readonly number[], lookOf: (lane: number) => FleetLook): void {
     this.nowS += 1;
     for (const lane of order) {
@@ -109,8 +120,9 @@ export class FleetWorld {
   }
 
   /**
-   * Every shard is held, and each member has its share by weight, rounded down or up, or its pinned shards where these are more. The share is found by halving: as
-   * many shards for each weight as there are for those whose pinned ones do not exceed it.
+   * Every shard is held, and each member has its share by weight, rounded down or up, or its pinned
+   * shards where these are more. The share is found by halving: as many shards for each weight as
+   * there are for those whose pinned ones do not exceed it.
    */
   isBalanced(): boolean {
     const { members, rows, pinned } = this;

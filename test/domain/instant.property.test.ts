@@ -6,12 +6,15 @@ const millis = fc.integer({ min: Date.parse('0002-01-01T00:00:00Z'), max: Date.p
 
 /** An instant in nanoseconds and one of the ways to write it. */
 const written = fc
-  .tuple(millis, fc.integer({ min: 0, max: 999_999 }), fc.constantFrom(0, 3, 6, 9), fc.constantFrom(undefined, 0, 90, -330, 1439))
+  .tuple(
+    millis,
+    fc.integer({ min: 0, max: 999_999 }),
+    fc.constantFrom(0, 3, 6, 9),
+    fc.constantFrom(undefined, 0, 90, -330, 1439),
+  )
   .map(([ms, nanosBelow, digits, offset]) => {
-    const fraction = `${String(((ms % 1000) + 1000) % 1000).padStart(3, '0')}${String(nanosBelow).padStart(6, '0')}`.slice(
-      0,
-      digits,
-    );
+    const fraction =
+      `${String(((ms % 1000) + 1000) % 1000).padStart(3, '0')}${String(nanosBelow).padStart(6, '0')}`.slice(0, digits);
     const local = new Date(ms + (offset ?? 0) * 60_000).toISOString().slice(0, 19);
     const second = BigInt(Math.floor(ms / 1000)) * 1_000_000_000n;
     const text = `${local}${fraction === '' ? '' : `.${fraction}`}${zone(offset)}`;

@@ -16,7 +16,11 @@ describe('the partition of a key', () => {
       }));
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.integer({ min: 1, max: 24 }), (key, partitions) => {
-        const expected = reference({ topic: 't', partitionMetadata: metadata(partitions), message: { key, value: '' } });
+        const expected = reference({
+          topic: 't',
+          partitionMetadata: metadata(partitions),
+          message: { key, value: '' },
+        });
         expect(javaPartition(key, partitions)).toBe(expected);
       }),
       { numRuns: 2000 },

@@ -8,10 +8,16 @@ import { accountContent } from '../../src/domain/view-content.ts';
 import { accountObservations, accountViews, shuffledWithRepeats } from '../support/orders/arbitrary-orders.ts';
 import { fold } from '../support/orders/observe.ts';
 
-/** The order by value: instants as milliseconds, and without what is carried outside of the promise. */
+/**
+ * The order by value: instants as milliseconds, and without what is carried outside of the promise.
+ */
 function byValue(order: Order): unknown {
   const { extra: _extra, createdAt: _createdAt, updatedAt, expireTime, ...rest } = order;
-  return { ...rest, updatedAt: Date.parse(updatedAt), expireTime: expireTime === undefined ? undefined : Date.parse(expireTime) };
+  return {
+    ...rest,
+    updatedAt: Date.parse(updatedAt),
+    expireTime: expireTime === undefined ? undefined : Date.parse(expireTime),
+  };
 }
 
 function joined(views: readonly OrderView[]): AccountJoin {
@@ -101,7 +107,9 @@ describe('the account join', () => {
   it('never lets cumQty fall or a terminal status go', () => {
     fc.assert(
       fc.property(accountObservations(), (set) => {
-        const terminal = set.some(({ view }) => ['filled', 'replaced', 'canceled', 'expired', 'rejected'].includes(view.status));
+        const terminal = set.some(({ view }) =>
+          ['filled', 'replaced', 'canceled', 'expired', 'rejected'].includes(view.status),
+        );
         const { order } = fold(set).head;
         expect(Number(order.cumQty)).toBe(Math.max(...set.map(({ view }) => Number(view.cumQty))));
         if (terminal) expect(order.leavesQty).toBe('0');

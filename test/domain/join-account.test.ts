@@ -5,7 +5,11 @@ import { reduce } from '../../src/domain/reduce.ts';
 import { equityView, instantAt } from '../support/orders/arbitrary-orders.ts';
 import { applied, fold, observe, throughStorage } from '../support/orders/observe.ts';
 
-const at = (second: number, over: Partial<OrderView>): OrderView => ({ ...equityView, updatedAt: instantAt(second), ...over });
+const at = (second: number, over: Partial<OrderView>): OrderView => ({
+  ...equityView,
+  updatedAt: instantAt(second),
+  ...over,
+});
 const partial = (second: number, cumQty: string, over: Partial<OrderView> = {}) =>
   at(second, {
     status: 'partially_filled',
@@ -25,7 +29,9 @@ describe('an account order', () => {
     const { head, reductions } = all(at(0, {}));
     expect(head.revision).toBe(1);
     expect(head.order).toEqual({ ...equityView, origin: 'external' });
-    expect(applied(reductions[0]).changed).toEqual(expect.arrayContaining(['status', 'quantity', 'clOrdId', 'updatedAt']));
+    expect(applied(reductions[0]).changed).toEqual(
+      expect.arrayContaining(['status', 'quantity', 'clOrdId', 'updatedAt']),
+    );
   });
 
   it('stays filled when an older frame says NEW', () => {
@@ -86,7 +92,11 @@ describe('an account order', () => {
 
     it('is marked while no end accounts for all fills, until one does', () => {
       const { head } = all(canceled(4, '3'), partial(3, '5'));
-      expect(head.order).toMatchObject({ status: 'canceled', cumQty: '5', conflict: 'ended at 3 filled, but 5 were reported' });
+      expect(head.order).toMatchObject({
+        status: 'canceled',
+        cumQty: '5',
+        conflict: 'ended at 3 filled, but 5 were reported',
+      });
       const after = applied(reduce(head, observe(canceled(6, '5'))));
       expect(after.head.order.conflict).toBeUndefined();
       expect(after.changed).toContain('conflict');
@@ -136,13 +146,19 @@ describe('an account order', () => {
 
     it('keeps the name of the newest view, and an older one changes nothing', () => {
       const meta = partial(5, '5', { instrument: { kind: 'equity', symbol: 'META' } });
-      for (const { head } of [all(at(0, {}), meta), all(meta, at(0, {}))]) expect(head.order.instrument.symbol).toBe('META');
+      for (const { head } of [all(at(0, {}), meta), all(meta, at(0, {}))])
+        expect(head.order.instrument.symbol).toBe('META');
     });
 
     it('is not looked at again where two sources spell it in turns', () => {
       const spelt = (second: number, symbol: string) => at(second, { instrument: { kind: 'equity', symbol } });
       const { reductions } = all(spelt(0, 'BRK/B'), spelt(1, 'BRK.B'), spelt(2, 'BRK/B'), spelt(3, 'BRK.B'));
-      expect(reductions.map((r) => ('doubt' in r ? r.doubt : undefined))).toEqual([undefined, 'renamed', undefined, undefined]);
+      expect(reductions.map((r) => ('doubt' in r ? r.doubt : undefined))).toEqual([
+        undefined,
+        'renamed',
+        undefined,
+        undefined,
+      ]);
     });
 
     it('never becomes an equity by a row that names no option', () => {
@@ -224,7 +240,12 @@ describe('an account order', () => {
       const reduction = applied(correcting(head, partial(7, '4', { avgPrice: '191.4' })));
       expect(reduction).toMatchObject({ correction: true, head: { revision: 2 } });
       expect(reduction.fill).toBeUndefined();
-      expect(reduction.head.order).toMatchObject({ status: 'partially_filled', cumQty: '4', leavesQty: '6', avgPrice: '191.4' });
+      expect(reduction.head.order).toMatchObject({
+        status: 'partially_filled',
+        cumQty: '4',
+        leavesQty: '6',
+        avgPrice: '191.4',
+      });
       const stored = throughStorage(reduction.head);
       expect(reduce(stored, observe(filled(5)))).toEqual({ outcome: 'stale' });
       expect(reduce(stored, observe(filled(7)))).toEqual({ outcome: 'stale' });
@@ -272,7 +293,10 @@ describe('an account order', () => {
       expect(once).toMatchObject({ correction: true, head: { order: { price: '0.55' } } });
       const stored = throughStorage(once.head);
       expect(reduce(stored, observe(first))).toEqual({ outcome: 'stale' });
-      expect(reduce(stored, observe(first, { cause: 'snapshot' }))).toEqual({ outcome: 'stale', doubt: 'same_instant' });
+      expect(reduce(stored, observe(first, { cause: 'snapshot' }))).toEqual({
+        outcome: 'stale',
+        doubt: 'same_instant',
+      });
       expect(applied(correcting(stored, first)).head.order.price).toBe('0.6');
     });
 
@@ -285,7 +309,10 @@ describe('an account order', () => {
         [padded, at(3, {})],
       ])
         expect(all(...set).reductions[1]).toMatchObject({ outcome: expect.stringMatching(/stale|applied/) });
-      expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty('doubt', 'same_instant');
+      expect(reduce(all(padded).head, observe(at(3, {}), { cause: 'snapshot' }))).not.toHaveProperty(
+        'doubt',
+        'same_instant',
+      );
     });
 
     it('joins a correction that is older, or takes nothing back, like any view', () => {
@@ -297,7 +324,10 @@ describe('an account order', () => {
     it('keeps its references and what the list told', () => {
       const { head } = all(filled(5), filled(5, { createdAt: instantAt(-9) }));
       const { clOrdId: _left, ...view } = partial(7, '4');
-      expect(applied(correcting(head, view)).head.order).toMatchObject({ clOrdId: 'client-1', createdAt: instantAt(-9) });
+      expect(applied(correcting(head, view)).head.order).toMatchObject({
+        clOrdId: 'client-1',
+        createdAt: instantAt(-9),
+      });
     });
   });
 

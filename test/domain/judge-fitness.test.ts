@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Fitness, type FitnessReading, fitAtFirst, judgeFitness, type Trouble } from '../../src/domain/judge-fitness.ts';
+import {
+  type Fitness,
+  type FitnessReading,
+  fitAtFirst,
+  judgeFitness,
+  type Trouble,
+} from '../../src/domain/judge-fitness.ts';
 
 const rules = {
   troubledForMs: 20_000,

@@ -73,7 +73,12 @@ describe('a first bound that a real account must have', () => {
   });
   const of = { principal: 'p', accountId: 'a' };
   const wider = [{}, { principal: 'p' }, { accountId: 'a' }];
-  const others = [{ principal: 'q' }, { accountId: 'b' }, { principal: 'q', accountId: 'a' }, { principal: 'p', accountId: 'b' }];
+  const others = [
+    { principal: 'q' },
+    { accountId: 'b' },
+    { principal: 'q', accountId: 'a' },
+    { principal: 'p', accountId: 'b' },
+  ];
 
   it.each(requiredLimits)('opens by %s, unless a wider row has it', (name) => {
     const bound: Bounds = { [name]: name === 'ordersPerMinute' ? 5 : '5' };
@@ -103,9 +108,9 @@ describe('a breach', () => {
   });
 
   it('says why it has no value', () => {
-    expect(describeBreach({ limit: 'collarPercent', bound: '5', why: 'there is no quote', needsQuote: true }, 'ACC-1')).toBe(
-      "the limit collarPercent (5) can't be evaluated: there is no quote",
-    );
+    expect(
+      describeBreach({ limit: 'collarPercent', bound: '5', why: 'there is no quote', needsQuote: true }, 'ACC-1'),
+    ).toBe("the limit collarPercent (5) can't be evaluated: there is no quote");
   });
 
   it('says what to run where a real account has none', () => {

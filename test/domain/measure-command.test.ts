@@ -10,12 +10,26 @@ const quotes = [quote];
 const two = [quote, { price: '2', ask: '3', ageMs: 9 }];
 
 function place(over: Partial<AccountPlaceTerms>) {
-  const terms: AccountPlaceTerms = { symbol: 'aapl', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', ...over };
+  const terms: AccountPlaceTerms = {
+    symbol: 'aapl',
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '10',
+    timeInForce: 'DAY',
+    ...over,
+  };
   return { kind: 'place', stream: 'account', accountId: 'acct-1', terms } as const;
 }
 
 function predict(over: Partial<PredictionPlaceTerms>) {
-  const base = { symbol: 'FED-CUT', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', quantity: '10' };
+  const base = {
+    symbol: 'FED-CUT',
+    outcome: 'YES',
+    side: 'buy',
+    orderType: 'limit',
+    timeInForce: 'gtc',
+    quantity: '10',
+  };
   return { kind: 'place', stream: 'prediction', accountId: 'acct-1', terms: { ...base, ...over } } as const;
 }
 
@@ -99,7 +113,10 @@ describe('what a place is measured by', () => {
       deviationPercent: '3.333333333334',
     });
     const several = measurePlace(place({ price: '1', legs: [leg, leg] }), two);
-    expect(several).toMatchObject({ deviationPercent: null, notCompared: 'an order of several legs has no quote of its own' });
+    expect(several).toMatchObject({
+      deviationPercent: null,
+      notCompared: 'an order of several legs has no quote of its own',
+    });
   });
 
   it.each<[string, string, readonly string[]]>([
@@ -110,7 +127,9 @@ describe('what a place is measured by', () => {
     ['SPX', 'SPXW261218C05000000', ['SPX', 'SPXW']],
     ['AAPL', 'ANYTHING', ['AAPL', 'ANYTHING']],
   ])('is of %s with a leg %s', (symbol, named, underlyings) => {
-    expect(measurePlace(place({ symbol, price: '1', legs: [{ ...leg, symbol: named }] })).underlyings).toEqual(underlyings);
+    expect(measurePlace(place({ symbol, price: '1', legs: [{ ...leg, symbol: named }] })).underlyings).toEqual(
+      underlyings,
+    );
   });
 
   it('is quoted where it is one equity or one contract', () => {

@@ -16,7 +16,8 @@ import { priceOf } from '../../src/sandbox/market/invent-terms.ts';
 import { referencePrice } from '../../src/sandbox/venue/match-order.ts';
 import { MatchingEngine } from '../../src/sandbox/venue/matching-engine.ts';
 
-// What a limit of money compares is never below what the sandbox's own exchange makes of the order, from the moment of the quote on.
+// What a limit of money compares is never below what the sandbox's own exchange makes of the order,
+// from the moment of the quote on.
 
 const today = newYorkDay(systemClock.nowMs());
 const account = { id: 'a', owner: 'o', traded: false, predictions: true, status: 'OPEN' };
@@ -80,7 +81,16 @@ const accountTerms = (legs: fc.Arbitrary<(typeof leg extends fc.Arbitrary<infer 
 function exchangeTerms(terms: AccountPlaceTerms): OrderTerms {
   const { symbol, type, timeInForce, qty, price, stopPrice, legs = [] } = terms;
   return {
-    ...{ stream: 'account', orderId: 'o1', account, symbol, side: terms.side, orderType: type, timeInForce, clOrdId: 'c1' },
+    ...{
+      stream: 'account',
+      orderId: 'o1',
+      account,
+      symbol,
+      side: terms.side,
+      orderType: type,
+      timeInForce,
+      clOrdId: 'c1',
+    },
     quantity: fixedOf(qty),
     ...(price !== undefined && { price: fixedOf(price) }),
     ...(stopPrice !== undefined && { stopPrice: fixedOf(stopPrice) }),
@@ -114,7 +124,10 @@ describe('the measured value of an order', () => {
           const instrument = equities()[0] as Instrument;
           instrument.ticks = start;
           // A market order goes at once; a price of its own is met on the way.
-          const measure = measurePlace({ kind: 'place', stream: 'account', accountId: 'a', terms }, quotesOf(terms, start));
+          const measure = measurePlace(
+            { kind: 'place', stream: 'account', accountId: 'a', terms },
+            quotesOf(terms, start),
+          );
           const order = tradedOn(instrument, exchangeTerms(terms), turns);
           if (order.cumQty > 0n) traded += 1;
           expectBounded(measure.notional, moneyOf(order, 1n));
@@ -169,7 +182,16 @@ describe('the measured value of an order', () => {
         const order = tradedOn(
           instrument,
           {
-            ...{ stream: 'prediction', orderId: 'p1', account, symbol, outcome, side: terms.side, orderType, timeInForce },
+            ...{
+              stream: 'prediction',
+              orderId: 'p1',
+              account,
+              symbol,
+              outcome,
+              side: terms.side,
+              orderType,
+              timeInForce,
+            },
             ...{ quantity: fixedOf(terms.quantity), clOrdId: 'c1', version: 1n },
             ...(price !== undefined && { price: fixedOf(price) }),
             ...(stopPx !== undefined && { stopPrice: fixedOf(stopPx) }),

@@ -20,7 +20,10 @@ function shuffled(all: readonly number[], draw: (below: number) => number): numb
     .map(({ lane }) => lane);
 }
 
-/** Runs for some seconds; each member acts by a look of up to `lateS` seconds ago, changed by `spoil`. */
+/**
+ * Runs for some seconds; each member acts by a look of up to
+ * `lateS` seconds ago, changed by `spoil`.
+ */
 function run(
   world: FleetWorld,
   seconds: number,
@@ -45,7 +48,10 @@ function scattered(draw: (below: number) => number): FleetWorld {
   return world;
 }
 
-/** For each lane the members that it sees: itself, and some of the others, with other weights and ages than the others see. */
+/**
+ * For each lane the members that it sees: itself, and some of the others, with other weights and
+ * ages than the others see.
+ */
 function partialViews(draw: (below: number) => number) {
   return lanes.map((me) =>
     lanes

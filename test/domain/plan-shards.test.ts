@@ -21,11 +21,19 @@ describe('the plan of a process', () => {
   });
 
   it('leaves what a lane without a live process holds', () => {
-    expect(planShards(3, [member(3)], seatsOf([8, 3, undefined]), options)).toEqual({ take: [2], takeOver: [], give: undefined });
+    expect(planShards(3, [member(3)], seatsOf([8, 3, undefined]), options)).toEqual({
+      take: [2],
+      takeOver: [],
+      give: undefined,
+    });
   });
 
   it('that is not among the members that it sees is to do nothing', () => {
-    expect(planShards(3, [member(4)], seatsOf([undefined, 3]), options)).toEqual({ take: [], takeOver: [], give: undefined });
+    expect(planShards(3, [member(4)], seatsOf([undefined, 3]), options)).toEqual({
+      take: [],
+      takeOver: [],
+      give: undefined,
+    });
   });
 
   it('reaches for other free shards than the others do, each for its part by weight', () => {
@@ -121,7 +129,8 @@ describe('the plan of a process', () => {
 
   it('takes a shard over that stays free too long: first who has least, and then each one', () => {
     const members = [member(0), member(1), { ...member(2, 2) }];
-    const seats = (sinceMs: number) => seatsOf([0, 0, 1, 2, undefined, undefined]).map((seat) => ({ ...seat, sinceMs }));
+    const seats = (sinceMs: number) =>
+      seatsOf([0, 0, 1, 2, undefined, undefined]).map((seat) => ({ ...seat, sinceMs }));
     const plansAt = (sinceMs: number) => members.map(({ lane }) => planShards(lane, members, seats(sinceMs), options));
     expect(plansAt(999).map(({ take, takeOver }) => [take, takeOver])).toEqual([
       [[], []],
@@ -152,7 +161,11 @@ describe('the plan of a process', () => {
   });
 
   it('of weight 0 takes free shards where none has a weight and it is only unfit, and nobody gives', () => {
-    const [drained, unfit, heavy] = [member(0, 0), { ...member(1, 0), spareWeight: 1 }, { ...member(2, 0), spareWeight: 2 }];
+    const [drained, unfit, heavy] = [
+      member(0, 0),
+      { ...member(1, 0), spareWeight: 1 },
+      { ...member(2, 0), spareWeight: 2 },
+    ];
     const members = [drained, unfit, heavy];
     const seats = seatsOf([0, 0, 0, 1, undefined, undefined, undefined]);
     expect(members.map(({ lane }) => planShards(lane, members, seats, options))).toEqual([

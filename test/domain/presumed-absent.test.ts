@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { isMiss, isPresumedAbsent, lastPossibleSendMs } from '../../src/domain/presumed-absent.ts';
-import { attemptOf, cancelOf, commandOf, placePrediction, predictionOrder, sentAtMs } from '../support/commands/settling.ts';
+import {
+  attemptOf,
+  cancelOf,
+  commandOf,
+  placePrediction,
+  predictionOrder,
+  sentAtMs,
+} from '../support/commands/settling.ts';
 
 const minute = 60_000;
 /** Answered `unknown` two seconds after it was sent. */

@@ -46,15 +46,18 @@ describe('a verdict computed again', () => {
     const refused = evidenceOf(unknown, bound, { status: 'rejected' });
     const accepted: Command = { ...unknown, state: 'accepted', orderId: bound.orderId };
     expect(recomputeVerdict(accepted, pending, [])).toEqual({ state: 'accepted', because: 'landed', agrees: true });
-    const both = [...pending, ...refused.map((fact) => ({ ...fact, number: 2, detail: { ...fact.detail, revision: 2 } }))];
+    const both = [
+      ...pending,
+      ...refused.map((fact) => ({ ...fact, number: 2, detail: { ...fact.detail, revision: 2 } })),
+    ];
     expect(recomputeVerdict({ ...accepted, state: 'rejected' }, both, [])).toEqual({
       state: 'rejected',
       because: 'venue_refused',
       agrees: true,
     });
-    expect(recomputeVerdict({ ...accepted, state: 'rejected' }, both, [updateAt(1, { status: 'pending_new' })]).agrees).toBe(
-      true,
-    );
+    expect(
+      recomputeVerdict({ ...accepted, state: 'rejected' }, both, [updateAt(1, { status: 'pending_new' })]).agrees,
+    ).toBe(true);
   });
 
   it('differs where an applied place has no landing in evidence', () => {
@@ -64,13 +67,20 @@ describe('a verdict computed again', () => {
 
   it('is conflict for a place whose reference somebody else’s order carries', () => {
     const evidence = evidenceOf(unknown, { orderId: 'foreign', matches: false });
-    expect(recomputeVerdict({ ...unknown, state: 'conflict' }, evidence, [])).toMatchObject({ state: 'conflict', agrees: true });
+    expect(recomputeVerdict({ ...unknown, state: 'conflict' }, evidence, [])).toMatchObject({
+      state: 'conflict',
+      agrees: true,
+    });
   });
 
   it('follows the updates for a replace, and says when the record does not', () => {
     const replace = commandOf(replaceOf({ price: '0.5' }), { state: 'rejected' });
     const updates = [updateAt(6, { working: { quantity: '10', price: '0.5' } })];
-    expect(recomputeVerdict(replace, [], updates)).toEqual({ state: 'applied', because: 'terms_working', agrees: false });
+    expect(recomputeVerdict(replace, [], updates)).toEqual({
+      state: 'applied',
+      because: 'terms_working',
+      agrees: false,
+    });
     const { state, agrees } = recomputeVerdict({ ...replace, state: 'applied' }, [], updates);
     expect([state, agrees]).toEqual(['applied', true]);
   });
@@ -88,7 +98,10 @@ describe('a verdict computed again', () => {
 
   it('is moot for a refused cancel whose order is seen to have ended', () => {
     const cancel = commandOf(cancelOf(predictionOrder), { state: 'moot', attempts: [attemptOf('refused')] });
-    expect(recomputeVerdict(cancel, [], [updateAt(6, { status: 'filled' })])).toMatchObject({ state: 'moot', agrees: true });
+    expect(recomputeVerdict(cancel, [], [updateAt(6, { status: 'filled' })])).toMatchObject({
+      state: 'moot',
+      agrees: true,
+    });
   });
 
   it('is a person’s word where nothing was observed to the contrary', () => {

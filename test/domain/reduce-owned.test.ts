@@ -6,7 +6,8 @@ import { equityView, instantAt, predictionView } from '../support/orders/arbitra
 import { observe } from '../support/orders/observe.ts';
 
 const own = { origin: 'tidemark', commandId: 'c-1', callerRef: 'my-1' } as const;
-const seen = (view: OrderView, version?: bigint) => observe(view, version === undefined ? {} : { sourceVersion: version });
+const seen = (view: OrderView, version?: bigint) =>
+  observe(view, version === undefined ? {} : { sourceVersion: version });
 function headOf(view: OrderView, version?: bigint): Head {
   const first = reduce(undefined, seen(view, version));
   if (first.outcome !== 'applied') throw new Error(first.outcome);
@@ -23,7 +24,10 @@ describe('an observation that first shows the reference of a prediction order', 
   it('at a higher version makes the revision that it would, with its owner', () => {
     const next = { ...named, cumQty: '3', status: 'partially_filled', updatedAt: instantAt(9) } as const;
     const owned = reduceOwned(head, seen(next, 8n), own);
-    expect(owned).toMatchObject({ outcome: 'applied', head: { revision: 2, sourceVersion: 8n, order: { ...own, cumQty: '3' } } });
+    expect(owned).toMatchObject({
+      outcome: 'applied',
+      head: { revision: 2, sourceVersion: 8n, order: { ...own, cumQty: '3' } },
+    });
     expect(owned).toMatchObject({ fill: { quantity: '3' } });
     const plain = reduce(head, seen(next, 8n));
     const [with_, without] = [owned, plain].map((each) => (each.outcome === 'applied' ? each.changed : []));
@@ -62,7 +66,11 @@ describe('an observation that first shows the reference of a prediction order', 
 
   it('of somebody else’s order is learnt, and makes it nobody’s', () => {
     const learnt = reduceOwned(head, seen(named, 7n), { origin: 'external' });
-    expect(learnt).toMatchObject({ outcome: 'applied', changed: ['clientOrderRef'], head: { order: { origin: 'external' } } });
+    expect(learnt).toMatchObject({
+      outcome: 'applied',
+      changed: ['clientOrderRef'],
+      head: { order: { origin: 'external' } },
+    });
   });
 });
 
@@ -89,6 +97,9 @@ describe('an observation that first shows the reference of an account order', ()
   it('also where an older view brings it', () => {
     const newer = headOf({ ...unnamed, cumQty: '5', updatedAt: instantAt(50) });
     const owned = reduceOwned(newer, seen({ ...unnamed, clOrdId: ref, updatedAt: instantAt(2) }), own);
-    expect(owned).toMatchObject({ outcome: 'applied', head: { revision: 2, order: { ...own, cumQty: '5', clOrdId: ref } } });
+    expect(owned).toMatchObject({
+      outcome: 'applied',
+      head: { revision: 2, order: { ...own, cumQty: '5', clOrdId: ref } },
+    });
   });
 });

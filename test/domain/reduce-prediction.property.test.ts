@@ -4,7 +4,10 @@ import type { Observation } from '../../src/domain/observation.ts';
 import { predictionObservations, shuffledWithRepeats } from '../support/orders/arbitrary-orders.ts';
 import { fold } from '../support/orders/observe.ts';
 
-/** The oracle: the highest (epoch, version) delivered, or the newest reply when no version ever came. Written with sort, not with the reducer's rules. */
+/**
+ * The oracle: the highest (epoch, version) delivered, or the newest reply when no version ever
+ * came. Written with sort, not with the reducer's rules.
+ */
 function highest(set: readonly Observation[]): Observation {
   const key = (o: Observation) => [
     o.sourceVersion === undefined ? 0n : 1n,
@@ -48,7 +51,9 @@ describe('the prediction reducer', () => {
   });
 
   it('does not notice being stored and read back between any two observations', () => {
-    const cases = predictionObservations().chain((set) => fc.tuple(fc.constant(set), fc.uniqueArray(fc.nat(set.length))));
+    const cases = predictionObservations().chain((set) =>
+      fc.tuple(fc.constant(set), fc.uniqueArray(fc.nat(set.length))),
+    );
     fc.assert(
       fc.property(cases, ([set, cuts]) => {
         const stored = fold(set, new Set(cuts));

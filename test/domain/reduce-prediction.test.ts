@@ -6,7 +6,10 @@ import { instantAt, predictionView } from '../support/orders/arbitrary-orders.ts
 import { applied, fold, observe, throughStorage } from '../support/orders/observe.ts';
 
 const version = (sourceVersion: bigint, over: Partial<OrderView> = {}, more: Partial<Observation> = {}) =>
-  observe({ ...predictionView, updatedAt: instantAt(Number(sourceVersion % 1000n)), ...over }, { sourceVersion, ...more });
+  observe(
+    { ...predictionView, updatedAt: instantAt(Number(sourceVersion % 1000n)), ...over },
+    { sourceVersion, ...more },
+  );
 const reply = (second: number, over: Partial<OrderView> = {}) =>
   observe({ ...predictionView, updatedAt: instantAt(second), ...over }, { cause: 'reply' });
 
@@ -26,7 +29,10 @@ describe('a prediction order', () => {
   });
 
   it('takes every higher version for a change, even when nothing is different', () => {
-    const { head, reductions } = fold([version(1n, { updatedAt: instantAt(0) }), version(2n, { updatedAt: instantAt(0) })]);
+    const { head, reductions } = fold([
+      version(1n, { updatedAt: instantAt(0) }),
+      version(2n, { updatedAt: instantAt(0) }),
+    ]);
     expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: [] });
     expect(head.revision).toBe(2);
   });
@@ -49,7 +55,10 @@ describe('a prediction order', () => {
   describe('at a version that is known', () => {
     it('counts the same content as a duplicate, over the fields that both have and by value', () => {
       const { price: _price, ...withoutPrice } = predictionView;
-      const again = observe({ ...withoutPrice, updatedAt: instantAt(1, 'offset'), extra: { new: 1 } }, { sourceVersion: 1n });
+      const again = observe(
+        { ...withoutPrice, updatedAt: instantAt(1, 'offset'), extra: { new: 1 } },
+        { sourceVersion: 1n },
+      );
       expect(fold([version(1n), again]).reductions[1]).toEqual({ outcome: 'duplicate' });
     });
 
@@ -77,17 +86,20 @@ describe('a prediction order', () => {
     ['side', { side: 'sell' }],
     ['instrument', { instrument: { kind: 'prediction', symbol: 'OTHER', outcome: 'YES' } }],
     ['instrument', { instrument: { kind: 'prediction', symbol: 'FED-CUT', outcome: 'NO' } }],
-  ])('with another %s is a change at a higher version, old news at a lower one, and a conflict at the same', (field, over) => {
-    const { head, reductions } = fold([version(1n), version(2n, over)]);
-    expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: expect.arrayContaining([field]) });
-    expect(head.order).toMatchObject(over);
-    expect(reduce(head, version(1n))).toEqual({ outcome: 'stale' });
-    expect(reduce(head, version(2n))).toMatchObject({
-      outcome: 'conflict',
-      reason: 'same_version_other_content',
-      detail: expect.stringContaining(field),
-    });
-  });
+  ])(
+    'with another %s is a change at a higher version, old news at a lower one, and a conflict at the same',
+    (field, over) => {
+      const { head, reductions } = fold([version(1n), version(2n, over)]);
+      expect(reductions[1]).toMatchObject({ outcome: 'applied', changed: expect.arrayContaining([field]) });
+      expect(head.order).toMatchObject(over);
+      expect(reduce(head, version(1n))).toEqual({ outcome: 'stale' });
+      expect(reduce(head, version(2n))).toMatchObject({
+        outcome: 'conflict',
+        reason: 'same_version_other_content',
+        detail: expect.stringContaining(field),
+      });
+    },
+  );
 
   describe('told of without a version', () => {
     it('is made by it when nothing is stored, and replaced by the first version whatever its instant', () => {
@@ -157,8 +169,13 @@ describe('a prediction order', () => {
     });
 
     it('measures against the opening row only: later rows of the new epoch may go back in time', () => {
-      const later = [version(3n, { updatedAt: instantAt(65) }, epoch1), version(4n, { updatedAt: instantAt(63) }, epoch1)];
-      expect(fold([version(50n), version(2n, { updatedAt: instantAt(60) }, epoch1), ...later]).head.sourceVersion).toBe(4n);
+      const later = [
+        version(3n, { updatedAt: instantAt(65) }, epoch1),
+        version(4n, { updatedAt: instantAt(63) }, epoch1),
+      ];
+      expect(fold([version(50n), version(2n, { updatedAt: instantAt(60) }, epoch1), ...later]).head.sourceVersion).toBe(
+        4n,
+      );
     });
 
     it('does not let a reply without version open the epoch', () => {

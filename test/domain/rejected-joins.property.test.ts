@@ -29,12 +29,16 @@ const dropLowerCumQty: Rule = (set) =>
       }),
   );
 
-/** Rejected: the stream is fresher than a list, so let it win where both say the same cumQty and instant. Two streamed views then still tie. */
+/**
+ * Rejected: the stream is fresher than a list, so let it win where both say the same cumQty and
+ * instant. Two streamed views then still tie.
+ */
 const listLosesTie: Rule = (set) =>
   show(
     set.reduce((held, next) => {
       const order =
-        compareDecimals(next.view.cumQty, held.view.cumQty) || compareInstants(next.view.updatedAt, held.view.updatedAt);
+        compareDecimals(next.view.cumQty, held.view.cumQty) ||
+        compareInstants(next.view.updatedAt, held.view.updatedAt);
       if (order !== 0) return order > 0 ? next : held;
       return next.cause === 'stream' || held.cause !== 'stream' ? next : held;
     }).view,
@@ -50,7 +54,10 @@ const cases = fc.sample(
 const dependingOnArrival = (rule: Rule) =>
   cases.filter(([set, rearranged]) => JSON.stringify(rule(set)) !== JSON.stringify(rule(rearranged))).length;
 
-/** The same 4,000 random sets for each rule: the check that our join passes is one that plausible rules fail. */
+/**
+ * The same 4,000 random sets for each rule: the check that our join
+ * passes is one that plausible rules fail.
+ */
 describe('over 4,000 random sets of views in two orders of arrival each', () => {
   it('"drop anything with a lower cumQty" depends on arrival in many', () => {
     expect(dependingOnArrival(dropLowerCumQty)).toBeGreaterThan(1_000);

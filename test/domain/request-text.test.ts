@@ -16,7 +16,9 @@ describe('the text of a request', () => {
   it('is the same whatever the order of its fields, and whether the absent is left out or undefined', () => {
     for (const request of [placeEquity, placePrediction, cancelOf(predictionOrder)]) {
       expect(canonicalRequest({ request: reversed(request) })).toBe(canonicalRequest({ request }));
-      expect(canonicalRequest({ request, callerRef: undefined, supersedes: undefined })).toBe(canonicalRequest({ request }));
+      expect(canonicalRequest({ request, callerRef: undefined, supersedes: undefined })).toBe(
+        canonicalRequest({ request }),
+      );
     }
   });
 

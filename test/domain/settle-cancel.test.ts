@@ -81,7 +81,9 @@ describe('a cancel', () => {
   it('is not judged by an earlier source epoch than that of its baseline', () => {
     const reborn = { baseline: { ...baseline, sourceEpoch: 1 } };
     expect(settle([updateAt(6, { status: 'canceled' })], reborn)).toEqual(nothing);
-    expect(settle([{ ...updateAt(6, { status: 'canceled' }), sourceEpoch: 1 }], reborn)).toMatchObject({ outcome: 'applied' });
+    expect(settle([{ ...updateAt(6, { status: 'canceled' }), sourceEpoch: 1 }], reborn)).toMatchObject({
+      outcome: 'applied',
+    });
   });
 
   it('that is settled, or left to a person, is not judged again', () => {
@@ -97,7 +99,10 @@ describe('a cancel of an account order, which has no versions', () => {
   const pendingCancel = at(6, { pendingAction: 'cancel', statusRaw: 'PENDING_CANCEL' });
 
   it('follows PENDING_CANCEL to its end', () => {
-    expect(settleCommand({ command: account, updates: [pendingCancel] })).toMatchObject({ kind: 'reached', at: { revision: 6 } });
+    expect(settleCommand({ command: account, updates: [pendingCancel] })).toMatchObject({
+      kind: 'reached',
+      at: { revision: 6 },
+    });
     expect(settleCommand({ command: account, updates: [pendingCancel, at(7, { status: 'canceled' })] })).toMatchObject({
       outcome: 'applied',
     });
@@ -113,12 +118,14 @@ describe('a cancel of an account order, which has no versions', () => {
     const same = at(7, { updatedAt: pendingCancel.order.updatedAt, cumQty: '1', status: 'partially_filled' });
     const recorded = { ...account, seenPendingAt: { revision: 6 } };
     expect(settleCommand({ command: recorded, updates: [pendingCancel, same] })).toEqual(nothing);
-    expect(settleCommand({ command: recorded, updates: [pendingCancel, same, at(8)] })).toMatchObject({ outcome: 'rejected' });
+    expect(settleCommand({ command: recorded, updates: [pendingCancel, same, at(8)] })).toMatchObject({
+      outcome: 'rejected',
+    });
   });
 
   it('is not judged by revisions at or below the baseline', () => {
-    expect(settleCommand({ command: account, updates: [at(5, { status: 'canceled' }), at(4, { status: 'filled' })] })).toEqual(
-      nothing,
-    );
+    expect(
+      settleCommand({ command: account, updates: [at(5, { status: 'canceled' }), at(4, { status: 'filled' })] }),
+    ).toEqual(nothing);
   });
 });

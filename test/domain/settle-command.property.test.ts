@@ -39,10 +39,18 @@ const shown = fc.record({
   cumQty: fc.constantFrom('0', '3'),
   updatedAt: fc.constantFrom(...[1, 2, 3].map((second) => instantAt(second))),
 });
-const reasons = fc.constantFrom<Partial<Order>>({}, {}, { rejectText: 'too late' }, { rejectText: 'no', rejectReason: 'NO' });
+const reasons = fc.constantFrom<Partial<Order>>(
+  {},
+  {},
+  { rejectText: 'too late' },
+  { rejectText: 'no', rejectReason: 'NO' },
+);
 const over: fc.Arbitrary<Partial<Order>> = fc.tuple(shown, reasons).map(([state, reason]) => ({ ...state, ...reason }));
 
-/** The history of one order above the baseline: each revision once, versions rising by one, now and then in a new source epoch. */
+/**
+ * The history of one order above the baseline: each revision once, versions rising by one, now and
+ * then in a new source epoch.
+ */
 const histories: fc.Arbitrary<SettlingUpdate[]> = fc
   .tuple(fc.array(over, { maxLength: 8 }), fc.nat({ max: 20 }))
   .map(([states, epochAt]) =>
@@ -62,9 +70,12 @@ const commands: fc.Arbitrary<Command> = fc
       : { ...command, baseline: { ...command.baseline, sourceVersion: bigVersion + 1n } };
   });
 
-const bindings = fc.array(fc.record({ orderId: fc.constantFrom(predictionOrder.orderId, 'another'), matches: fc.boolean() }), {
-  maxLength: 3,
-});
+const bindings = fc.array(
+  fc.record({ orderId: fc.constantFrom(predictionOrder.orderId, 'another'), matches: fc.boolean() }),
+  {
+    maxLength: 3,
+  },
+);
 const boundOf = (command: Command, some: readonly { orderId: string; matches: boolean }[]): BoundOrder[] =>
   command.request.kind === 'place' ? some.map((each) => boundTo(command, each)) : [];
 
@@ -83,7 +94,9 @@ describe('what is found about a command', () => {
         fc.constant(history),
         fc
           .shuffledSubarray([...history, ...history], { minLength: 0, maxLength: history.length })
-          .chain((repeats) => fc.shuffledSubarray([...history, ...repeats], { minLength: history.length + repeats.length })),
+          .chain((repeats) =>
+            fc.shuffledSubarray([...history, ...repeats], { minLength: history.length + repeats.length }),
+          ),
       ),
     );
     fc.assert(
@@ -119,7 +132,8 @@ describe('what is found about a command', () => {
         if (found.kind !== 'verdict') return;
         const transition = commandTransition(command.request.kind, standingOf(command), found.event);
         if (typeof transition === 'string') return;
-        const orderId = command.request.kind === 'place' && transition.to !== 'conflict' ? { orderId: found.orderId } : {};
+        const orderId =
+          command.request.kind === 'place' && transition.to !== 'conflict' ? { orderId: found.orderId } : {};
         const settled = { ...command, ...orderId, state: transition.to, presumedAbsent: false };
         const again = judge({ command: settled, updates, bound, successor: {} });
         expect(again.kind).not.toBe('verdict');
@@ -134,7 +148,9 @@ describe('what is found about a command', () => {
         const reached = judge({ command, updates: history.slice(0, cut), successor: {} });
         if (reached.kind !== 'reached') return;
         const told = { ...command, seenPendingAt: reached.at };
-        const [with_, without] = [told, command].map((each) => judge({ command: each, updates: history, successor: {} }));
+        const [with_, without] = [told, command].map((each) =>
+          judge({ command: each, updates: history, successor: {} }),
+        );
         if (without?.kind === 'reached') expect(with_).toEqual({ kind: 'nothing' });
         else expect(with_).toEqual(without);
       }),

@@ -72,16 +72,24 @@ describe('an unknown place', () => {
 
   it('whose order is bound is settled by what the venue makes of it, and by nothing before', () => {
     const command = commandOf(placePrediction, { state: 'accepted', orderId });
-    const settle = (...updates: ReturnType<typeof updateAt>[]) => settleCommand({ command, updates, bound: [boundTo(command)] });
+    const settle = (...updates: ReturnType<typeof updateAt>[]) =>
+      settleCommand({ command, updates, bound: [boundTo(command)] });
     const pending = updateAt(1, { status: 'pending_new' });
     expect(settle(pending)).toEqual({ kind: 'nothing' });
     expect(settle(pending, updateAt(2))).toMatchObject({ outcome: 'applied', evidence: { detail: { revision: 2 } } });
-    expect(settle(updateAt(2, { status: 'rejected' }), pending)).toMatchObject({ outcome: 'rejected', because: 'venue_refused' });
+    expect(settle(updateAt(2, { status: 'rejected' }), pending)).toMatchObject({
+      outcome: 'rejected',
+      because: 'venue_refused',
+    });
     expect(settle(updateAt(3, { status: 'rejected' }), updateAt(2), pending)).toMatchObject({ outcome: 'applied' });
   });
 
   it('has landed also where the order has other terms by now: that only alarms, by name', () => {
-    const order = updateAt(1, { quantity: '12', price: '0.5', instrument: { ...predictionOrder.instrument, outcome: 'NO' } });
+    const order = updateAt(1, {
+      quantity: '12',
+      price: '0.5',
+      instrument: { ...predictionOrder.instrument, outcome: 'NO' },
+    });
     expect(settleCommand({ command: unknown, updates: [order], bound: [boundTo(unknown)] })).toMatchObject({
       outcome: 'applied',
       differs: ['outcome', 'quantity', 'price'],
@@ -128,7 +136,11 @@ describe('an unknown place', () => {
   ] as const)('of the %s stream names the terms in which its order differs: %o', (stream, over, differs) => {
     const command = commandOf(stops[stream]);
     const update = updateAt(1, over as Partial<Order>, asAsked[stream]);
-    const found = settleCommand({ command, updates: [update], bound: [boundTo(command, { orderId: update.order.orderId })] });
+    const found = settleCommand({
+      command,
+      updates: [update],
+      bound: [boundTo(command, { orderId: update.order.orderId })],
+    });
     expect('differs' in found ? found.differs : []).toEqual(differs);
   });
 
@@ -152,7 +164,10 @@ describe('an unknown place', () => {
 
   it('is applied where beside a foreign order one of ours is there too', () => {
     const bound = [boundTo(unknown, { orderId: 'a', matches: false }), boundTo(unknown)];
-    expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({ outcome: 'applied', orderId });
+    expect(settleCommand({ command: unknown, updates: [updateAt(1)], bound })).toMatchObject({
+      outcome: 'applied',
+      orderId,
+    });
   });
 
   it('is never bound by equal terms', () => {
@@ -168,7 +183,9 @@ describe('an unknown place', () => {
   it('is settled by the same rule while it is in flight, and when it was accepted', () => {
     for (const state of ['open', 'accepted'] as const) {
       const command = commandOf(placePrediction, { state });
-      expect(settleCommand({ command, updates: [updateAt(1)], bound: [boundTo(command)] })).toMatchObject({ outcome: 'applied' });
+      expect(settleCommand({ command, updates: [updateAt(1)], bound: [boundTo(command)] })).toMatchObject({
+        outcome: 'applied',
+      });
     }
   });
 });
@@ -183,7 +200,10 @@ describe('an order of a place that is over', () => {
   });
 
   it('has landed late where an earlier attempt was not sent and a later one is under way', () => {
-    const command = commandOf(placePrediction, { state: 'open', attempts: [attemptOf('not_sent'), attemptOf('sending', 2)] });
+    const command = commandOf(placePrediction, {
+      state: 'open',
+      attempts: [attemptOf('not_sent'), attemptOf('sending', 2)],
+    });
     const only = { command, bound: [boundTo(command)] };
     expect(settleCommand({ ...only, updates: [updateAt(1)] })).toMatchObject({ event: 'bound_denied' });
     expect(settleCommand({ ...only, updates: [] })).toMatchObject({ event: 'bound_undecided_denied' });
@@ -199,10 +219,14 @@ describe('an order of a place that is over', () => {
     const command = commandOf(placeEquity, { state: 'rejected', attempts: [attemptOf('rejected')] });
     const bound = [boundTo(command, { orderId: equityOrder.orderId })];
     for (const status of ['rejected', 'pending_new', 'unknown'] as const)
-      expect(settleCommand({ command, updates: [updateAt(1, { status }, equityOrder)], bound })).toEqual({ kind: 'nothing' });
+      expect(settleCommand({ command, updates: [updateAt(1, { status }, equityOrder)], bound })).toEqual({
+        kind: 'nothing',
+      });
     expect(settleCommand({ command, updates: [], bound })).toEqual({ kind: 'nothing' });
     for (const over of [{ status: 'new' }, { status: 'rejected', cumQty: '1' }] as const)
-      expect(settleCommand({ command, updates: [updateAt(1, over, equityOrder)], bound })).toMatchObject({ event: 'bound' });
+      expect(settleCommand({ command, updates: [updateAt(1, over, equityOrder)], bound })).toMatchObject({
+        event: 'bound',
+      });
   });
 
   it('has landed late where a person said rejected, once it is there; of one that was in sight, once the venue has it', () => {
@@ -210,7 +234,9 @@ describe('an order of a place that is over', () => {
     const bound = [boundTo(unseen, { orderId: equityOrder.orderId })];
     const pending = updateAt(1, { status: 'pending_new' }, equityOrder);
     expect(settleCommand({ command: unseen, updates: [pending], bound })).toMatchObject({ event: 'bound_undecided' });
-    expect(settleCommand({ command: unseen, updates: [updateAt(1, { status: 'rejected' }, equityOrder)], bound })).toEqual({
+    expect(
+      settleCommand({ command: unseen, updates: [updateAt(1, { status: 'rejected' }, equityOrder)], bound }),
+    ).toEqual({
       kind: 'nothing',
     });
     const { orderId: inSight } = equityOrder;
@@ -233,7 +259,10 @@ describe('an order of a place that is over', () => {
     'says nothing new of a place that is %s by it, but a second one is told',
     (state) => {
       const command = commandOf(placePrediction, { state, orderId });
-      const shown = updateAt(1, state === 'applied' ? {} : { status: state === 'accepted' ? 'pending_new' : 'rejected' });
+      const shown = updateAt(
+        1,
+        state === 'applied' ? {} : { status: state === 'accepted' ? 'pending_new' : 'rejected' },
+      );
       expect(settleCommand({ command, updates: [shown], bound: [boundTo(command)] })).toEqual({ kind: 'nothing' });
       const bound = [boundTo(command), boundTo(command, { orderId: 'another' })];
       expect(settleCommand({ command, updates: [], bound })).toMatchObject({
@@ -271,6 +300,8 @@ describe('an order of a place that is over', () => {
 
   it('that is foreign does not touch a command that is settled', () => {
     const command = commandOf(placePrediction, { state: 'not_sent', attempts: [attemptOf('not_sent')] });
-    expect(settleCommand({ command, updates: [], bound: [boundTo(command, { matches: false })] })).toEqual({ kind: 'nothing' });
+    expect(settleCommand({ command, updates: [], bound: [boundTo(command, { matches: false })] })).toEqual({
+      kind: 'nothing',
+    });
   });
 });

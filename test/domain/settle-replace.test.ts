@@ -24,7 +24,9 @@ describe('a replace', () => {
   });
 
   it('is not concluded upon while it is pending, whatever works meanwhile', () => {
-    expect(settle([pending, updateAt(7, { ...atNewPrice, pendingAction: 'replace' })])).toMatchObject({ kind: 'reached' });
+    expect(settle([pending, updateAt(7, { ...atNewPrice, pendingAction: 'replace' })])).toMatchObject({
+      kind: 'reached',
+    });
   });
 
   it('is applied once the price or total that was asked for, and differs from the baseline, works', () => {
@@ -49,7 +51,10 @@ describe('a replace', () => {
   it('is not proven by one new term beside an old one: an amend is granted whole', () => {
     const both = commandOf(replaceOf({ price: '0.5', quantity: '12' }));
     const half = updateAt(6, { working: { quantity: '12', price: '0.4' } });
-    expect(settleCommand({ command: both, updates: [half] })).toMatchObject({ outcome: 'conflict', because: 'other_terms' });
+    expect(settleCommand({ command: both, updates: [half] })).toMatchObject({
+      outcome: 'conflict',
+      because: 'other_terms',
+    });
     const neither = updateAt(6, { working: { quantity: '10', price: '0.6' } });
     expect(settleCommand({ command: both, updates: [pending, { ...neither, ...seventh }] })).toMatchObject({
       outcome: 'conflict',
@@ -60,8 +65,15 @@ describe('a replace', () => {
 
   it('is moot once the order ended otherwise, after a look for a successor', () => {
     const ended = updateAt(6, { status: 'filled', clientOrderRef: 'ref-1' });
-    expect(settle([ended])).toEqual({ kind: 'look_for_successor', orderId: predictionOrder.orderId, reference: 'ref-1' });
-    expect(settleCommand({ command, updates: [ended], successor: {} })).toMatchObject({ outcome: 'moot', because: 'ended' });
+    expect(settle([ended])).toEqual({
+      kind: 'look_for_successor',
+      orderId: predictionOrder.orderId,
+      reference: 'ref-1',
+    });
+    expect(settleCommand({ command, updates: [ended], successor: {} })).toMatchObject({
+      outcome: 'moot',
+      because: 'ended',
+    });
     expect(settleCommand({ command, updates: [ended], successor: { orderId: 'other' } })).toMatchObject({
       outcome: 'conflict',
       because: 'successor',
@@ -96,12 +108,18 @@ describe('a replace', () => {
   it('is in no conflict with what others changed before it was seen pending', () => {
     const accepted = { state: 'accepted', seenPendingAt: { revision: 5, sourceVersion: 70n } } as const;
     expect(settle([updateAt(6, atOtherPrice)], accepted)).toEqual(nothing);
-    expect(settle([updateAt(6, atOtherPrice), updateAt(8, atNewPrice)], accepted)).toMatchObject({ outcome: 'applied' });
-    expect(settle([updateAt(6, atOtherPrice), updateAt(8, atOtherPrice)], accepted)).toMatchObject({ outcome: 'conflict' });
+    expect(settle([updateAt(6, atOtherPrice), updateAt(8, atNewPrice)], accepted)).toMatchObject({
+      outcome: 'applied',
+    });
+    expect(settle([updateAt(6, atOtherPrice), updateAt(8, atOtherPrice)], accepted)).toMatchObject({
+      outcome: 'conflict',
+    });
   });
 
   it('is not rejected by old terms if it was never seen pending: fills raise the version too', () => {
-    expect(settle([updateAt(6, { cumQty: '1' }), updateAt(7, { cumQty: '5', status: 'partially_filled' })])).toEqual(nothing);
+    expect(settle([updateAt(6, { cumQty: '1' }), updateAt(7, { cumQty: '5', status: 'partially_filled' })])).toEqual(
+      nothing,
+    );
   });
 
   it('is a conflict where neither the old terms nor the new ones work', () => {
@@ -147,7 +165,9 @@ describe('a replace', () => {
 
   it('is not judged by what the platform itself could not confirm', () => {
     for (const over of [{ certainty: 'unknown_gap' }, { certainty: 'unknown_unacked' }, { status: 'unknown' }] as const)
-      expect(settle([updateAt(6, { ...atNewPrice, ...over }), updateAt(7, { ...atOtherPrice, ...over })])).toEqual(nothing);
+      expect(settle([updateAt(6, { ...atNewPrice, ...over }), updateAt(7, { ...atOtherPrice, ...over })])).toEqual(
+        nothing,
+      );
   });
 
   it('is left to a person, and flagged, once the platform lost its store and versions began anew', () => {

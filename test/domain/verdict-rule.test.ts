@@ -15,6 +15,8 @@ describe('the rule of a verdict', () => {
   it('never says that an answer proves what is unknown or open', () => {
     expect(verdictRule('place', { because: 'answer', state: 'unknown' })).toMatch(/^no answer says/);
     expect(verdictRule('place', { because: 'answer', state: 'open' })).toMatch(/no answer yet$/);
-    expect(verdictRule('place', { because: 'answer', state: 'not_sent' })).toMatch(/^the answer of the platform says so/);
+    expect(verdictRule('place', { because: 'answer', state: 'not_sent' })).toMatch(
+      /^the answer of the platform says so/,
+    );
   });
 });

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { parseVersion } from '../../src/domain/order.ts';
 
 describe('parseVersion', () => {
-  it.each(['0', '1', '9007199254740992', '9007199254740993', '9223372036854775807'])('takes %s, digit for digit', (digits) => {
-    expect(parseVersion(digits)?.toString()).toBe(digits);
-  });
+  it.each(['0', '1', '9007199254740992', '9007199254740993', '9223372036854775807'])(
+    'takes %s, digit for digit',
+    (digits) => {
+      expect(parseVersion(digits)?.toString()).toBe(digits);
+    },
+  );
 
   it.each([
     '9223372036854775808',

@@ -22,7 +22,10 @@ function placeIn(id: string): string[] {
 
 async function started(env: Record<string, string> = {}) {
   const { description } = await runningSandbox({ market: { rate: 20 } });
-  const world = await World.create({ platform: platformSettings(description), env: { TIDEMARK_COMMANDS: 'on', ...env } });
+  const world = await World.create({
+    platform: platformSettings(description),
+    env: { TIDEMARK_COMMANDS: 'on', ...env },
+  });
   const service = await world.serve();
   await service.waitLive();
   return { sandbox: description, world, service };
@@ -32,8 +35,13 @@ function nextPlace(sandbox: SandboxDescription, rule: object) {
   return control(sandbox, '/faults', { rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', ...rule }] });
 }
 
-/** How often the platform accepted an order under one of the command's references, by its ledger. */
-async function acceptances(sandbox: SandboxDescription, command: { attempts: { attemptId: string }[] }): Promise<number> {
+/**
+ * How often the platform accepted an order under one of the command's references, by its ledger.
+ */
+async function acceptances(
+  sandbox: SandboxDescription,
+  command: { attempts: { attemptId: string }[] },
+): Promise<number> {
   const ours = new Set(command.attempts.map(({ attemptId }) => attemptId));
   const decisions = await controlLines(sandbox, '/ledger?kind=decision');
   return decisions.filter(({ decision, reference }) => decision === 'accepted' && ours.has(reference)).length;
@@ -155,7 +163,10 @@ describe('commands, from REST to the platform and back', () => {
     });
     expect([placed.code, placed.out], placed.err).toEqual([0, expect.stringMatching(/^applied {2}command /)]);
     const refused = await runAgainst(url, foreign, signedIn);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('there is no such account (ACCOUNT_NOT_FOUND)')]);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('there is no such account (ACCOUNT_NOT_FOUND)'),
+    ]);
     const halt = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'x'], signedIn);
     expect([halt.code, halt.err]).toEqual([77, expect.stringContaining('(INSUFFICIENT_SCOPE)')]);
     expect(await world.query('select principal, account_id from commands')).toEqual([
@@ -175,7 +186,9 @@ describe('commands, from REST to the platform and back', () => {
   }, 180_000);
 });
 
-/** By the command line alone, against the real service: what it shows is what somebody on call sees. */
+/**
+ * By the command line alone, against the real service: what it shows is what somebody on call sees.
+ */
 async function theOnCallSettles(service: RunningService, commandId: string): Promise<void> {
   const url = await service.restAddress();
   const listed = await runAgainst(url, ['command', 'ls', '--unresolved']);
@@ -194,7 +207,9 @@ async function theOnCallSettles(service: RunningService, commandId: string): Pro
   ]);
   expect(settled).toMatchObject({ code: 0, out: `rejected  command ${commandId}\n` });
   expect((await runAgainst(url, ['command', 'ls', '--unresolved'])).out).toBe('No command is unresolved.\n');
-  expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(/^evidence +computed again: rejected, by person$/m);
+  expect((await runAgainst(url, ['command', 'show', commandId])).out).toMatch(
+    /^evidence +computed again: rejected, by person$/m,
+  );
   const halted = await runAgainst(url, ['halt', '--account', accountId, '--reason', 'a drill']);
   expect(halted.out).toContain('a drill');
   expect((await service.status()).halts).toMatchObject([{ scope: accountId, cause: 'operator', reason: 'a drill' }]);

@@ -6,7 +6,8 @@ import { expectAccessible } from '../support/rest/expect-accessible.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
 
-// One way through it. Its other screens, its deeds, sign-in and load are in test/deep/console*.deep.ts.
+// One way through it. Its other screens, its deeds, sign-in and load are in
+// test/deep/console*.deep.ts.
 it('the console in Chromium shows the live orders of a real service, and the versions of one of them', async () => {
   const { description } = await runningSandbox({ market: { rate: 20, openOrders: 20, knownOrders: 60 } });
   const world = await World.create({ platform: platformSettings(description) });
@@ -32,7 +33,9 @@ it('the console in Chromium shows the live orders of a real service, and the ver
   const path = new URL(page.url()).pathname.replace('/console/', '/v1/');
   // The market goes on, so that the page may be one revision ahead of an answer, or behind it.
   await eventually(async () => {
-    const { items } = (await (await fetch(`${rest}${path}/updates?limit=500`)).json()) as { items: { revision: number }[] };
+    const { items } = (await (await fetch(`${rest}${path}/updates?limit=500`)).json()) as {
+      items: { revision: number }[];
+    };
     const shown = await page.locator('.rung-number b').allTextContents();
     expect(shown).toEqual(items.map(({ revision }) => String(revision)).reverse());
   });

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { expectNothingLeft, lastLine, startDemo } from '../support/runs/running-demo.ts';
 
-/** What the README and its page show of a demo, without what depends on the machine and on chance. */
+/**
+ * What the README and its page show of a demo, without what depends on the machine and on chance.
+ */
 function shownLines(): string[] {
   const lines = ['README.md', 'docs/demo.md'].flatMap((page) => {
     const shown = /```\n(Open [\s\S]*?)```/.exec(readFileSync(page, 'utf8'))?.[1]?.split('\n') ?? [];

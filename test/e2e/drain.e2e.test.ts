@@ -4,8 +4,9 @@ import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { nothingWrong, World } from '../support/runs/service-under-test.ts';
 
 /**
- * No shard is taken or given any more, no new command, then no input, then each part empties into the next; shards and lane are given back when nothing of ours can
- * write any more, and REST ends when all of it is out. What stands between is free to change.
+ * No shard is taken or given any more, no new command, then no input, then each part empties into
+ * the next; shards and lane are given back when nothing of ours can write any more, and REST ends
+ * when all of it is out. What stands between is free to change.
  */
 const wayOfTheData = [
   'fleet',
@@ -36,7 +37,8 @@ it('SIGTERM under load drains step by step and loses nothing; asked twice, it en
   expect(steps.filter((step) => wayOfTheData.includes(step))).toEqual(wayOfTheData);
   expect([steps.at(0), steps.at(1), steps.at(-1)]).toEqual(['fleet', 'commands', 'admin']);
   for (const step of drained) expect(step).toMatchObject({ ms: expect.any(Number), outcome: 'drained' });
-  // What it had committed, it had published; and its shards and its lane are free for the next process.
+  // What it had committed, it had published; and its shards and
+  // its lane are free for the next process.
   const rest = await world.query(
     `select from order_updates where seq > (select seq from relay_positions where cursor = 'log') and stream <> 'continuity'`,
   );

@@ -17,9 +17,12 @@ it('a managed failover under 200 changes a second: readiness and doctor say why,
 
   await servers.demote();
   await expect
-    .poll(async () => (await service.ready()).body.checks.find((check: { name: string }) => check.name === 'database'), {
-      timeout: 30_000,
-    })
+    .poll(
+      async () => (await service.ready()).body.checks.find((check: { name: string }) => check.name === 'database'),
+      {
+        timeout: 30_000,
+      },
+    )
     .toMatchObject({ ok: false, detail: expect.stringContaining('read-only (default_transaction_read_only is on)') });
   expect((await service.ready()).code).toBe(503);
   const doctor = cliIo({ DATABASE_URL: servers.url });

@@ -4,7 +4,10 @@ import { nowText, ScriptedPlatformServer } from '../support/platform/scripted-pl
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
 
-/** Harmless by the contract: a strange order of the keys, unknown fields, white space wherever JSON allows it. */
+/**
+ * Harmless by the contract: a strange order of the keys, unknown
+ * fields, white space wherever JSON allows it.
+ */
 function strangely(text: string): string {
   return text.replaceAll('{"', '{\n\t"x_region" : "eu-1", "').replaceAll('","', '" ,\r\n "').replaceAll('":', '"  :  ');
 }
@@ -31,7 +34,8 @@ it('a platform that nobody here wrote, and that differs in all that the contract
       row: reversed({ ...predictionRow, ...at, orderId: `P${i}`, accountId: 'ACC.77-a' }),
     });
   }
-  for (const { stream, row } of rows) platform.put(stream, row, stream === 'prediction' ? '9007199254740993' : undefined);
+  for (const { stream, row } of rows)
+    platform.put(stream, row, stream === 'prediction' ? '9007199254740993' : undefined);
 
   const world = await World.create({ platform: platform.settings });
   const service = await world.serve();
@@ -46,7 +50,14 @@ it('a platform that nobody here wrote, and that differs in all that the contract
     state: { extra: { xNote: 'ours', xShard: { of: [1, 2, null] } } },
   });
 
-  const filled = { ...accountRow, ordId: 'E/0', accountId: 'ACC.77-a', ordStatus: 'FILLED', cumQty: '100', leavesQty: '0' };
+  const filled = {
+    ...accountRow,
+    ordId: 'E/0',
+    accountId: 'ACC.77-a',
+    ordStatus: 'FILLED',
+    cumQty: '100',
+    leavesQty: '0',
+  };
   platform.emit('account', reversed({ ...filled, avgPrice: '191.50', updatedAt: nowText() }));
   const next = {
     ...predictionRow,
@@ -60,7 +71,10 @@ it('a platform that nobody here wrote, and that differs in all that the contract
   await eventually(async () => {
     const now = await stored();
     expect(now.find(({ order_id: id }) => id === 'E/0')).toMatchObject({ status: 'filled' });
-    expect(now.find(({ order_id: id }) => id === 'P0')).toMatchObject({ status: 'canceled', source_version: '9007199254740994' });
+    expect(now.find(({ order_id: id }) => id === 'P0')).toMatchObject({
+      status: 'canceled',
+      source_version: '9007199254740994',
+    });
   });
   expect(await world.query('select from quarantine')).toEqual([]);
 

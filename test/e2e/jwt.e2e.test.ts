@@ -36,11 +36,15 @@ it('a caller with a JWT sees and trades the accounts that the token names, and n
 
   const foreign = await call(service, 'POST', '/v1/orders', { body: { ...order, accountId: 'SIM-1002' }, token });
   expect([foreign.status, foreign.body.code]).toEqual([404, 'ACCOUNT_NOT_FOUND']);
-  const [hidden] = await world.query<{ id: string }>(`select order_id as id from orders where account_id = 'SIM-1002' limit 1`);
+  const [hidden] = await world.query<{ id: string }>(
+    `select order_id as id from orders where account_id = 'SIM-1002' limit 1`,
+  );
   const unseen = await call(service, 'GET', `/v1/orders/account/${hidden?.id}`, { token });
   expect([unseen.status, unseen.body.code]).toEqual([404, 'ORDER_NOT_FOUND']);
   const reader = await issuer.sign({ accounts: [accountId], scope: 'orders:read' });
-  expect((await call(service, 'POST', '/v1/orders', { body: order, token: reader })).body.code).toBe('INSUFFICIENT_SCOPE');
+  expect((await call(service, 'POST', '/v1/orders', { body: order, token: reader })).body.code).toBe(
+    'INSUFFICIENT_SCOPE',
+  );
   await expectRefused(service, await issuer.sign({ accounts: [accountId], aud: 'somebody-else' }));
   await expectRefused(service, await issuer.sign({ accounts: [accountId], exp: 1_000_000_000 }));
   await expectRefused(service, await issuer.sign({ accounts: [accountId], iss: 'https://somebody.example' }));

@@ -13,7 +13,8 @@ beforeAll(() => ensureProgram('kcat'), 300_000);
 it('kcat reads the updates, and per order the revisions rise by one once repeats are dropped', async () => {
   const { description } = await runningSandbox({ market: { rate: 300, openOrders: 100, knownOrders: 150 } });
   const world = await World.create({ platform: platformSettings(description) });
-  // Killed right after its first records, so that the next one repeats what was acknowledged and not yet noted as such.
+  // Killed right after its first records, so that the next one repeats what
+  // was acknowledged and not yet noted as such.
   for (let life = 0; life < 2; life += 1) {
     const service = await world.serve();
     await service.waitMetric('tidemark_publish_records_total', { topic: 'updates', outcome: 'acknowledged' }, 300);
@@ -24,7 +25,19 @@ it('kcat reads the updates, and per order the revisions rise by one once repeats
   await last.waitLive();
   await world.settledProof(description);
 
-  const args = ['-b', world.brokers.join(), '-t', world.topics.updates, '-C', '-o', 'beginning', '-e', '-q', '-f', '%k\t%s\n'];
+  const args = [
+    '-b',
+    world.brokers.join(),
+    '-t',
+    world.topics.updates,
+    '-C',
+    '-o',
+    'beginning',
+    '-e',
+    '-q',
+    '-f',
+    '%k\t%s\n',
+  ];
   const { stdout } = await run('kcat', args, { maxBuffer: 1024 ** 3, timeout: 60_000 });
   const newest = new Map<string, number>();
   for (const line of stdout.trimEnd().split('\n')) {

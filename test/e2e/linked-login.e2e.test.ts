@@ -31,7 +31,9 @@ async function credentialsOf(service: RunningService): Promise<{ credential: str
 async function refreshes(sandbox: { control: string }) {
   const lines = await controlLines(sandbox as Parameters<typeof controlLines>[0], '/ledger?kind=request,answer');
   const asked = new Set(
-    lines.filter(({ kind, body }) => kind === 'request' && body?.includes('grant_type=refresh_token')).map(({ seq }) => seq),
+    lines
+      .filter(({ kind, body }) => kind === 'request' && body?.includes('grant_type=refresh_token'))
+      .map(({ seq }) => seq),
   );
   return lines.filter(({ kind, request }) => kind === 'answer' && asked.has(request)).map(({ status }) => status);
 }
@@ -51,7 +53,8 @@ describe('a service that has nothing but a linked login', () => {
       { deadlineMs: 120_000, everyMs: 100 },
     );
     await holder.waitLive();
-    // Both processes use the one refresh token, by turns: were two ever under way, the second would end the family.
+    // Both processes use the one refresh token, by turns: were two ever
+    // under way, the second would end the family.
     await eventually(
       async () => {
         const statuses = await refreshes(sandbox);
@@ -84,7 +87,9 @@ describe('a service that has nothing but a linked login', () => {
     const { sandbox, world, link } = await linkedWorld();
     const service = await world.serve();
     await link();
-    await eventually(async () => expect((await service.status()).accounts.length).toBeGreaterThan(0), { deadlineMs: 120_000 });
+    await eventually(async () => expect((await service.status()).accounts.length).toBeGreaterThan(0), {
+      deadlineMs: 120_000,
+    });
     await service.waitLive();
     await control(sandbox, '/end-logins', {});
     await service.waitMetric('tidemark_credentials', { state: 'login_required' }, 1);

@@ -32,7 +32,15 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     expect((await rig.call('service_status')).data.doubts).toBeInstanceOf(Array);
 
     const [symbol] = sandbox.predictionSymbols;
-    const terms = { accountId, symbol, outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', price: '0.01' };
+    const terms = {
+      accountId,
+      symbol,
+      outcome: 'YES',
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+      price: '0.01',
+    };
     const preview = await rig.call('preview_place_prediction', { ...terms, quantity: '10', clientOrderRef: 'mine-1' });
     expect(preview).toMatchObject({
       isError: false,
@@ -47,8 +55,13 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     expect(order.data.order).toMatchObject({ commandId, callerRef: 'mine-1', quantity: '10', price: '0.01' });
     expect(order.data.history.length).toBeGreaterThan(0);
     expect((await rig.call('list_orders', { symbol, find: 'mine-1' })).data.orders).toMatchObject([{ orderId }]);
-    expect((await rig.call('list_commands', { find: commandId })).data.commands).toMatchObject([{ outcome: 'applied' }]);
-    expect((await rig.call('show_command', { commandId })).data.recomputed).toMatchObject({ state: 'applied', agrees: true });
+    expect((await rig.call('list_commands', { find: commandId })).data.commands).toMatchObject([
+      { outcome: 'applied' },
+    ]);
+    expect((await rig.call('show_command', { commandId })).data.recomputed).toMatchObject({
+      state: 'applied',
+      agrees: true,
+    });
 
     const replace = await rig.call('preview_replace', { orderId, terms: { accountId, price: '0.02' } });
     const replaced = await rig.call('commit', { previewId: replace.data.previewId, waitSeconds: 20 });
@@ -58,7 +71,10 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     const cancelled = await rig.call('commit', { previewId: cancel.data.previewId, waitSeconds: 20 });
     expect(cancelled.data).toMatchObject({ outcome: 'applied', command: { kind: 'cancel' } });
     const refused = await rig.call('commit', { previewId: late.data.previewId });
-    expect(refused, 'the order has changed since that preview').toMatchObject({ isError: true, data: { retryable: false } });
+    expect(refused, 'the order has changed since that preview').toMatchObject({
+      isError: true,
+      data: { retryable: false },
+    });
   }, 240_000);
 
   it('reads a list page by page, each order once', async () => {
@@ -85,7 +101,10 @@ describe('tidemark mcp, from an assistant to the platform and back', () => {
     await control(sandbox, '/faults', { rules });
     const { previewId } = (await assistant.rig.call('preview_place', resting)).data;
     const unknown = await assistant.rig.call('commit', { previewId, waitSeconds: 0 });
-    expect(unknown).toMatchObject({ isError: false, data: { outcome: 'unknown', final: false, askAgain: { tool: 'receipt' } } });
+    expect(unknown).toMatchObject({
+      isError: false,
+      data: { outcome: 'unknown', final: false, askAgain: { tool: 'receipt' } },
+    });
     assistant.kill9();
     const { rig } = await McpProcess.start(env);
     const found = await eventually(

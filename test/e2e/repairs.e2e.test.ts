@@ -61,8 +61,15 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   ]);
 
   const listed = await run('quarantine', 'ls');
-  expect(listed.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual(['ID', String(gone), String(nameless), '']);
-  expect((await run('quarantine', 'show', String(gone))).out).toMatch(/^id +\d+\nstream .*\n[\s\S]*\n\n\{"price":1e5\}\n$/);
+  expect(listed.out.split('\n').map((line) => line.split(/ {2,}/)[0])).toEqual([
+    'ID',
+    String(gone),
+    String(nameless),
+    '',
+  ]);
+  expect((await run('quarantine', 'show', String(gone))).out).toMatch(
+    /^id +\d+\nstream .*\n[\s\S]*\n\n\{"price":1e5\}\n$/,
+  );
   expect(await run('quarantine', 'discard', String(gone), String(nameless))).toMatchObject({
     code: 0,
     out: `${gone}: done, discarded\n${nameless}: done, discarded\n`,
@@ -81,7 +88,10 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   const job = await run('quarantine', 'retry', ...all, '--json');
   expect([job.code, JSON.parse(job.out)]).toMatchObject([1, { job: { state: 'ended', total: 4, done: 2, failed: 2 } }]);
   const discarded = await run('quarantine', 'discard', ...all);
-  expect(discarded).toMatchObject({ code: 0, out: expect.stringMatching(/: ended, 2 rows, 2 done, 0 failed, 0 withdrawn\n$/) });
+  expect(discarded).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/: ended, 2 rows, 2 done, 0 failed, 0 withdrawn\n$/),
+  });
   expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
 
   expect(await service.stop()).toBe(0);

@@ -27,7 +27,8 @@ async function read(service: RunningService, path: string, token = everything) {
   return body;
 }
 
-const statusOf = (service: RunningService, token?: string): Promise<StatusDocument> => read(service, '/v1/status', token);
+const statusOf = (service: RunningService, token?: string): Promise<StatusDocument> =>
+  read(service, '/v1/status', token);
 const doubtsOf = ({ trust }: StatusDocument) => trust.doubts.map(({ name }) => name);
 
 /** Until the doubts are exactly these. */
@@ -54,7 +55,8 @@ it('operators see over REST whether to trust the service, its last minutes and i
   expect(statusAnswer.parse(well)).toEqual(well);
   expect(well.trust.trusted).toBe(true);
 
-  // A halt of one account, and a change of it whose events its stream loses: in doubt for those who see the account, and for no others.
+  // A halt of one account, and a change of it whose events its stream loses: in doubt for those who
+  // see the account, and for no others.
   const halt = { token: everything, body: { reason: 'a drill' } };
   expect((await call(service, 'POST', `/v1/accounts/${otherAccount}/halt`, halt)).status).toBe(200);
   await control(description, '/rate', { rate: 0 });
@@ -81,7 +83,9 @@ it('operators see over REST whether to trust the service, its last minutes and i
   );
   expect(historyAnswer.parse(history)).toEqual(history);
   const newest = history.samples.at(-1).at;
-  expect((await read(service, `/v1/history?since=${newest}`)).samples.every(({ at }: { at: string }) => at > newest)).toBe(true);
+  expect(
+    (await read(service, `/v1/history?since=${newest}`)).samples.every(({ at }: { at: string }) => at > newest),
+  ).toBe(true);
 
   const groupId = `${world.topics.continuity}.late`;
   const commit = { groupId, topic: world.topics.continuity, partitions: [{ partition: 0, offset: '0' }] };
@@ -106,9 +110,14 @@ it('operators see over REST whether to trust the service, its last minutes and i
   });
   expect([page.status, page.headers.get('access-control-allow-origin')]).toEqual([200, 'https://desk.example.com']);
 
-  // Its successor's accounts never become live, since no subscription is answered any more: it does not say that all is well.
-  await control(description, '/faults', { rules: [{ on: 'subscribe', fault: 'no_ack', stream: 'account', times: 100_000 }] });
+  // Its successor's accounts never become live, since no subscription is answered any more: it does
+  // not say that all is well.
+  await control(description, '/faults', {
+    rules: [{ on: 'subscribe', fault: 'no_ack', stream: 'account', times: 100_000 }],
+  });
   await service.stop();
   const successor = await world.serve();
-  await eventually(async () => expect(doubtsOf(await statusOf(successor))).toContain('account_not_live'), { everyMs: 100 });
+  await eventually(async () => expect(doubtsOf(await statusOf(successor))).toContain('account_not_live'), {
+    everyMs: 100,
+  });
 });

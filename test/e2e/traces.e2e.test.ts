@@ -14,7 +14,9 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 
 /** The `traceparent` of each record, with its key, as a consumer reads them. */
 async function followTraceparents(brokers: readonly string[], topics: readonly string[]) {
-  const consumer = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).consumer({ groupId: `traces-${topics[0]}` });
+  const consumer = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).consumer({
+    groupId: `traces-${topics[0]}`,
+  });
   const records: { topic: string; key: string; traceparent: string | undefined }[] = [];
   await consumer.connect();
   await consumer.subscribe({ topics: [...topics], fromBeginning: true });
@@ -72,7 +74,8 @@ it('shows a command from the caller to its verdict in one trace, and its updates
   expect(verdict.links.map(({ spanId }) => spanId)).toEqual([command.spanId]);
   expect(BigInt(verdict.startTimeUnixNano)).toBeGreaterThan(BigInt(command.endTimeUnixNano));
 
-  // The update of its order, and the records of its steps: a consumer continues the trace of the caller.
+  // The update of its order, and the records of its steps: a
+  // consumer continues the trace of the caller.
   const update = await eventually(() => named('update'), { deadlineMs: 30_000 });
   expect(update.about).toMatchObject({ 'tidemark.command.id': commandId, 'tidemark.stream': 'account' });
   const sends = await eventually(() => {
@@ -95,9 +98,12 @@ it('shows a command from the caller to its verdict in one trace, and its updates
   // Updates that no command of ours caused: about one in five.
   const others = () =>
     records.filter((record) => record.topic === world.topics.updates && !record.traceparent?.includes(traceId));
-  await eventually(() => expect(others().filter((record) => record.traceparent !== undefined).length).toBeGreaterThan(3), {
-    deadlineMs: 60_000,
-  });
+  await eventually(
+    () => expect(others().filter((record) => record.traceparent !== undefined).length).toBeGreaterThan(3),
+    {
+      deadlineMs: 60_000,
+    },
+  );
   expect(others().filter((record) => record.traceparent === undefined).length).toBeGreaterThan(3);
   expect(await service.stop()).toBe(0);
   const joined = others().filter((record) => {

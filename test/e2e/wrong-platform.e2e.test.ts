@@ -23,11 +23,16 @@ const cut: Answer = (request, response) => {
 };
 
 const goodToken = json(200, { access_token: 'good', token_type: 'Bearer', expires_in: 3600 });
-/** A platform that signs in and lists as it is told; every other path, the stream's upgrade among them, is not found. */
+/**
+ * A platform that signs in and lists as it is told; every other path, the
+ * stream's upgrade among them, is not found.
+ */
 const tokenIs =
   (token: Answer): Answer =>
   (request, response) =>
-    request.path === '/v1/oauth2/token' ? token(request, response) : json(404, { error: 'not found' })(request, response);
+    request.path === '/v1/oauth2/token'
+      ? token(request, response)
+      : json(404, { error: 'not found' })(request, response);
 const listIs =
   (list: Answer): Answer =>
   (request, response) =>
@@ -36,7 +41,10 @@ const listIs =
 const noToken = 'no new access token';
 const noList = 'the accounts could not be listed';
 
-/** Each way in which a platform can be wrong that `doctor` has a line for, and the line of the log that says why. */
+/**
+ * Each way in which a platform can be wrong that `doctor` has a line
+ * for, and the line of the log that says why.
+ */
 const ways: readonly (readonly [string, Answer, string, RegExp])[] = [
   ['refuses the secret', tokenIs(json(401, { error: 'invalid_client' })), noToken, /invalid_client/],
   ['answers its token in HTML', tokenIs(say(200, 'text/html', '<html>Sign in</html>')), noToken, /./],
@@ -45,7 +53,12 @@ const ways: readonly (readonly [string, Answer, string, RegExp])[] = [
   ['answers 500 for a token', tokenIs(json(500, { error: 'oops' })), noToken, /./],
   ['never answers for a token', tokenIs(hang), noToken, /./],
   ['cuts the connection for a token', tokenIs(cut), noToken, /./],
-  ['gives tokens that have ended', tokenIs(json(200, { access_token: 'x', token_type: 'Bearer', expires_in: 0 })), noList, /./],
+  [
+    'gives tokens that have ended',
+    tokenIs(json(200, { access_token: 'x', token_type: 'Bearer', expires_in: 0 })),
+    noList,
+    /./,
+  ],
   ['refuses its own token', listIs(json(401, { error: 'no' })), noList, /./],
   ['fails the list of accounts', listIs(json(500, { error: 'no' })), noList, /./],
   ['lists garbage as accounts', listIs(json(200, [1, null, { accounts: 'none' }])), noList, /./],

@@ -22,9 +22,15 @@ it('Alertmanager takes the example', () => {
 });
 
 it('every page goes to people, and every ticket to tickets', () => {
-  const told = alerts.map(({ name, severity }) => [name, severity, receivers({ alertname: name, severity, job: 'tidemark' })]);
+  const told = alerts.map(({ name, severity }) => [
+    name,
+    severity,
+    receivers({ alertname: name, severity, job: 'tidemark' }),
+  ]);
   expect(told.length).toBeGreaterThan(15);
-  expect(told).toEqual(alerts.map(({ name, severity }) => [name, severity, severity === 'page' ? 'people' : 'tickets']));
+  expect(told).toEqual(
+    alerts.map(({ name, severity }) => [name, severity, severity === 'page' ? 'people' : 'tickets']),
+  );
 });
 
 it('an alert without a severity that is known is told to people, and not lost', () => {

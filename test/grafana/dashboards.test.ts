@@ -28,21 +28,24 @@ describe('every dashboard', () => {
     for (const uid of uids) expect(uid).toMatch(/^[\w-]{1,40}$/);
   });
 
-  it.each(dashboards)('$uid lets one choose datasource and lane, and places its panels without overlap', (dashboard) => {
-    // biome-ignore lint/suspicious/noExplicitAny: JSON as Grafana reads it
-    const json: any = dashboardJson(dashboard);
-    expect(json.templating.list.map(({ name }: { name: string }) => name)).toEqual(['datasource', 'job']);
-    expect(new Set(json.panels.map(({ id }: { id: number }) => id)).size).toBe(json.panels.length);
-    const taken = new Set<string>();
-    for (const { gridPos } of json.panels) {
-      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
-      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1)
-        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-          expect(taken.has(`${x},${y}`), `two panels at ${x},${y}`).toBe(false);
-          taken.add(`${x},${y}`);
-        }
-    }
-  });
+  it.each(dashboards)(
+    '$uid lets one choose datasource and lane, and places its panels without overlap',
+    (dashboard) => {
+      // biome-ignore lint/suspicious/noExplicitAny: JSON as Grafana reads it
+      const json: any = dashboardJson(dashboard);
+      expect(json.templating.list.map(({ name }: { name: string }) => name)).toEqual(['datasource', 'job']);
+      expect(new Set(json.panels.map(({ id }: { id: number }) => id)).size).toBe(json.panels.length);
+      const taken = new Set<string>();
+      for (const { gridPos } of json.panels) {
+        expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+        for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1)
+          for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+            expect(taken.has(`${x},${y}`), `two panels at ${x},${y}`).toBe(false);
+            taken.add(`${x},${y}`);
+          }
+      }
+    },
+  );
 
   it('has the rows that an operator looks for', () => {
     const rows = dashboards.flatMap((dashboard) => dashboard.rows.map(({ title }) => title));
@@ -89,7 +92,8 @@ describe('every panel', () => {
   it('names each line, also the one that stands for nothing found', () => {
     for (const { queries, where } of panels)
       for (const { expr, legend } of queries)
-        if (expr.includes('vector(0)') && legend.includes('{{')) expect(expr, where).toContain('label_replace(vector(0)');
+        if (expr.includes('vector(0)') && legend.includes('{{'))
+          expect(expr, where).toContain('label_replace(vector(0)');
   });
 
   it('has a title that fits beside its icons, where it is a narrow figure', () => {

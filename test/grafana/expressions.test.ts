@@ -23,14 +23,18 @@ const overCounters = ['rate', 'irate', 'increase'];
 function faultsOf({ metric, labels, equals, functions }: Selector): string[] {
   const series = known.get(metric);
   if (series === undefined) return [`there is no metric ${metric}`];
-  const faults = labels.filter((label) => !series.labels.includes(label)).map((label) => `${metric} has no label ${label}`);
+  const faults = labels
+    .filter((label) => !series.labels.includes(label))
+    .map((label) => `${metric} has no label ${label}`);
   const isRate = overCounters.includes(functions[0] ?? '');
   const counts = series.type === 'counter' || series.type === 'bucket';
-  if (counts !== isRate) faults.push(`${metric} (${series.type}) ${counts ? 'needs' : 'must not be under'} rate or increase`);
+  if (counts !== isRate)
+    faults.push(`${metric} (${series.type}) ${counts ? 'needs' : 'must not be under'} rate or increase`);
   const bound = equals.get('le');
   if (functions.includes('histogram_quantile') && series.type !== 'bucket') faults.push(`${metric} has no buckets`);
   if (bound !== undefined && !series.bounds?.includes(bound)) faults.push(`${metric} has no boundary ${bound}`);
-  if (bound !== undefined && Number.isInteger(Number(bound))) faults.push(`Prometheus 3 writes le="${bound}" otherwise`);
+  if (bound !== undefined && Number.isInteger(Number(bound)))
+    faults.push(`Prometheus 3 writes le="${bound}" otherwise`);
   return faults;
 }
 

@@ -19,7 +19,10 @@ const own: readonly [string, KnownSeries][] = [
   ['ALERTS', { type: 'gauge', labels: ['alertname', 'alertstate', 'severity', ...target] }],
 ];
 
-/** Every series that Prometheus has of a service, by name: of the registry with its labels, of Prometheus, and of our recording rules. */
+/**
+ * Every series that Prometheus has of a service, by name: of the registry with its labels, of
+ * Prometheus, and of our recording rules.
+ */
 export async function knownSeries(): Promise<ReadonlyMap<string, KnownSeries>> {
   const metrics = createMetrics();
   initialiseMetrics(metrics, '0.0.0');
@@ -29,7 +32,11 @@ export async function knownSeries(): Promise<ReadonlyMap<string, KnownSeries>> {
     const labels = [...labelsOf(metrics.registry, name), ...target];
     const kind = String(type);
     if (kind === 'histogram') {
-      series.set(`${name}_bucket`, { type: 'bucket', labels: [...labels, 'le'], bounds: boundsOf(metrics.registry, name) });
+      series.set(`${name}_bucket`, {
+        type: 'bucket',
+        labels: [...labels, 'le'],
+        bounds: boundsOf(metrics.registry, name),
+      });
       for (const part of ['sum', 'count']) series.set(`${name}_${part}`, { type: 'counter', labels });
     } else {
       series.set(name, { type: kind === 'counter' ? 'counter' : 'gauge', labels });

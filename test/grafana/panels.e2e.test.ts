@@ -20,7 +20,15 @@ const panels = dashboards.flatMap(({ uid, rows }) =>
 );
 
 async function place(service: RunningService, symbol: string): Promise<number> {
-  const body = { accountId: 'SIM-1001', symbol, side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
+  const body = {
+    accountId: 'SIM-1001',
+    symbol,
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '5',
+    price: '1.00',
+    timeInForce: 'GTC',
+  };
   const response = await fetch(`${await service.restAddress()}/v1/orders`, {
     method: 'POST',
     headers: { 'idempotency-key': randomUUID(), 'content-type': 'application/json' },
@@ -39,7 +47,10 @@ async function followUpdates(service: RunningService): Promise<void> {
 }
 
 /** What has no data yet. */
-async function missing(prometheus: RunningPrometheus, queries: readonly { where: string; expr: string }[]): Promise<string[]> {
+async function missing(
+  prometheus: RunningPrometheus,
+  queries: readonly { where: string; expr: string }[],
+): Promise<string[]> {
   const found: string[] = [];
   for (const { where, expr } of queries) {
     const values = await prometheus.values(queryText(expr, { scrape: 1, range: 300 }));
@@ -55,10 +66,13 @@ it('every panel, rule and alert finds its data in a Prometheus that scrapes a wo
   const prometheus = await RunningPrometheus.start(new URL(await service.adminAddress()).host);
   await service.waitLive();
   // What happens before the first scrape has no rate, however rare it is.
-  await eventually(async () => expect((await prometheus.values('up')).filter((value) => value === 1).length).toBeGreaterThan(2), {
-    deadlineMs: 60_000,
-    everyMs: 200,
-  });
+  await eventually(
+    async () => expect((await prometheus.values('up')).filter((value) => value === 1).length).toBeGreaterThan(2),
+    {
+      deadlineMs: 60_000,
+      everyMs: 200,
+    },
+  );
   // As `after-restore` does it: the holder is fenced, and takes the lane again.
   await world.query('update lanes set holder = null, epoch = epoch + 1');
   await service.waitMetric('tidemark_lane_takeovers_total', { cause: 'released' }, 1);
@@ -67,14 +81,19 @@ it('every panel, rule and alert finds its data in a Prometheus that scrapes a wo
 
   expect(await place(service, 'AAPL')).toBeLessThan(300);
   // A 504 that had landed: unresolved until the stream or a probe shows it.
-  await control(description, '/faults', { rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'yes' }] });
+  await control(description, '/faults', {
+    rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'yes' }],
+  });
   expect(await place(service, 'MSFT')).toBeLessThan(300);
   await service.waitMetric('tidemark_command_settlements_total', {}, 1);
   const cut = await control(description, '/faults', { now: [{ action: 'cut', how: 'fin' }] });
   expect(cut.status, cut.text).toBe(200);
   await service.waitMetric('tidemark_source_gaps_total', {}, 1);
 
-  await eventually(async () => expect(await missing(prometheus, panels)).toEqual([]), { deadlineMs: 60_000, everyMs: 1000 });
+  await eventually(async () => expect(await missing(prometheus, panels)).toEqual([]), {
+    deadlineMs: 60_000,
+    everyMs: 1000,
+  });
   const recorded = recordingRules.filter(({ record }) => record.includes('doubts')).map(({ record }) => record);
   expect(recorded).toHaveLength(1);
   await eventually(async () => expect((await prometheus.values(recorded[0] ?? '')).at(-1)).toBe(0), {

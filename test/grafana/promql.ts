@@ -29,7 +29,8 @@ export function readPromql(expr: string): ReadExpression {
   parser.parse(expr).iterate({
     enter(ref) {
       const { node } = ref;
-      if (node.type.isError) throw new Error(`no PromQL at ${node.from}: ${expr.slice(0, node.from)}▸${expr.slice(node.from)}`);
+      if (node.type.isError)
+        throw new Error(`no PromQL at ${node.from}: ${expr.slice(0, node.from)}▸${expr.slice(node.from)}`);
       if (node.name === 'VectorSelector') selectors.push(selectorOf(node, textOf));
       if (node.name === 'GroupingLabels') groupings.push(...node.getChildren('LabelName').map(textOf));
       if (node.name === 'MatrixSelector') ranges.push(/\[(.*)\]$/.exec(textOf(node))?.[1] ?? '');
@@ -40,7 +41,9 @@ export function readPromql(expr: string): ReadExpression {
 
 function selectorOf(node: Node, textOf: (node: Node) => string): Selector {
   const name = node.getChild('Identifier');
-  const matchers = (node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? []).map((matcher) => textOf(matcher));
+  const matchers = (node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? []).map((matcher) =>
+    textOf(matcher),
+  );
   const parts = matchers.map((matcher) => /^(\w+)\s*(=~|!~|!=|=)\s*"(.*)"$/s.exec(matcher));
   const equals = new Map<string, string>();
   for (const match of parts) if (match?.[2] === '=') equals.set(match[1] ?? '', match[3] ?? '');

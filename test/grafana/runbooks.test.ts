@@ -22,7 +22,12 @@ function all(text: string, pattern: RegExp): string[] {
 describe.each(pages)('the runbook of $name', ({ name, text }) => {
   it('says what it means, how to look, what to do, and how one knows that it is over', () => {
     expect(text.startsWith(`# ${name}\n`)).toBe(true);
-    expect(all(text, /^## (.*)$/gm)).toEqual(['What it means', 'How to look', 'What to do', 'How to know that it is over']);
+    expect(all(text, /^## (.*)$/gm)).toEqual([
+      'What it means',
+      'How to look',
+      'What to do',
+      'How to know that it is over',
+    ]);
   });
 
   it('names metrics, commands and settings that there are', () => {

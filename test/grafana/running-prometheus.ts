@@ -11,7 +11,9 @@ interface JudgedRule {
   readonly state?: string;
 }
 
-/** A real Prometheus (`startPrometheus`) that scrapes one target every second. Ended with the test. */
+/**
+ * A real Prometheus (`startPrometheus`) that scrapes one target every second. Ended with the test.
+ */
 export class RunningPrometheus {
   private readonly base: string;
   private readonly startedMs = systemClock.nowMs();
@@ -27,11 +29,18 @@ export class RunningPrometheus {
     return new RunningPrometheus(base);
   }
 
-  /** Every value of every series of an expression since the start, as numbers; NaN and infinities among them. Throws when it is refused. */
+  /**
+   * Every value of every series of an expression since the start, as numbers; NaN and infinities
+   * among them. Throws when it is refused.
+   */
   async values(expr: string): Promise<number[]> {
     const nowMs = systemClock.nowMs();
     const query = { query: expr, start: String(this.startedMs / 1000), end: String(nowMs / 1000), step: '1' };
-    const { result } = await askPrometheus<{ result: { values: [number, string][] }[] }>(this.base, 'query_range', query);
+    const { result } = await askPrometheus<{ result: { values: [number, string][] }[] }>(
+      this.base,
+      'query_range',
+      query,
+    );
     return result.flatMap(({ values }) => values.map(([, value]) => Number(value.replace('Inf', 'Infinity'))));
   }
 

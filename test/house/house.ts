@@ -1,5 +1,7 @@
-// Counts how readable the house is, beside the targets: `npm run house`. Ends with 1 while a target is missed.
-// It measures the code: V8 says which files one update and one place run through, and the page is checked against that.
+// Counts how readable the house is, beside the targets: `npm run
+// house`. Ends with 1 while a target is missed.
+// It measures the code: V8 says which files one update and one place run
+// through, and the page is checked against that.
 import { globSync, readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import ts from 'typescript';
@@ -17,7 +19,9 @@ const all = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(pa
 // The console is a program of its own, of views and small parts: its grain is that of a page.
 const files = all.filter(({ path }) => !path.startsWith('src/console/'));
 const lengths = files.map(({ text }) => text.split('\n').length - 1).sort((a, b) => a - b);
-const words = all.flatMap(({ text }) => commentsOf(text)).flatMap((comment) => comment.toLowerCase().match(/[a-z']+/g) ?? []);
+const words = all
+  .flatMap(({ text }) => commentsOf(text))
+  .flatMap((comment) => comment.toLowerCase().match(/[a-z']+/g) ?? []);
 
 const update = await filesOfOneUpdate();
 const place = await filesOfOnePlace();
@@ -74,7 +78,10 @@ function countOf(counted: readonly string[]): number {
   return words.filter((word) => counted.includes(word)).length;
 }
 
-/** The comments as TypeScript's parser sees them, each once: a `//` in a string, a template or a pattern is none. */
+/**
+ * The comments as TypeScript's parser sees them, each once: a `//` in a
+ * string, a template or a pattern is none.
+ */
 function commentsOf(text: string): string[] {
   const source = ts.createSourceFile('any.ts', text, ts.ScriptTarget.Latest);
   const found = new Map<number, string>();
@@ -90,7 +97,10 @@ function commentsOf(text: string): string[] {
   return [...found.values()];
 }
 
-/** Says which files ran that the section of docs/architecture.md does not name, and which it names that did not run. */
+/**
+ * Says which files ran that the section of docs/architecture.md does not
+ * name, and which it names that did not run.
+ */
 function comparePage(heading: string, ran: FilesRun): void {
   const page = readFileSync('docs/architecture.md', 'utf8');
   const section = page.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';

@@ -32,7 +32,8 @@ class Coverage {
       const file = url.slice(root.length);
       for (const { functionName, ranges } of functions) {
         const [range] = ranges;
-        if (range !== undefined && range.count > 0) counts.set(`${file} ${functionName}@${range.startOffset}`, range.count);
+        if (range !== undefined && range.count > 0)
+          counts.set(`${file} ${functionName}@${range.startOffset}`, range.count);
       }
     }
     return counts;
@@ -61,7 +62,10 @@ interface Window {
   readonly rows: number;
 }
 
-/** The last moments of a run that is the same each time until they begin: with one step of the market, or without. */
+/**
+ * The last moments of a run that is the same each time until they begin:
+ * with one step of the market, or without.
+ */
 async function lastWindow(seed: number, quietMs: number, withChange: boolean): Promise<Window> {
   const world = new SimulatedWorld({ seed, log: silentLog });
   world.startIn(0);
@@ -82,8 +86,9 @@ async function lastWindow(seed: number, quietMs: number, withChange: boolean): P
 }
 
 /**
- * What one change of the market makes the simulated service do, from its frame to the topic: what runs more often than
- * in the same moments without it. Throws where no attempt shows an update alone.
+ * What one change of the market makes the simulated service do, from its frame
+ * to the topic: what runs more often than in the same moments without it.
+ * Throws where no attempt shows an update alone.
  */
 export async function filesOfOneUpdate(seed = 3): Promise<FilesRun> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -97,7 +102,10 @@ export async function filesOfOneUpdate(seed = 3): Promise<FilesRun> {
   throw new Error(`seed ${seed} shows no update alone: choose another one`);
 }
 
-/** One place whose answer said nothing, from its submission to the verdict that a committed update brings. */
+/**
+ * One place whose answer said nothing, from its submission to
+ * the verdict that a committed update brings.
+ */
 export async function filesOfOnePlace(): Promise<FilesRun> {
   const rig = await CommandRig.leading();
   const coverage = new Coverage();

@@ -40,8 +40,14 @@ describe('the log', () => {
 
   it('tells an error with code, stack and causes, and nothing else of it', () => {
     const { log, lines } = logTo();
-    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', headers: { authorization: canary } });
-    log.error({ err: Object.assign(new Error('read failed', { cause }), { parameters: [canary], retryable: true }) }, 'reading');
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), {
+      code: 'ECONNREFUSED',
+      headers: { authorization: canary },
+    });
+    log.error(
+      { err: Object.assign(new Error('read failed', { cause }), { parameters: [canary], retryable: true }) },
+      'reading',
+    );
     const line: unknown = JSON.parse(lines[0] ?? '');
     expect(line).toMatchObject({ err: { message: 'read failed', retryable: true, cause: { code: 'ECONNREFUSED' } } });
     expect(lines[0]).not.toContain('c4n4ry');
@@ -49,7 +55,11 @@ describe('the log', () => {
 
   it('shows the remedy of an error that has one, and no stack, also not that of its cause', () => {
     const { log, lines } = logTo();
-    const err = new ProgramError('port 1 is taken', { code: 'PORT_TAKEN', fix: 'Take another.', cause: new Error('EADDRINUSE') });
+    const err = new ProgramError('port 1 is taken', {
+      code: 'PORT_TAKEN',
+      fix: 'Take another.',
+      cause: new Error('EADDRINUSE'),
+    });
     log.error({ err }, 'a part cannot go on');
     const line: unknown = JSON.parse(lines[0] ?? '');
     expect(line).toMatchObject({ err: { fix: 'Take another.', cause: { message: 'EADDRINUSE' } } });

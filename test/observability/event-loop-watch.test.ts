@@ -33,7 +33,10 @@ it('is not well when the loop is late again and again, and recovers with it', as
   const watch = new EventLoopWatch({ clock }, options);
   watch.start();
   await clock.advance(3 * 1501);
-  expect(watch.check()).toEqual({ ok: false, detail: 'event loop late 3 times in a row, worst lag since start 1001 ms' });
+  expect(watch.check()).toEqual({
+    ok: false,
+    detail: 'event loop late 3 times in a row, worst lag since start 1001 ms',
+  });
   clock.lagMs = 0;
   await clock.advance(2001);
   expect(watch.check().ok).toBe(true);

@@ -59,7 +59,9 @@ describe('traces over OTLP/HTTP', () => {
         resource: { 'service.name': 'desk', 'service.version': '1.2.3' },
       },
     ]);
-    expect(receiver.requests).toMatchObject([{ path: '/v1/traces', headers: { 'api-key': 'a b', 'x-tenant': 'desk' } }]);
+    expect(receiver.requests).toMatchObject([
+      { path: '/v1/traces', headers: { 'api-key': 'a b', 'x-tenant': 'desk' } },
+    ]);
     expect(lines).toEqual([]);
   });
 
@@ -95,7 +97,8 @@ describe('traces over OTLP/HTTP', () => {
     tracing.begin('late').end();
     const drained = drain(new AbortController().signal);
     await clock.advance(2_000);
-    // Otherwise this waits for the exporter, which tries for ten seconds of real time, and fails by the deadline of the test.
+    // Otherwise this waits for the exporter, which tries for ten seconds of real time, and fails by
+    // the deadline of the test.
     await drained;
     expect(clock.monotonicMs()).toBe(2_000);
   });

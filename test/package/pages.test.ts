@@ -26,7 +26,8 @@ it('the packed package has what Prometheus, Alertmanager and Grafana read: rules
   expect(dashboards.filter(({ uid }) => JSON.parse(read(`grafana/dashboards/${uid}.json`)).uid !== uid)).toEqual([]);
   const linked = [...read('grafana/prometheus/rules/alerts.yml').matchAll(/\/d\/(runbook-(\w+))/g)];
   expect(linked).toHaveLength(alerts.length);
-  for (const [, uid, name] of linked) expect(JSON.parse(read(`grafana/dashboards/runbooks/${name}.json`)).uid).toBe(uid);
+  for (const [, uid, name] of linked)
+    expect(JSON.parse(read(`grafana/dashboards/runbooks/${name}.json`)).uid).toBe(uid);
   const named = globSync('docs/**/*.md').flatMap(
     (file) => readFileSync(file, 'utf8').match(/grafana\/(?:prometheus|dashboards|provisioning)(\/[\w.-]*\w)*/g) ?? [],
   );

@@ -9,7 +9,10 @@ import { unpackPackage } from './unpack-package.ts';
 
 const tsc = resolve('node_modules/typescript/bin/tsc');
 
-/** What `npm install --omit=dev --omit=optional` puts there, and nothing else: a package that only this checkout has must be missed. */
+/**
+ * What `npm install --omit=dev --omit=optional` puts there, and nothing else: a package that only
+ * this checkout has must be missed.
+ */
 function linkDependencies(home: string): void {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   for (const [path, { dev, optional, devOptional }] of Object.entries<Record<string, boolean>>(packages)) {

@@ -9,7 +9,10 @@ import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import type { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
 import { unpackPackage } from './unpack-package.ts';
 
-/** What a shape lets through, as JSON gives it: zod types an absent field as one that may be undefined, which JSON knows nothing of. */
+/**
+ * What a shape lets through, as JSON gives it: zod types an absent field as one that may be
+ * undefined, which JSON knows nothing of.
+ */
 type Parsed<T> = T extends readonly (infer E)[]
   ? readonly Parsed<E>[]
   : T extends object
@@ -30,7 +33,13 @@ describe('the packed package', () => {
 
   beforeAll(() => {
     stranger = unpackPackage().folder;
-    const compilerOptions = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', types: [] };
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      module: 'nodenext',
+      types: [],
+    };
     writeFileSync(join(stranger, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['stranger.ts'] }));
   });
   afterAll(() => rmSync(stranger, { recursive: true, force: true }));

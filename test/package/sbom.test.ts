@@ -37,7 +37,12 @@ it('the list of parts is CycloneDX of this project', () => {
   const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: expect.stringMatching(/^1\.[5-9]$/) });
   expect(sbom.serialNumber).toMatch(/^urn:uuid:[0-9a-f-]{36}$/);
-  expect(sbom.metadata.component).toMatchObject({ name, version, purl: `pkg:npm/${name}@${version}`, type: 'application' });
+  expect(sbom.metadata.component).toMatchObject({
+    name,
+    version,
+    purl: `pkg:npm/${name}@${version}`,
+    type: 'application',
+  });
 });
 
 it('it has each package that the lock file gives the service, and none that only developers need', () => {

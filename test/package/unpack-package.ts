@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * The folder of a stranger's program, empty but for the packed package in its `node_modules` (`home`). Without scripts: a build would write into this
- * checkout. The caller removes `folder`.
+ * The folder of a stranger's program, empty but for the packed package in its `node_modules`
+ * (`home`). Without scripts: a build would write into this checkout. The caller removes `folder`.
  */
 export function unpackPackage(): { folder: string; home: string } {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-stranger-'));

@@ -48,7 +48,8 @@ it('ends long timers of the system together, at whole seconds, never early', () 
   vi.useFakeTimers();
   try {
     const ended: number[] = [];
-    for (const delayMs of [29_100, 30_000, 30_300, 30_700]) systemClock.after(delayMs, () => ended.push(performance.now()));
+    for (const delayMs of [29_100, 30_000, 30_300, 30_700])
+      systemClock.after(delayMs, () => ended.push(performance.now()));
     const startMs = performance.now();
     vi.advanceTimersByTime(40_000);
     expect(ended[0]).toBe(startMs + 29_100);

@@ -59,7 +59,9 @@ it.each([
 it('each scheme has its own proxy', () => {
   const secureOnly = new Proxies({ httpsProxy: proxy });
   expect(
-    ['https://a.test', 'wss://a.test', 'http://a.test', 'ws://a.test'].map((url) => secureOnly.proxyFor(new URL(url))?.name),
+    ['https://a.test', 'wss://a.test', 'http://a.test', 'ws://a.test'].map(
+      (url) => secureOnly.proxyFor(new URL(url))?.name,
+    ),
   ).toEqual(['http://proxy.corp:3128', 'http://proxy.corp:3128', undefined, undefined]);
 });
 

@@ -14,7 +14,10 @@ it.each([
   ['joining', (secret: Secret) => ['', secret].join('')],
   ['JSON', (secret: Secret) => JSON.stringify({ secret })],
   ['inspect', (secret: Secret) => inspect({ secret }, { showHidden: true, depth: 9 })],
-  ['an error that holds it', (secret: Secret) => inspect(Object.assign(new Error('x'), { secret }), { showHidden: true })],
+  [
+    'an error that holds it',
+    (secret: Secret) => inspect(Object.assign(new Error('x'), { secret }), { showHidden: true }),
+  ],
   ['its own keys', (secret: Secret) => JSON.stringify(Object.entries(secret))],
   ['a copy', (secret: Secret) => JSON.stringify({ ...secret })],
 ])('does not print by %s', (_way, print) => {

@@ -13,7 +13,8 @@ beforeEach(() => {
   logged = [];
 });
 
-const write = (level: string) => (fields: object, message: string) => void logged.push({ level, fields: { ...fields }, message });
+const write = (level: string) => (fields: object, message: string) =>
+  void logged.push({ level, fields: { ...fields }, message });
 const log = { info: write('info'), warn: write('warn'), error: write('error') };
 
 interface Behaviour {
@@ -36,7 +37,10 @@ function part(name: string, behaviour: Behaviour = {}): Service {
 }
 
 function supervise(starts: Service[], ends: Service[] = starts) {
-  const supervisor = new Supervisor({ clock, log }, { phases: [{ name: 'all', starts, ends }], drainDeadlineMs: 25_000 });
+  const supervisor = new Supervisor(
+    { clock, log },
+    { phases: [{ name: 'all', starts, ends }], drainDeadlineMs: 25_000 },
+  );
   const ended: { code?: number } = {};
   void supervisor.run().then((code) => {
     ended.code = code;
@@ -55,7 +59,14 @@ describe('the supervisor', () => {
     supervisor.stop('SIGTERM');
     expect(supervisor.state).toBe('draining');
     await clock.settle();
-    expect(events).toEqual(['start store', 'start ingest', 'start source', 'drain source', 'drain ingest', 'drain store']);
+    expect(events).toEqual([
+      'start store',
+      'start ingest',
+      'start source',
+      'drain source',
+      'drain ingest',
+      'drain store',
+    ]);
     expect(supervisor.state).toBe('stopped');
     expect(ended.code).toBe(0);
   });
@@ -148,7 +159,10 @@ describe('the supervisor', () => {
   });
 
   it('goes on draining behind a part whose drain fails', async () => {
-    const { supervisor, ended } = supervise([part('bad', { drain: () => Promise.reject(new Error('no')) }), part('good')]);
+    const { supervisor, ended } = supervise([
+      part('bad', { drain: () => Promise.reject(new Error('no')) }),
+      part('good'),
+    ]);
     await clock.settle();
     supervisor.stop('SIGTERM');
     await clock.settle();
@@ -165,7 +179,13 @@ describe('the supervisor', () => {
   });
 
   it('ends the phases from the last to the first, and each as it says, or in reverse', async () => {
-    const [store, pool, ingest, source, rest] = [part('store'), part('pool'), part('ingest'), part('source'), part('rest')];
+    const [store, pool, ingest, source, rest] = [
+      part('store'),
+      part('pool'),
+      part('ingest'),
+      part('source'),
+      part('rest'),
+    ];
     const phases: Phase[] = [
       { name: 'database', starts: [store, pool] },
       { name: 'reads', starts: [], ends: [rest] },
@@ -190,6 +210,8 @@ describe('the supervisor', () => {
     const parts = new Map(['a', 'b'].map((name) => [name, part(name)]));
     const of = (names: string[]) => names.flatMap((name) => parts.get(name) ?? []);
     const phases = [{ name: 'all', starts: of(starts), ends: of(ends) }];
-    expect(() => new Supervisor({ clock, log }, { phases, drainDeadlineMs: 1000 })).toThrow(/phase all: .*same services/);
+    expect(() => new Supervisor({ clock, log }, { phases, drainDeadlineMs: 1000 })).toThrow(
+      /phase all: .*same services/,
+    );
   });
 });

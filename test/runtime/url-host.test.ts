@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { askedHost, bareHost, httpAddress, isLoopbackHost, splitHostPort, urlHost } from '../../src/runtime/url-host.ts';
+import {
+  askedHost,
+  bareHost,
+  httpAddress,
+  isLoopbackHost,
+  splitHostPort,
+  urlHost,
+} from '../../src/runtime/url-host.ts';
 
 const hosts = [
   // As given, alone, in a URL, whether it is loopback, where a service that listens there is asked.

@@ -21,7 +21,10 @@ interface Schema {
   readonly additionalProperties?: boolean | object;
 }
 
-/** One keyword of a schema that a value is to break, and values that break it. `field` is empty for the whole. */
+/**
+ * One keyword of a schema that a value is to break, and values that
+ * break it. `field` is empty for the whole.
+ */
 interface Break {
   readonly field: string;
   readonly keyword: string;
@@ -34,7 +37,10 @@ export function schemaOf(shape: z.ZodType): Schema {
   return z.toJSONSchema(shape, { io: 'input' }) as Schema;
 }
 
-/** Values that a schema allows. `known` replaces fields of the outermost object whose values have to exist, too. */
+/**
+ * Values that a schema allows. `known` replaces fields of the
+ * outermost object whose values have to exist, too.
+ */
 export function arbitraryOf(schema: Schema, known: Known = {}): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -43,7 +49,10 @@ export function arbitraryOf(schema: Schema, known: Known = {}): fc.Arbitrary<unk
     case 'object':
       return objectOf(schema, known);
     case 'array':
-      return fc.array(arbitraryOf(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: schema.maxItems ?? 5 });
+      return fc.array(arbitraryOf(schema.items ?? {}), {
+        minLength: schema.minItems ?? 0,
+        maxLength: schema.maxItems ?? 5,
+      });
     case 'integer':
       return fc.integer({ min: schema.minimum ?? -1000, max: Math.min(schema.maximum ?? 1000, 2 ** 31) });
     case 'boolean':
@@ -56,7 +65,9 @@ export function arbitraryOf(schema: Schema, known: Known = {}): fc.Arbitrary<unk
 }
 
 function objectOf({ properties = {}, required = [] }: Schema, known: Known): fc.Arbitrary<unknown> {
-  const fields = Object.fromEntries(Object.entries(properties).map(([name, it]) => [name, known[name] ?? arbitraryOf(it)]));
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, it]) => [name, known[name] ?? arbitraryOf(it)]),
+  );
   return fc.record(fields, { requiredKeys: [...required], noNullPrototype: true });
 }
 
@@ -75,7 +86,10 @@ function textOf({ pattern, format, minLength = 0, maxLength = 64 }: Schema): fc.
   return fc.string({ minLength, maxLength });
 }
 
-/** Every way to break exactly one keyword of an object, its fields and the items of its lists. `isText`: all values go over the wire as text. */
+/**
+ * Every way to break exactly one keyword of an object, its fields and the items of its lists.
+ * `isText`: all values go over the wire as text.
+ */
 export function breaksOf(schema: Schema, options: { readonly isText: boolean }): Break[] {
   const breaks: Break[] = [];
   for (const [field, it] of Object.entries(schema.properties ?? {})) {
@@ -91,9 +105,12 @@ function valueBreaks(schema: Schema, isText: boolean): [string, fc.Arbitrary<unk
   const found: [string, fc.Arbitrary<unknown>][] = [];
   const { minLength = 0, maxLength, minimum, maximum, pattern, items, maxItems } = schema;
   if (minLength > 0) found.push(['minLength', fc.string({ maxLength: minLength - 1 })]);
-  if (maxLength !== undefined) found.push(['maxLength', fc.string({ minLength: maxLength + 1, maxLength: maxLength + 40 })]);
-  if (minimum !== undefined && minimum > -(2 ** 53)) found.push(['minimum', fc.integer({ min: -(2 ** 31), max: minimum - 1 })]);
-  if (maximum !== undefined && maximum < 2 ** 53 - 1) found.push(['maximum', fc.integer({ min: maximum + 1, max: 2 ** 31 })]);
+  if (maxLength !== undefined)
+    found.push(['maxLength', fc.string({ minLength: maxLength + 1, maxLength: maxLength + 40 })]);
+  if (minimum !== undefined && minimum > -(2 ** 53))
+    found.push(['minimum', fc.integer({ min: -(2 ** 31), max: minimum - 1 })]);
+  if (maximum !== undefined && maximum < 2 ** 53 - 1)
+    found.push(['maximum', fc.integer({ min: maximum + 1, max: 2 ** 31 })]);
   if (schema.enum !== undefined) found.push(['enum', otherText((text) => schema.enum?.includes(text) === true)]);
   if (pattern !== undefined) found.push(['pattern', otherText((text) => new RegExp(pattern).test(text))]);
   if (schema.anyOf !== undefined) found.push(['anyOf', otherText((text) => schema.anyOf?.some(allows(text)) === true)]);
@@ -102,7 +119,8 @@ function valueBreaks(schema: Schema, isText: boolean): [string, fc.Arbitrary<unk
   if (items !== undefined && maxItems !== undefined)
     found.push(['maxItems', fc.array(arbitraryOf(items), { minLength: maxItems + 1, maxLength: maxItems + 3 })]);
   if (items !== undefined)
-    for (const [keyword, values] of valueBreaks(items, isText)) found.push([`items.${keyword}`, values.map((value) => [value])]);
+    for (const [keyword, values] of valueBreaks(items, isText))
+      found.push([`items.${keyword}`, values.map((value) => [value])]);
   if (!isText && (schema.type === 'string' || schema.enum !== undefined)) found.push(['type', notText]);
   if (!isText && schema.type === 'array') found.push(['type', fc.constantFrom('x', 1, true, {}, null)]);
   return found;

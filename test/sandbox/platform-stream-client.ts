@@ -3,7 +3,10 @@ import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
 import { eventually } from '../support/runs/poll.ts';
 
-/** One message of the stream, parsed as any client would (versions above 2^53 lose digits: look at `text`). */
+/**
+ * One message of the stream, parsed as any client would (versions
+ * above 2^53 lose digits: look at `text`).
+ */
 interface StreamMessage {
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came

@@ -46,11 +46,16 @@ describe('a sandbox', () => {
       'predictionSymbols',
       'settings',
     ]);
-    for (const base of [it.platform, it.staging, it.auth, it.control]) expect(base).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    for (const base of [it.platform, it.staging, it.auth, it.control])
+      expect(base).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     for (const stream of [it.stream, it.stagingStream]) expect(stream).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/v1\/stream$/);
     const accounts = it.users.flatMap((user) => user.accounts);
-    expect(accounts.some((account) => account.predictions) && accounts.some((account) => !account.predictions)).toBe(true);
-    expect(it.users.some((user) => user.mfa === null) && it.users.some((user) => /^\d{6}$/.test(user.mfa ?? ''))).toBe(true);
+    expect(accounts.some((account) => account.predictions) && accounts.some((account) => !account.predictions)).toBe(
+      true,
+    );
+    expect(it.users.some((user) => user.mfa === null) && it.users.some((user) => /^\d{6}$/.test(user.mfa ?? ''))).toBe(
+      true,
+    );
     expect(it.predictionSymbols.length).toBeGreaterThan(0);
   });
 
@@ -88,7 +93,9 @@ describe('a scenario', () => {
       users: [{ username: 'dora', password: 'd', accounts: [{ id: 'D-1', predictions: true }] }],
     });
     const answer = await ask(`${it.platform}/v2/users/me/accounts`, { headers: await signedIn(it) });
-    expect(answer.json.accounts.map((account: { trading_account_id: string }) => account.trading_account_id)).toEqual(['D-1']);
+    expect(answer.json.accounts.map((account: { trading_account_id: string }) => account.trading_account_id)).toEqual([
+      'D-1',
+    ]);
   });
 
   it('has its own clients, with the scopes that it gives them', async () => {

@@ -18,7 +18,10 @@ export interface DatabaseClient {
   readonly accounts: (lease: Lease) => AccountRegistry;
 }
 
-/** One process's connections. Its batches have one of their own; when it crashes, those that had not left yet are lost, and the others go on without it. */
+/**
+ * One process's connections. Its batches have one of their own; when it crashes, those that had not
+ * left yet are lost, and the others go on without it.
+ */
 export function databaseClient(database: MemoryDatabase, host: Host, random: Random): DatabaseClient {
   const session = laneSession();
   host.onCrash.push(() => {

@@ -20,7 +20,9 @@ export class DatabaseOrders implements JournaledOrders {
 
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[] {
     const key = orderKey(stream, orderId);
-    const rows = this.database.log.filter((row) => row.key === key && row.topic === 'updates' && row.revision > afterRevision);
+    const rows = this.database.log.filter(
+      (row) => row.key === key && row.topic === 'updates' && row.revision > afterRevision,
+    );
     return rows.slice(0, limit).map(({ payload }) => decodeUpdate(payload));
   }
 

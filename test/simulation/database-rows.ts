@@ -33,7 +33,10 @@ export interface LogEntry extends StoredLogRow {
   readonly recordedMs: number;
 }
 
-/** The lane's connection of one client: batches go through it one behind the other. `cut`: the client is gone, and what it had not sent yet is lost. */
+/**
+ * The lane's connection of one client: batches go through it one behind the other. `cut`: the
+ * client is gone, and what it had not sent yet is lost.
+ */
 export interface LaneSession {
   tail: Promise<unknown>;
   cut: boolean;
@@ -82,9 +85,15 @@ interface OpenOrdersAsked {
 }
 
 /** As `AccountRegistry.openOrders`, from the orders of one account on one stream. */
-export function openOrdersOf(held: readonly HeldOrder[], { touchedBeforeMs, afterOrderId, limit }: OpenOrdersAsked): OpenOrder[] {
+export function openOrdersOf(
+  held: readonly HeldOrder[],
+  { touchedBeforeMs, afterOrderId, limit }: OpenOrdersAsked,
+): OpenOrder[] {
   return held
-    .filter(({ order, touchedMs }) => touchedMs < touchedBeforeMs && order.orderId > afterOrderId && !isTerminal(order.status))
+    .filter(
+      ({ order, touchedMs }) =>
+        touchedMs < touchedBeforeMs && order.orderId > afterOrderId && !isTerminal(order.status),
+    )
     .sort((a, b) => (a.order.orderId < b.order.orderId ? -1 : 1))
     .slice(0, limit)
     .map(({ order: { orderId, status, updatedAt }, sourceVersion }) => ({ orderId, status, sourceVersion, updatedAt }));
@@ -93,7 +102,9 @@ export function openOrdersOf(held: readonly HeldOrder[], { touchedBeforeMs, afte
 /** As `OrderStore.readUnproven`, from the rows of one lane. */
 export function unprovenOf(rows: readonly LogEntry[], generation: number): Unproven | undefined {
   const proofs = rows.flatMap(({ topic, payload }) =>
-    topic === 'continuity' && payload.includes('"proof":{') ? [(JSON.parse(payload) as { proof: WrittenProof }).proof] : [],
+    topic === 'continuity' && payload.includes('"proof":{')
+      ? [(JSON.parse(payload) as { proof: WrittenProof }).proof]
+      : [],
   );
   const last = proofs.at(-1);
   if (last?.generation !== generation) return undefined;
@@ -136,7 +147,10 @@ export function pickLane(
   return free[0]?.[0] ?? Math.max(-1, ...lanes.keys()) + 1;
 }
 
-/** As `count_lacking_updates`: true where Kafka has an update of this generation or a later one that comes from no commit of this database. */
+/**
+ * As `count_lacking_updates`: true where Kafka has an update of this generation or a later one that
+ * comes from no commit of this database.
+ */
 export function lacksPublished(
   published: readonly PublishedRow[],
   generation: number,
@@ -150,8 +164,15 @@ export function lacksPublished(
   });
 }
 
-/** As `count_lacking_batches`: true where Kafka has a mark of this generation or a later one that came with a batch which the database lacks. */
-export function lacksMarked(marks: readonly PublishedRow[], generation: number, lanes: ReadonlyMap<number, LaneRow>): boolean {
+/**
+ * As `count_lacking_batches`: true where Kafka has a mark of this generation or a later one that
+ * came with a batch which the database lacks.
+ */
+export function lacksMarked(
+  marks: readonly PublishedRow[],
+  generation: number,
+  lanes: ReadonlyMap<number, LaneRow>,
+): boolean {
   return marks.some(({ payload }) => {
     const marked = batchOfMark(payload);
     if (marked === undefined || marked.generation < generation) return false;
@@ -159,7 +180,10 @@ export function lacksMarked(marks: readonly PublishedRow[], generation: number, 
   });
 }
 
-/** The same of the witnesses of lanes; a row that is gone is lost. The journal is not looked at: a run that loses commits has no commands. */
+/**
+ * The same of the witnesses of lanes; a row that is gone is lost. The journal is not looked at: a
+ * run that loses commits has no commands.
+ */
 export function lacksWitnessed(
   witnesses: readonly PublishedRow[],
   generation: number,
@@ -208,6 +232,10 @@ export function replace(of: Map<unknown, unknown> | Set<unknown>, by: Iterable<u
 }
 
 /** What is unique in the log. */
-export function revisionKey(update: { readonly stream: string; readonly orderId: string; readonly revision: number }): string {
+export function revisionKey(update: {
+  readonly stream: string;
+  readonly orderId: string;
+  readonly revision: number;
+}): string {
   return `${update.stream} ${update.orderId} ${update.revision}`;
 }

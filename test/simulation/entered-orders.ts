@@ -18,8 +18,9 @@ interface EnteredOrdersDeps {
 }
 
 /**
- * The orders that came in through order entry, at the sandbox's own venue: it answers them, their amends and their cancels after a while, and some it refuses.
- * Nothing trades by itself: `step` moves one of them, so that the run says when.
+ * The orders that came in through order entry, at the sandbox's own venue: it answers them, their
+ * amends and their cancels after a while, and some it refuses. Nothing trades by itself: `step`
+ * moves one of them, so that the run says when.
  */
 export class EnteredOrders {
   readonly venue: Venue;
@@ -52,7 +53,10 @@ export class EnteredOrders {
     this.venue.changed(order);
   }
 
-  /** An order of somebody else's that was canceled through us: from now on it is moved here, so that nobody else amends it. */
+  /**
+   * An order of somebody else's that was canceled through us: from now on it is
+   * moved here, so that nobody else amends it.
+   */
   adopt(order: ExchangeOrder): void {
     if (isClosed(order.state)) return;
     this.open.add(order);

@@ -8,12 +8,15 @@ interface Held {
 }
 
 /**
- * The boundary of one simulated process. Everything that reaches the code inside passes here: its timers, the answers it waits for, what its sockets
- * bring. So a process can end at any await, or stand still while the world goes on.
+ * The boundary of one simulated process. Everything that reaches the code inside passes here: its
+ * timers, the answers it waits for, what its sockets bring. So a process can end at any await, or
+ * stand still while the world goes on.
  *
- * States: running → frozen (what would reach it waits outside) → running …; from both → crashed (nothing reaches it ever again).
- * Invariant: a crashed process never runs another line; a frozen one runs nothing until it is thawed, and then one thing after the other, each as far as it
- * goes by itself, at a time that has moved on. Its monotonic clock is the world's; its wall clock may be set wrong.
+ * States: running → frozen (what would reach it waits outside) → running …; from both →
+ * crashed (nothing reaches it ever again). Invariant: a crashed process never runs another
+ * line; a frozen one runs nothing until it is thawed, and then one thing after the other, each
+ * as far as it goes by itself, at a time that has moved on. Its monotonic clock is the
+ * world's; its wall clock may be set wrong.
  */
 export class Host {
   readonly name: string;
@@ -91,7 +94,10 @@ export class Host {
     if (this.state === 'running') this.state = 'frozen';
   }
 
-  /** An event loop that wakes looks at its timers before its sockets, mostly: which comes first is drawn. */
+  /**
+   * An event loop that wakes looks at its timers before its
+   * sockets, mostly: which comes first is drawn.
+   */
   thaw(random: Random): void {
     if (this.state !== 'frozen') return;
     if (random.next() < 0.5) {

@@ -39,10 +39,16 @@ const committed: Partial<Record<JournalOperation, CrashPoint>> = {
   raiseHalt: 'halt_committed',
 };
 
-/** A commit whose client has given up by then comes so late at most: the server's own deadline for a statement. */
+/**
+ * A commit whose client has given up by then comes so late at most:
+ * the server's own deadline for a statement.
+ */
 const orphanMs = 4_000;
 
-/** One process's connections to the journal: calls that fail before they do anything, whose answers are lost, or that happen after all, long after they failed. */
+/**
+ * One process's connections to the journal: calls that fail before they do anything, whose answers
+ * are lost, or that happen after all, long after they failed.
+ */
 export function journalClient(deps: JournalClientDeps): CommandJournal {
   const { journal, host } = deps;
   const mine: MemoryJournal = Object.create(journal, { hook: { value: hookOf(deps) } });
@@ -75,7 +81,8 @@ function mustBeAlone({ shard, epoch }: Fence, { fences, host, database }: Journa
   const name = `${shard} ${epoch}`;
   const other = fences.get(name) ?? host.name;
   fences.set(name, other);
-  if (other !== host.name) database.violations.push(`${host.name} works on shard ${shard} under epoch ${epoch} of ${other}`);
+  if (other !== host.name)
+    database.violations.push(`${host.name} works on shard ${shard} under epoch ${epoch} of ${other}`);
 }
 
 function hookOf({ database, host, clock, random, points }: JournalClientDeps): JournalHook {

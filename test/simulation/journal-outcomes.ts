@@ -19,7 +19,15 @@ interface JournalOutcomesDeps {
 }
 
 /** The outbox of the journal, as one process reads and marks it. */
-export function journalOutcomes({ journal, database, host, clock, random, points, published }: JournalOutcomesDeps): OutcomeLog {
+export function journalOutcomes({
+  journal,
+  database,
+  host,
+  clock,
+  random,
+  points,
+  published,
+}: JournalOutcomesDeps): OutcomeLog {
   const call = async () => {
     await clock.sleep(random.next() * 3);
     if (database.down || random.next() < database.faults.unreachable) throw new Error('the database cannot be reached');

@@ -1,6 +1,12 @@
-/** Seeds that failed once, and what they showed. They run with every test run, whatever the range of the day. What a number plays may change when the simulator does. */
+/**
+ * Seeds that failed once, and what they showed. They run with every test run, whatever the range of
+ * the day. What a number plays may change when the simulator does.
+ */
 export const keptSeeds: ReadonlyMap<number, string> = new Map([
-  [15, 'a frame that Postgres refuses was taken because a later one of the same batch was clean (a fault of the simulator)'],
+  [
+    15,
+    'a frame that Postgres refuses was taken because a later one of the same batch was clean (a fault of the simulator)',
+  ],
   [17, 'the timer of a probe fired the last digit too early, and was armed for the same instant without end'],
   [66, 'prediction orders at an old version for good: a store lost before the first complete read'],
   [71, 'the end of a connection overtook an event of the same instant by a rounding (a fault of the simulator)'],
@@ -14,7 +20,10 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [321, 'the platform called an order certain again before it had told of its lost store (a fault of the simulator)'],
   [327, 'a corrected order filled on beyond what had been taken back, unseen: it keeps its end and is in conflict'],
   [393, 'as 66, on an account whose subscription was not answered'],
-  [420, 'a cancel was refused before anybody saw it pending: it stays accepted, and is told (a fault of the simulator)'],
+  [
+    420,
+    'a cancel was refused before anybody saw it pending: it stays accepted, and is told (a fault of the simulator)',
+  ],
   [438, 'a list showed rows from before the loss of its store (a fault of the simulator)'],
   [588, 'one stream of an account was followed, the other never'],
   [602, 'more commands than fit in memory, all of them unknown: those behind them are not looked at'],
@@ -42,9 +51,15 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [11040, 'as 321'],
   [11505, 'a cancel that somebody else asked for of their own order was refused, and ours was still on its way'],
   [11674, 'a slow drain ended with the run, and its process was started again (a fault of the simulator)'],
-  [13654, 'the reason of a cancel that was refused before a replace was in hand was taken for the refusal of the replace'],
+  [
+    13654,
+    'the reason of a cancel that was refused before a replace was in hand was taken for the refusal of the replace',
+  ],
   [14001, 'as 13654'],
-  [16563, 'as 2297, with a second handover before the dead connection had ended: its goodbye was taken for that of both'],
+  [
+    16563,
+    'as 2297, with a second handover before the dead connection had ended: its goodbye was taken for that of both',
+  ],
   [11997, 'a subscription counted before its process had read so (a fault of the simulator)'],
   [1665, 'an older list of an account ended behind the newer one that made it live (a fault of the simulator)'],
   [
@@ -53,7 +68,10 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   ],
   [4869, 'a fill was taken back long after the order of a cancel-all had ended (a fault of the simulator)'],
   [1214, 'a cancel-all ended because an account was closed, and its order was open again with it'],
-  [10466, 'an account was given away while its first record was written, and marked as read by the process that had given it'],
+  [
+    10466,
+    'an account was given away while its first record was written, and marked as read by the process that had given it',
+  ],
   [11147, 'the relay saved a position that the database had lost: the rows that got its numbers again were never sent'],
   [14219, 'an account was marked as read after its rows were lost'],
   [
@@ -113,10 +131,19 @@ export const keptForgettingSeeds: ReadonlyMap<number, string> = new Map([
 
 /** The same, of runs in which the database loses its last commits. */
 export const keptLosingSeeds: ReadonlyMap<number, string> = new Map([
-  [8017, 'the lane of a dead process was finished from rows whose shards had been freed, which the database no longer knew'],
+  [
+    8017,
+    'the lane of a dead process was finished from rows whose shards had been freed, which the database no longer knew',
+  ],
   [8439, 'as 8017'],
-  [2510, 'a taking of a lane that was lost, and the generation after it, gave the same epoch (a fault of the simulator)'],
-  [3773, 'a lease under an epoch that its process had held before, in a term whose taking was lost, never allowed to act'],
+  [
+    2510,
+    'a taking of a lane that was lost, and the generation after it, gave the same epoch (a fault of the simulator)',
+  ],
+  [
+    3773,
+    'a lease under an epoch that its process had held before, in a term whose taking was lost, never allowed to act',
+  ],
   [4472, 'as 3773'],
   [4633, 'as 3773'],
   [5450, 'the fence of the journal was kept while the taking of its shard was lost (a fault of the simulator)'],

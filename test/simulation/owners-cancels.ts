@@ -7,8 +7,9 @@ import type { SimulatedWorld } from './simulated-world.ts';
 const everyMs = 100;
 
 /**
- * People who cancel an order of their own while a cancel of ours for it is on its way, and whose cancel the venue refuses: what the order then shows looks like the
- * refusal of ours. By the market alone that meets once in many hundred runs.
+ * People who cancel an order of their own while a cancel of ours for it is on its way, and whose
+ * cancel the venue refuses: what the order then shows looks like the refusal of ours. By the market
+ * alone that meets once in many hundred runs.
  */
 export class OwnersCancels {
   private readonly world: SimulatedWorld;

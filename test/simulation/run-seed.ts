@@ -45,19 +45,34 @@ export interface RunResult {
   readonly crashedAtPoint: boolean;
 }
 
-/** How long the service may take to be right again once nothing goes wrong any more: a lease, a reconnect, and two audits with all their corrections. */
+/**
+ * How long the service may take to be right again once nothing goes wrong any more: a lease, a
+ * reconnect, and two audits with all their corrections.
+ */
 const healWithinMs = 180_000;
 /** What breaks while faults are on is told apart from what breaks later. */
 const quietMs = 3_000;
-/** How far a standby may be behind. Once a run: what is lost is found by what was seen or published since, and by nothing where a second loss takes that away too. */
+/**
+ * How far a standby may be behind. Once a run: what is lost is found by what was seen or published
+ * since, and by nothing where a second loss takes that away too.
+ */
 const mostLostMs = 1_000;
 
-/** One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service did wrong: that is in `failures`. */
+/**
+ * One run from its seed: faults, healing, checks, a clean end. Never rejects for what the service
+ * did wrong: that is in `failures`.
+ */
 export async function runSeed(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const { log = silentLog, print, bug, wishes } = options;
   const unplant = bug?.plant?.();
   try {
-    const world = new SimulatedWorld({ seed, log, ...(print && { print }), ...(bug && { bug }), ...(wishes && { wishes }) });
+    const world = new SimulatedWorld({
+      seed,
+      log,
+      ...(print && { print }),
+      ...(bug && { bug }),
+      ...(wishes && { wishes }),
+    });
     const failures = await live(world, wishes).catch(standstill);
     return {
       seed,
@@ -128,7 +143,11 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.hiding === true) {
     world.database.spreadsEpochs = true;
     clock.after(plan.faultyMs * (0.2 + hidden.next() * 0.3), () => world.loseUnseenCommits());
-  } else if (wishes?.losing === true || wishes?.forgetting === true || (commandPlan === undefined && happens(losing, 0.5))) {
+  } else if (
+    wishes?.losing === true ||
+    wishes?.forgetting === true ||
+    (commandPlan === undefined && happens(losing, 0.5))
+  ) {
     world.database.spreadsEpochs = true;
     const atMs = plan.faultyMs * (0.1 + losing.next() * 0.7);
     clock.after(atMs, () => world.loseCommits(losing.next() * mostLostMs));
@@ -176,10 +195,14 @@ function heal(world: SimulatedWorld): void {
   for (let i = 0; i < 5; i += 1) clock.after(random.next() * quietMs, () => platform.step());
 }
 
-/** A second at a time. The platform calls itself certain again once the service has seen what it says of each lost store. */
+/**
+ * A second at a time. The platform calls itself certain again once the service has seen what it
+ * says of each lost store.
+ */
 async function untilAgreed(world: SimulatedWorld): Promise<string[]> {
   const { clock, platform } = world;
-  // A command is older by that for a process that takes it over, and a tenth of its age passes between two probes (seed 2442).
+  // A command is older by that for a process that takes it over, and a tenth of its age passes
+  // between two probes (seed 2442).
   const probeMs = world.clocksApartMs / 10;
   const deadlineMs = clock.monotonicMs() + healWithinMs + probeMs;
   for (;;) {

@@ -36,7 +36,9 @@ function withTrace() {
   const lines = {
     write: (line: string) => {
       const { level, msg, who, ...rest } = JSON.parse(line) as { level: number; msg: string; who?: string };
-      say(`${' '.repeat(11)} ${(who ?? '').padEnd(10)} ${level >= 40 ? '!' : '-'} ${msg} ${JSON.stringify(rest).slice(0, 300)}`);
+      say(
+        `${' '.repeat(11)} ${(who ?? '').padEnd(10)} ${level >= 40 ? '!' : '-'} ${msg} ${JSON.stringify(rest).slice(0, 300)}`,
+      );
     },
   };
   return { print: say, log: pino({ level: 'debug', timestamp: false, base: null }, lines) };

@@ -5,7 +5,9 @@ const attempts = new AsyncLocalStorage<string>();
 
 /** Order entry whose lines know which attempt they carry: not every request names one. */
 export function knownAttempts(entry: OrderEntry): OrderEntry {
-  return { send: (request, attemptId, options) => attempts.run(attemptId, () => entry.send(request, attemptId, options)) };
+  return {
+    send: (request, attemptId, options) => attempts.run(attemptId, () => entry.send(request, attemptId, options)),
+  };
 }
 
 /** The attempt on whose behalf the present code runs. */

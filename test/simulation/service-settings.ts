@@ -8,7 +8,10 @@ import { type StateWriterOptions, stateWriterDefaults } from '../../src/service/
 import type { IngestOptions } from '../../src/service/orders/ingest-deps.ts';
 import type { StreamTimings } from '../../src/service/sources/stream-timings.ts';
 
-/** The settings of a service in a run: small bounds, so that few orders reach them, and short intervals, so that a run is short. */
+/**
+ * The settings of a service in a run: small bounds, so that few orders reach them, and short
+ * intervals, so that a run is short.
+ */
 export interface ServiceSettings {
   readonly ingest: IngestOptions;
   readonly relay: RelayOptions;
@@ -52,7 +55,13 @@ export function drawSettings(random: Random): ServiceSettings {
     accountsEveryMs: 5_000,
     lease: { actMs: 3_000, renewMs: 2_000, expireMs: 6_000 },
     commands: drawCommandOptions(random),
-    fitness: { troubledForMs: 2_000, firstCoolDownMs: 2_000, mostCoolDownMs: 8_000, forgetMs: 60_000, proofForMs: 2_000 },
+    fitness: {
+      troubledForMs: 2_000,
+      firstCoolDownMs: 2_000,
+      mostCoolDownMs: 8_000,
+      forgetMs: 60_000,
+      proofForMs: 2_000,
+    },
     shards: {
       ...shardKeeperDefaults,
       giveEveryMs: oneOf(random, [500, 2_000, 5_000]),

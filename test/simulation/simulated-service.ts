@@ -85,7 +85,10 @@ export interface SimulatedServiceDeps {
   readonly keeping?: Partial<ConstructorParameters<typeof ShardKeeper>[0]>;
 }
 
-/** The service as `assembleService` joins it, on ports in memory: the same parts, in the same order of start and drain. One run of one process. */
+/**
+ * The service as `assembleService` joins it, on ports in memory: the same parts, in the same order
+ * of start and drain. One run of one process.
+ */
 export class SimulatedService {
   readonly host: Host;
   readonly metrics: Metrics = createMetrics();
@@ -234,9 +237,18 @@ export class SimulatedService {
       lane: { held: this.keeper.state === 'held', mayAct: this.lease.mayAct(), holder: this.host.name, sinceMs: nowMs },
       fleet: directory.standing(nowMs),
       unfollowed: this.followCheck.unfollowed,
-      accounts: this.connectors.status().flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
+      accounts: this.connectors
+        .status()
+        .flatMap(({ stream, accounts }) => accounts.map((each) => ({ stream, ...each }))),
       heartbeatMs: nowMs,
-      ...{ notStored: nothing, unsent: [], unresolved: nothing, halts: [], silentLosses: { events: 0 }, quarantined: nothing },
+      ...{
+        notStored: nothing,
+        unsent: [],
+        unresolved: nothing,
+        halts: [],
+        silentLosses: { events: 0 },
+        quarantined: nothing,
+      },
     });
     return doubts.map(({ name }) => name);
   }
@@ -292,7 +304,8 @@ export class SimulatedService {
           desks: this.commands,
         },
         store: shards,
-        published: (signal) => awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
+        published: (signal) =>
+          awaitPublished({ updates, clock, parts: [this.relay, stateWriter] }, this.lease.lane, signal),
         finish: (lane, ...signals) => finisher.finish(lane, ...signals),
         metrics: this.metrics.ingest,
         lossCheck,

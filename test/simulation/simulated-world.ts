@@ -49,8 +49,10 @@ interface WorldOptions {
 }
 
 /**
- * Everything of one run: a clock, a database, a broker, a platform, and one to five slots for processes of the service, each on a lane of its own, which
- * share the shards. Each part has a source of randomness of its own, so that a change in one does not shuffle the draws of the others.
+ * Everything of one run: a clock, a database, a broker, a platform, and one to five
+ * slots for processes of the service, each on a lane of its own, which share the
+ * shards. Each part has a source of randomness of its own, so that a change in one
+ * does not shuffle the draws of the others.
  */
 export class SimulatedWorld {
   readonly clock = new VirtualClock();
@@ -73,7 +75,9 @@ export class SimulatedWorld {
   readonly operator: FleetOperator;
   private readonly witnessed = new WitnessWatch();
   /** Waits for commits that the database can lose without anybody alive having seen them. */
-  private lonely: { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void } | undefined;
+  private lonely:
+    | { committed(lane: number, rows: readonly LogEntry[]): void; appended(row: PublishRow): void }
+    | undefined;
   /** Steps of commands that are marked as published. */
   private readonly published = new Set<number>();
   /** What draws the times and kinds of incidents. */
@@ -134,7 +138,8 @@ export class SimulatedWorld {
         journal: this.journal,
         ledger: this.platform.ledger,
         completeLists: this.platform.http.completeLists,
-        // A correction may bring back an order that had ended, behind a verdict that was true of all that was shown.
+        // A correction may bring back an order that had ended, behind a
+        // verdict that was true of all that was shown.
         orderOf: (orderId) => {
           const order = this.platform.exchange.orders.get(orderId ?? '');
           return order !== undefined && this.platform.corrected.has(order) ? undefined : order;
@@ -208,11 +213,14 @@ export class SimulatedWorld {
     this.points.end();
   }
 
-  /** A standby takes over from the database that lacks what was committed in the last `behindMs`. */
+  /**
+   * A standby takes over from the database that lacks what was committed in the last `behindMs`.
+   */
   loseCommits(behindMs: number): void {
     const { clock, database, journal, trace, watch } = this;
     const copy = database.copy();
-    // Of the journal only epochs and halts are lost: no commands are sent in a run that loses commits.
+    // Of the journal only epochs and halts are lost: no commands
+    // are sent in a run that loses commits.
     const epochs = new Map(journal.epochs);
     const halts = [...journal.halts];
     clock.after(behindMs, () => {
@@ -233,15 +241,18 @@ export class SimulatedWorld {
 
   /** Halts that were answered and do not hold any more. */
   forgottenHalts(): string[] {
-    const running = this.services.filter(({ host, exitCode, stopping }) => !host.crashed && exitCode === undefined && !stopping);
+    const running = this.services.filter(
+      ({ host, exitCode, stopping }) => !host.crashed && exitCode === undefined && !stopping,
+    );
     return this.haltOracle.forgotten(
       running.map(({ host, commands }) => ({ name: host.name, halts: commands.operator.halts() })),
     );
   }
 
   /**
-   * As soon as the commits of one lane are the newest, and published, its process dies, and the database comes back without them: none of those who live has seen them.
-   * The others go on, and somebody starts the process again when its lane has long been finished.
+   * As soon as the commits of one lane are the newest, and published, its process dies, and the
+   * database comes back without them: none of those who live has seen them. The others go on, and
+   * somebody starts the process again when its lane has long been finished.
    */
   loseUnseenCommits(): void {
     const { database, journal, watch, trace, clock } = this;
@@ -386,7 +397,11 @@ export class SimulatedWorld {
     platform.ledger.onDone = (write) => commandWatch.done(write);
     database.onCommit = (batch, rows) => {
       this.commits += 1;
-      trace.add('database', 'commits', `${batch.number} epoch ${batch.epoch} ${rows.map(({ payload }) => payload).join(' ')}`);
+      trace.add(
+        'database',
+        'commits',
+        `${batch.number} epoch ${batch.epoch} ${rows.map(({ payload }) => payload).join(' ')}`,
+      );
       watch.committed(batch, rows);
       this.lonely?.committed(batch.lane, rows);
     };
@@ -405,7 +420,10 @@ export class SimulatedWorld {
     platform.stream.onLeft = (socket) => this.serviceOf(socket)?.coverage.left(socket);
   }
 
-  /** Who sends has been told lately that the lane is its own (docs/guarantees.md 24), by the database's account and not by its own. */
+  /**
+   * Who sends has been told lately that the lane is its own (docs/guarantees.md 24), by the
+   * database's account and not by its own.
+   */
   private mustHold(from: string): void {
     const service = this.services.find(({ host }) => host.name === from);
     if (service === undefined) return;
@@ -416,9 +434,11 @@ export class SimulatedWorld {
   private mustHoldLane(from: string, lane: number, renewedMs = Number.NEGATIVE_INFINITY): void {
     const { database, clock, settings } = this;
     const agoMs = clock.monotonicMs() - renewedMs;
-    if (agoMs > settings.lease.actMs) this.pastBreaches.push(`${from} sends ${Math.round(agoMs)} ms behind its last renewal`);
+    if (agoMs > settings.lease.actMs)
+      this.pastBreaches.push(`${from} sends ${Math.round(agoMs)} ms behind its last renewal`);
     const holder = database.lanes.get(lane)?.holder;
-    // A clock of the database that is set lets a lane expire early; one that lost commits does not know its holder.
+    // A clock of the database that is set lets a lane expire early; one
+    // that lost commits does not know its holder.
     if (holder !== undefined && holder !== from && this.databaseClockWasSet === false && !database.restored)
       this.pastBreaches.push(`${from} sends in lane ${lane}, which ${holder} holds`);
   }

@@ -11,7 +11,10 @@ import type { Market } from '../../src/sandbox/market/market.ts';
 const surprises = ['renames', 'taken_back', 'coarse', 'successors'] as const;
 export type Surprise = (typeof surprises)[number];
 
-/** Mostly none in an ordinary run, so that these stay as they are; where they are wished for, most of them together. */
+/**
+ * Mostly none in an ordinary run, so that these stay as they are; where
+ * they are wished for, most of them together.
+ */
 export function drawSurprises(random: Random, wished: boolean): ReadonlySet<Surprise> {
   return new Set(wished ? surprises.filter(() => happens(random, 0.7)) : []);
 }
@@ -28,8 +31,9 @@ interface SurprisesDeps {
 const otherSides: Readonly<Record<string, string>> = { SELL: 'SELL_SHORT', BUY: 'BUY_TO_COVER' };
 
 /**
- * Surprises of the platform in its own truth: an order gets another symbol or another word for its side, an end is taken back, an order of ours is amended
- * in the broker's own app. The fourth, a coarse clock, is in how the truth is worded.
+ * Surprises of the platform in its own truth: an order gets another symbol or another word for its
+ * side, an end is taken back, an order of ours is amended in the broker's own app. The fourth, a
+ * coarse clock, is in how the truth is worded.
  */
 export class Surprises {
   kinds: ReadonlySet<Surprise> = new Set();
@@ -49,9 +53,13 @@ export class Surprises {
     else this.takeBack();
   }
 
-  /** Order entry took something of this order: a place of ours may be answered with another name of its symbol than was asked for. */
+  /**
+   * Order entry took something of this order: a place of ours may be answered with another name of
+   * its symbol than was asked for.
+   */
   placed(order: ExchangeOrder): void {
-    if (!this.kinds.has('renames') || order.state !== 'new' || !isOurs(order) || !happens(this.deps.random, 0.3)) return;
+    if (!this.kinds.has('renames') || order.state !== 'new' || !isOurs(order) || !happens(this.deps.random, 0.3))
+      return;
     this.reword(order, { symbol: otherSymbol(order.terms) });
   }
 
@@ -85,7 +93,10 @@ export class Surprises {
     });
   }
 
-  /** In the broker's own app an amend ends the order as `replaced`, and a second one with the same reference goes on. */
+  /**
+   * In the broker's own app an amend ends the order as `replaced`, and a
+   * second one with the same reference goes on.
+   */
   private amendElsewhere(): void {
     const { exchange } = this.deps;
     const elder = this.draw((each) => isAtWork(each) && each.terms.stream === 'account' && isOurs(each));

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../src/runtime/clock.ts';
 
-/** Everything that happens in a run, as one digest: two runs of one seed are the same run when it is the same. */
+/**
+ * Everything that happens in a run, as one digest: two runs of one
+ * seed are the same run when it is the same.
+ */
 export class Trace {
   lines = 0;
   private readonly hash = createHash('sha256');

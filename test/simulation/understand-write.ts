@@ -18,14 +18,17 @@ import type { ExchangeAccount } from '../../src/sandbox/exchange/exchange-order.
 import { ordersPath, predictionOrdersPath } from '../../src/venue/platform/wire/order-pages.ts';
 import type { WriteRequest } from '../../src/venue/platform/write-result.ts';
 
-/** What order entry makes of a request: the sandbox's own reading of it, without its HTTP server. */
+/**
+ * What order entry makes of a request: the sandbox's own reading of it, without its HTTP server.
+ */
 export function understandWrite(deps: EntryDeps, { method, url, body }: WriteRequest): Write | Refusal {
   const { pathname, searchParams } = new URL(url);
   const prediction = pathname.startsWith(predictionOrdersPath);
   const members: Record<string, unknown> = body === undefined ? {} : JSON.parse(body);
   const accountId = String(members['accountId'] ?? searchParams.get('accountId'));
   const account = deps.exchange.accounts.get(accountId);
-  if (account === undefined || (prediction && !account.predictions)) return nestedRefusal(403, 'FORBIDDEN', 'Not permitted');
+  if (account === undefined || (prediction && !account.predictions))
+    return nestedRefusal(403, 'FORBIDDEN', 'Not permitted');
   try {
     return prediction
       ? onPredictions(deps, account, method, pathname, members)
@@ -49,7 +52,8 @@ function onPredictions(
   const members = new Members(body);
   const unknown = members.unknownOf(method === 'POST' ? placeMembers : replaceMembers);
   if (unknown !== undefined) return predictionRefusal('UNKNOWN_FIELD', unknown);
-  if (method === 'POST') return placePredictionOrder(deps, account, readPredictionRequest(members, nowUs), account.owner);
+  if (method === 'POST')
+    return placePredictionOrder(deps, account, readPredictionRequest(members, nowUs), account.owner);
   return replacePredictionOrder(deps, account, orderId, readReplaceRequest(members, nowUs), account.owner);
 }
 

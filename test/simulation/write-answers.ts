@@ -13,7 +13,8 @@ export function plainAnswer(write: Write | undefined, result: ExchangeOrder | Re
 }
 
 export function refusal({ status, code, message, shape }: Refusal): HttpOutcome {
-  if (shape === 'flat') return answered(status, JSON.stringify({ error: message, codes: [{ code, description: message }] }));
+  if (shape === 'flat')
+    return answered(status, JSON.stringify({ error: message, codes: [{ code, description: message }] }));
   const type = (predictionErrors as Readonly<Record<string, { readonly type: string }>>)[code]?.type ?? 'any';
   const error = { code, message, type };
   return answered(status, JSON.stringify(shape === 'prediction' ? { success: false, error } : { error }));
@@ -35,7 +36,10 @@ export function nothingSent(random: Random): HttpOutcome {
 
 export const hangs = 'hangs';
 
-/** Answers from which nothing can be concluded: each was once sent for a write that had been done. `body`: the right one, when there is one. */
+/**
+ * Answers from which nothing can be concluded: each was once sent for a write that had been done.
+ * `body`: the right one, when there is one.
+ */
 export function spoiledAnswer(
   random: Random,
   stream: Stream,
@@ -45,7 +49,8 @@ export function spoiledAnswer(
   const unknown =
     '{"success":false,"error":{"code":"REQUEST_OUTCOME_UNKNOWN","message":"it may have reached the venue","type":"timeout"}}';
   const html = '<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>';
-  // The documented word of prediction order entry, in a body that is not its own, or on a path where it is no word at all.
+  // The documented word of prediction order entry, in a body that is not its own, or on a path
+  // where it is no word at all.
   const claim = stream === 'prediction' ? 'RATE_LIMITED' : 'ORDER_ENTRY_AT_CAPACITY';
   const answers: (HttpOutcome | typeof hangs)[] = [
     hangs,

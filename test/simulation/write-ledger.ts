@@ -14,14 +14,22 @@ export interface LedgerWrite {
   stream: Stream | undefined;
   /** Whose bytes these are is known on arrival. */
   arrivedMs: number | undefined;
-  /** `underway`: on the wire, or put off. `done`: order entry took it. `refused`: it did not. `dropped`: never will it arrive. */
+  /**
+   * `underway`: on the wire, or put off. `done`: order entry took it. `refused`: it did not.
+   * `dropped`: never will it arrive.
+   */
   fate: 'underway' | 'done' | 'refused' | 'dropped';
   /** It was done behind its answer. */
   late: boolean;
   order: ExchangeOrder | undefined;
-  /** What its sender was told: something certain, that nothing was sent, or nothing that it could rely on. */
+  /**
+   * What its sender was told: something certain, that nothing was
+   * sent, or nothing that it could rely on.
+   */
   told: 'certain' | 'not_sent' | 'nothing';
-  /** Replace and cancel: what the venue made of it. `ended`: the order ended before it was answered. */
+  /**
+   * Replace and cancel: what the venue made of it. `ended`: the order ended before it was answered.
+   */
   venue: 'granted' | 'refused' | 'ended' | undefined;
 }
 

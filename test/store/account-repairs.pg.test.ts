@@ -11,7 +11,11 @@ async function repairsRig() {
   const rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
   for (const stream of ['account', 'prediction'] as const) await registry.save(unreadAccount('a', { stream }));
-  return { ...rig, repairs: new PostgresAccountRepairs(rig.deps), [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
+  return {
+    ...rig,
+    repairs: new PostgresAccountRepairs(rig.deps),
+    [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
+  };
 }
 
 describe('a read of an account that a person asks for', () => {
@@ -19,7 +23,13 @@ describe('a read of an account that a person asks for', () => {
     await using rig = await repairsRig();
     const sinceMs = Date.UTC(2026, 10, 1);
     const read = await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said });
-    const backfill = await rig.repairs.ask({ kind: 'backfill', accountId: 'a', stream: 'prediction', sinceMs, ...said });
+    const backfill = await rig.repairs.ask({
+      kind: 'backfill',
+      accountId: 'a',
+      stream: 'prediction',
+      sinceMs,
+      ...said,
+    });
     const requestedMs = expect.any(Number);
     expect(read).toEqual([
       { id: 1n, kind: 'read', stream: 'account', requestedMs, ...said },
@@ -46,7 +56,8 @@ describe('a read of an account that a person asks for', () => {
   it('is not taken for an account that was never followed, nor beyond ten that are open', async () => {
     await using rig = await repairsRig();
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'b', ...said })).toBe('not_followed');
-    for (let i = 0; i < 5; i += 1) expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toHaveLength(2);
+    for (let i = 0; i < 5; i += 1)
+      expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toHaveLength(2);
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', ...said })).toBe('too_many');
     await answerRepair(rig.pool, 1n, { outcome: 'failed', detail: 'no' });
     expect(await rig.repairs.ask({ kind: 'read', accountId: 'a', stream: 'account', ...said })).toHaveLength(1);

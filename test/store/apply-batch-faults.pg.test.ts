@@ -4,7 +4,10 @@ import { eventually } from '../support/runs/poll.ts';
 
 const state = `select (select count(*)::int from order_updates) as updates, lane_batch(0)::int as batch`;
 
-/** A rival session in a transaction that holds the row of order `a`, so that a batch with `a` waits inside its transaction. */
+/**
+ * A rival session in a transaction that holds the row of order `a`, so that a
+ * batch with `a` waits inside its transaction.
+ */
 async function holdingOrderA(rig: Awaited<ReturnType<typeof storeRig>>) {
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
   const rival = await rig.rival();
@@ -64,14 +67,20 @@ describe('a batch that the server rolled back is known to be, and passes when tr
   it('when the log has no partition for it, which is made then', async () => {
     await using rig = await storeRig();
     await rig.pool.query("select setval('order_updates_seq', 1000000000)");
-    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({ kind: 'retry', code: 'NO_PARTITION' });
+    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({
+      kind: 'retry',
+      code: 'NO_PARTITION',
+    });
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
   });
 
   it('when the database could not be reached at all', async () => {
     await using rig = await storeRig({ proxied: true });
     await rig.proxy.refuse();
-    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({ kind: 'retry', code: 'ECONNREFUSED' });
+    expect(await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).toEqual({
+      kind: 'retry',
+      code: 'ECONNREFUSED',
+    });
     await rig.proxy.accept();
     expect((await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]))).kind).toBe('committed');
   });
@@ -124,7 +133,9 @@ describe('a batch whose answer was lost is unknown, and reclaiming the lane says
     expect(await rig.laneBatch()).toBe(1);
     const verdict = rig.lanes.reclaim(0, rig.epoch);
     await eventually(async () => {
-      const waiting = await rig.rows(`select from pg_stat_activity where application_name = 'test' and wait_event_type = 'Lock'`);
+      const waiting = await rig.rows(
+        `select from pg_stat_activity where application_name = 'test' and wait_event_type = 'Lock'`,
+      );
       expect(waiting).toHaveLength(1);
     });
     await rival.query('commit');

@@ -33,7 +33,9 @@ describe('bindings', () => {
     for (const [i, { head, update }] of orders.entries()) {
       const bindings =
         i === 0 ? [{ stream: 'prediction', orderId: 'o-1', attemptId: bound, commandId, matches: true } as const] : [];
-      const applied = await rig.store.applyBatch(batch(rig.epoch, i + 1, [], { heads: [head], updates: [update], bindings }));
+      const applied = await rig.store.applyBatch(
+        batch(rig.epoch, i + 1, [], { heads: [head], updates: [update], bindings }),
+      );
       expect(applied.kind).toBe('committed');
     }
     const order = (i: number) => JSON.parse(orders[i]?.head.state ?? '');
@@ -49,7 +51,9 @@ describe('bindings', () => {
       { attemptId: bound, commandId, orderId: 'o-1', matches: true },
     ]);
     expect(await rig.journal.boundOrders([])).toEqual([]);
-    expect(await rig.journal.updatesAfter('prediction', 'o-1', 1, 10)).toEqual([2, 3].map((n) => ({ ...update(n), ...shown })));
+    expect(await rig.journal.updatesAfter('prediction', 'o-1', 1, 10)).toEqual(
+      [2, 3].map((n) => ({ ...update(n), ...shown })),
+    );
     expect(await rig.journal.updatesAfter('prediction', 'o-1', 0, 1)).toEqual([{ ...update(1), ...shown }]);
     expect(await rig.journal.updatesAfter('account', 'o-1', 0, 1)).toEqual([]);
     expect(await rig.journal.readOrder('prediction', 'o-1')).toEqual({ ...update(3), cause: 'stored' });
@@ -69,6 +73,8 @@ describe('bindings', () => {
     const first = await rig.journal.openOrders('acct-1', undefined, 2);
     const idsOf = (page: typeof first) => page.map(({ stream, orderId }) => ({ stream, orderId }));
     expect(idsOf(first)).toEqual(['1', '2'].map((orderId) => ({ stream: 'account', orderId })));
-    expect(idsOf(await rig.journal.openOrders('acct-1', first[1], 2))).toEqual([{ stream: 'prediction', orderId: '1' }]);
+    expect(idsOf(await rig.journal.openOrders('acct-1', first[1], 2))).toEqual([
+      { stream: 'prediction', orderId: '1' },
+    ]);
   });
 });

@@ -33,8 +33,11 @@ describe('an orphaned transaction of the former holder', () => {
     const taking = rig.journal.takeOver(next, atMs + 50, 0);
     await blocked(rig, 1);
     await orphan.query('commit');
-    // Committed before the sweep looked: it may have been written, so it is unknown, not `not_sent`.
-    expect(await taking).toMatchObject([{ commandId: asked.commandId, state: 'unknown', attempts: [{ state: 'unknown' }] }]);
+    // Committed before the sweep looked: it may have been written,
+    // so it is unknown, not `not_sent`.
+    expect(await taking).toMatchObject([
+      { commandId: asked.commandId, state: 'unknown', attempts: [{ state: 'unknown' }] },
+    ]);
   });
 
   it('that comes to the fence after it was raised marks nothing, steps nothing, opens nothing', async () => {
@@ -56,7 +59,10 @@ describe('an orphaned transaction of the former holder', () => {
     await successor.query('commit');
     expect(await Promise.all(late)).toEqual([false, { kind: 'fenced' }, 'fenced']);
     expect(rig.told.fenced, 'each is told, but the mark, which may have been refused for another reason').toBe(2);
-    expect(await rig.journal.find(asked.commandId)).toMatchObject({ state: 'not_sent', attempts: [{ state: 'not_sent' }] });
+    expect(await rig.journal.find(asked.commandId)).toMatchObject({
+      state: 'not_sent',
+      attempts: [{ state: 'not_sent' }],
+    });
   });
 
   it('loses everything with a takeover that fails: fence and sweep are one transaction', async () => {

@@ -45,17 +45,20 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await refused(rig, '23514', insert, [`x-${randomUUID()}`, commandId, 2, 'prepared', null]);
   });
 
-  it.each(['sending', 'unknown', 'accepted', 'rejected'] as const)('prepares no attempt behind one that is %s', async (state) => {
-    await using rig = await journalRig();
-    const command = await sending(rig.journal);
-    if (state !== 'sending') await rig.pool.query('update attempts set state = $1', [state]);
-    await refused(
-      rig,
-      '23505',
-      `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at) values ($1, $2, 2, 'prepared', 1, now())`,
-      [attemptId(), command.commandId],
-    );
-  });
+  it.each(['sending', 'unknown', 'accepted', 'rejected'] as const)(
+    'prepares no attempt behind one that is %s',
+    async (state) => {
+      await using rig = await journalRig();
+      const command = await sending(rig.journal);
+      if (state !== 'sending') await rig.pool.query('update attempts set state = $1', [state]);
+      await refused(
+        rig,
+        '23505',
+        `insert into attempts (attempt_id, command_id, number, state, epoch, prepared_at) values ($1, $2, 2, 'prepared', 1, now())`,
+        [attemptId(), command.commandId],
+      );
+    },
+  );
 
   it('lets an attempt go from prepared to sending once, and says when once', async () => {
     await using rig = await journalRig();
@@ -85,7 +88,8 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('allows a command the transitions of the domain, and no other', async () => {
     await using rig = await journalRig();
     const { commandId } = await unknown(rig.journal);
-    const settled = (state: CommandState) => (['open', 'unknown', 'accepted', 'conflict'].includes(state) ? 'null' : 'now()');
+    const settled = (state: CommandState) =>
+      ['open', 'unknown', 'accepted', 'conflict'].includes(state) ? 'null' : 'now()';
     for (const from of commandStates) {
       for (const to of commandStates.filter((each) => each !== from)) {
         await forceState(rig, 'commands', from, settled(from));
@@ -131,7 +135,9 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await using rig = await journalRig();
     await unknown(rig.journal, newPlace(), { orderId: 'o-1' });
     const { commandId } = await unknown(rig.journal);
-    await refused(rig, '23505', "update commands set version = version + 1, order_id = 'o-1' where command_id = $1", [commandId]);
+    await refused(rig, '23505', "update commands set version = version + 1, order_id = 'o-1' where command_id = $1", [
+      commandId,
+    ]);
     await rig.pool.query("insert into order_bindings values ('account', 'o-1', 'tm-1', $1, true)", [commandId]);
     await refused(rig, '23505', "insert into order_bindings values ('account', 'o-1', 'tm-2', $1, true)", [commandId]);
     await refused(rig, forbidden, 'update order_bindings set matches = false');
@@ -144,7 +150,9 @@ describe('the database, asked by its owner in plain SQL,', () => {
     const insert = `insert into commands select (jsonb_populate_record(c, jsonb_build_object('command_id', gen_random_uuid(), 'idempotency_key', 'k', 'state', 'open',
       'version', 1, 'settled_at', null))).* from commands c where supersedes is not null`;
     await refused(rig, forbidden, insert);
-    await rig.pool.query("update commands set version = 2, state = 'not_sent', settled_at = now() where supersedes is not null");
+    await rig.pool.query(
+      "update commands set version = 2, state = 'not_sent', settled_at = now() where supersedes is not null",
+    );
     await rig.pool.query(insert);
     await rig.pool.query("update commands set version = 3, state = 'applied' where state = 'not_sent'");
   });
@@ -192,8 +200,15 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('clears a halt once, with a name and a reason', async () => {
     await using rig = await journalRig();
     const scope = { kind: 'account', accountId: 'acct-1' } as const;
-    await rig.journal.raiseHalt({ haltId: 'h-1', scope, cause: 'rate', reason: 'fast', by: 'breaker', sinceMs: atMs }, fence);
-    await refused(rig, '23505', `insert into halts select 'h-2', account_id, cause, reason, raised_by, since from halts`);
+    await rig.journal.raiseHalt(
+      { haltId: 'h-1', scope, cause: 'rate', reason: 'fast', by: 'breaker', sinceMs: atMs },
+      fence,
+    );
+    await refused(
+      rig,
+      '23505',
+      `insert into halts select 'h-2', account_id, cause, reason, raised_by, since from halts`,
+    );
     await refused(rig, '23514', 'update halts set cleared_at = now()');
     await refused(rig, '23514', "update halts set cleared_at = now(), cleared_by = 'ann', cleared_reason = ''");
     await refused(rig, forbidden, "update halts set reason = 'other'");
@@ -251,7 +266,12 @@ describe('the database, asked by its owner in plain SQL,', () => {
 });
 
 /** Any state, past the guards: only a superuser may, and only to prepare a test. */
-async function forceState(rig: JournalRig, table: 'attempts' | 'commands', state: string, settledAt?: string): Promise<void> {
+async function forceState(
+  rig: JournalRig,
+  table: 'attempts' | 'commands',
+  state: string,
+  settledAt?: string,
+): Promise<void> {
   const settle = settledAt === undefined ? '' : `, settled_at = ${settledAt}`;
   await rig.pool.query(
     `begin; set local session_replication_role = replica; update ${table} set state = '${state}'${settle}; commit`,

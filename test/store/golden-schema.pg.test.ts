@@ -6,7 +6,10 @@ const head = `-- The schema as it stands after all migrations, read back from a 
 -- To be read, not to be run. Where it differs: npx vitest run -u --project pg test/store/golden-schema.pg.test.ts
 `;
 
-/** One text for each table, then one for each function, by name. The log's partitions come and go, and are left out. */
+/**
+ * One text for each table, then one for each function, by name. The log's
+ * partitions come and go, and are left out.
+ */
 const describeSchema = `
 with tables as (
   select c.oid, c.relname, c.relkind, c.reloptions, c.relacl from pg_class c

@@ -19,7 +19,13 @@ describe('orders of places that came to nothing', () => {
     }));
     const bindings = orders.map(({ command: { commandId, attempts }, head }, i) => {
       const attemptId = attempts[0]?.attemptId ?? '';
-      return { stream: 'account', orderId: head.orderId, attemptId, commandId, matches: i < orders.length - 1 } as const;
+      return {
+        stream: 'account',
+        orderId: head.orderId,
+        attemptId,
+        commandId,
+        matches: i < orders.length - 1,
+      } as const;
     });
     const heads = orders.map(({ head }) => head);
     const updates = orders.map(({ update }) => update);

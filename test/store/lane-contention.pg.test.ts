@@ -19,7 +19,10 @@ function nextBatch(random: Random, known: Map<string, number>): { heads: HeadRow
   return { heads: touched.map((orderId) => head(orderId, known.get(orderId) ?? 0)), updates };
 }
 
-/** A process that takes the lane from whoever has it and writes two batches deep until something refuses it; `turns` times. */
+/**
+ * A process that takes the lane from whoever has it and writes two batches deep until something
+ * refuses it; `turns` times.
+ */
 async function holder(rig: Rig, name: string, seed: number, turns: number): Promise<ApplyResult[]> {
   const random = seededRandom(seed);
   const store = new PostgresOrderStore(rig.deps, { url: rig.database.url, partitionRows: 1_000 });
@@ -49,7 +52,9 @@ describe('processes that take the lane from each other without end', () => {
     await using rig = await storeRig();
     const results = (await Promise.all(['a', 'b', 'c'].map((name, i) => holder(rig, name, seed * 100 + i, 40)))).flat();
     const kinds = new Set(results.map((result) => result.kind));
-    expect([...kinds].filter((kind) => !['committed', 'lane_lost', 'out_of_order', 'retry'].includes(kind))).toEqual([]);
+    expect([...kinds].filter((kind) => !['committed', 'lane_lost', 'out_of_order', 'retry'].includes(kind))).toEqual(
+      [],
+    );
     expect([...kinds]).toEqual(expect.arrayContaining(['committed', 'lane_lost']));
 
     const committed = results.filter((result) => result.kind === 'committed').length;

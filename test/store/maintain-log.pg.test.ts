@@ -51,7 +51,9 @@ describe("the log's partitions", () => {
     expect(await rig.partitions()).toEqual(
       [1, 11, 21, 31, 41].map((from) => ({ name: `order_updates_${from}`, from, until: from + 10 })),
     );
-    expect(await rig.rows('select distinct tableoid::regclass::text as name from order_updates order by 1')).toHaveLength(3);
+    expect(
+      await rig.rows('select distinct tableoid::regclass::text as name from order_updates order by 1'),
+    ).toHaveLength(3);
   });
 
   it('take a revision of an order once', async () => {
@@ -68,7 +70,10 @@ describe("the log's partitions", () => {
   it('are made once when several processes make them at the same moment, while batches go on', async () => {
     await using rig = await smallLog();
     await maintainLog(rig.pool, options);
-    const answers = await Promise.all([rig.fill(8), ...Array.from({ length: 4 }, () => maintainLog(rig.pool, options))]);
+    const answers = await Promise.all([
+      rig.fill(8),
+      ...Array.from({ length: 4 }, () => maintainLog(rig.pool, options)),
+    ]);
     expect(answers).toHaveLength(5);
     const found = await rig.partitions();
     expect(found.slice(1).every((part, i) => part.from === found[i]?.until)).toBe(true);

@@ -28,7 +28,9 @@ it('an update and an order take what docs/sizing.md says, within a fifth', async
   }
   const after = await measureStorage(rig.pool);
   const anUpdate = (after.logBytes - before.logBytes) / (20 * orders.length);
-  const [{ bytes } = { bytes: 0 }] = await rig.rows<{ bytes: number }>("select pg_total_relation_size('orders')::int as bytes");
+  const [{ bytes } = { bytes: 0 }] = await rig.rows<{ bytes: number }>(
+    "select pg_total_relation_size('orders')::int as bytes",
+  );
   const anOrder = bytes / orders.length;
   for (const [name, measured] of [
     ['an update in the log', anUpdate],
@@ -52,7 +54,13 @@ it('a heartbeat takes what docs/sizing.md says for each account that it names, w
       const [mark] = heartbeats('prediction', upToMs, systemRandom);
       if (mark === undefined) throw new Error('no heartbeat for 500 accounts');
       const { markId, stream } = mark;
-      return { stream: 'continuity', orderId: markId, accountId: stream, revision: 1, payload: encodeContinuity(mark) } as const;
+      return {
+        stream: 'continuity',
+        orderId: markId,
+        accountId: stream,
+        revision: 1,
+        payload: encodeContinuity(mark),
+      } as const;
     });
     expect((await rig.store.applyBatch(batch(rig.epoch, number, [], { updates }))).kind).toBe('committed');
   }

@@ -8,7 +8,8 @@ import { testLog } from '../support/runs/test-log.ts';
 import { emptyDatabase, type TestDatabase } from '../support/servers/database.ts';
 import { onServer } from '../support/servers/on-server.ts';
 
-const run = (database: TestDatabase, waitMs = 30_000) => migrate({ url: database.url, log: testLog, clock: systemClock, waitMs });
+const run = (database: TestDatabase, waitMs = 30_000) =>
+  migrate({ url: database.url, log: testLog, clock: systemClock, waitMs });
 
 async function versionOf(database: TestDatabase) {
   const pool = createPool({ log: testLog }, { url: database.url, applicationName: 'test', maxConnections: 1 });
@@ -73,9 +74,15 @@ describe('the migration', () => {
     await migrate(options);
     await migrate({ ...options, shards: 3 });
     await expect(migrate({ ...options, shards: 4 })).rejects.toMatchObject({
-      ...{ code: 'SHARDS_FIXED', retryable: false, message: 'the database was made with 3 shards, and keeps this number' },
+      ...{
+        code: 'SHARDS_FIXED',
+        retryable: false,
+        message: 'the database was made with 3 shards, and keeps this number',
+      },
     });
-    const shards = await onServer(database.url, (client) => client.query('select shard, lane, epoch from shards order by shard'));
+    const shards = await onServer(database.url, (client) =>
+      client.query('select shard, lane, epoch from shards order by shard'),
+    );
     expect(shards.rows).toEqual([0, 1, 2].map((shard) => ({ shard, lane: null, epoch: '0' })));
   });
 
@@ -94,9 +101,10 @@ describe('the migration', () => {
     await run(database);
     const newest = (await readMigrations()).at(-1)?.when;
     await onServer(database.url, (client) =>
-      client.query("insert into drizzle.__drizzle_migrations (hash, created_at, needs) values ('later', 9000000000000, $1)", [
-        newest,
-      ]),
+      client.query(
+        "insert into drizzle.__drizzle_migrations (hash, created_at, needs) values ('later', 9000000000000, $1)",
+        [newest],
+      ),
     );
     expect(await versionOf(database)).toEqual({ kind: 'ahead', by: 1 });
     expect(await run(database)).toEqual({ applied: [] });
@@ -123,7 +131,12 @@ describe('the migration', () => {
       hash: 'breaking',
       statements: ['alter table lanes rename renewed_at to seen_at'],
     };
-    const newer = { url: database.url, log: testLog, clock: systemClock, migrations: [...(await readMigrations()), breaking] };
+    const newer = {
+      url: database.url,
+      log: testLog,
+      clock: systemClock,
+      migrations: [...(await readMigrations()), breaking],
+    };
     await onServer(database.url, (client) =>
       client.query("insert into lanes (lane, holder, epoch, renewed_at) values (4, 'older', 7, clock_timestamp())"),
     );
@@ -144,7 +157,13 @@ describe('the migration', () => {
     const build = await readMigrations();
     const when = 9_000_000_000_000;
     const needs = build.at(-1)?.when ?? 0;
-    const adding = { tag: '9000_adding', when, needs, hash: 'adding', statements: ['alter table orders add column later text'] };
+    const adding = {
+      tag: '9000_adding',
+      when,
+      needs,
+      hash: 'adding',
+      statements: ['alter table orders add column later text'],
+    };
     await onServer(database.url, (client) =>
       client.query("insert into lanes (lane, holder, epoch, renewed_at) values (0, 'older', 7, clock_timestamp())"),
     );
@@ -166,7 +185,9 @@ describe('the migration', () => {
     await using database = await emptyDatabase();
     await onServer(database.url, (client) => client.query('create table quarantine ()'));
     await expect(run(database)).rejects.toMatchObject({ code: '42P07' });
-    const { rows } = await onServer(database.url, (client) => client.query("select to_regclass('public.accounts') as found"));
+    const { rows } = await onServer(database.url, (client) =>
+      client.query("select to_regclass('public.accounts') as found"),
+    );
     expect(rows).toEqual([{ found: null }]);
     await onServer(database.url, (client) => client.query('drop table quarantine'));
     expect((await run(database)).applied).toHaveLength((await readMigrations()).length);

@@ -15,7 +15,11 @@ describe('orders by newest change', () => {
     const accounts = ['a', 'b', 'c'];
     const specs = Array.from({ length: 90 }, (_, i) => ({
       ...{ orderId: `o-${(i * 7919) % 90}`, stream: i % 3 === 0 ? ('account' as const) : ('prediction' as const) },
-      ...{ accountId: accounts[(i * 5) % 3] ?? '', symbol: i % 10 === 0 ? 'RARE' : 'FED', status: statuses[i % 4] ?? 'new' },
+      ...{
+        accountId: accounts[(i * 5) % 3] ?? '',
+        symbol: i % 10 === 0 ? 'RARE' : 'FED',
+        status: statuses[i % 4] ?? 'new',
+      },
       ...{ side: sides[(i * 3) % 4] ?? '', origin: i % 5 === 0 ? ('tidemark' as const) : ('external' as const) },
       references: { callerRef: `Mine-${i % 7}` },
     }));
@@ -44,13 +48,19 @@ describe('orders by newest change', () => {
         side: optional(fc.constantFrom('buy' as const, 'sell' as const)),
         origin: optional(fc.constantFrom('tidemark' as const, 'external' as const)),
       },
-      ...{ since: optional(time), until: optional(time), q: optional(fc.constantFrom('mine-3', 'INE-5', 'o-1', 'none')) },
+      ...{
+        since: optional(time),
+        until: optional(time),
+        q: optional(fc.constantFrom('mine-3', 'INE-5', 'o-1', 'none')),
+      },
       sort: fc.constantFrom('-updatedAt' as const, 'orderId' as const),
     });
     await fc.assert(
       fc.asyncProperty(query, async ({ accountIds, limit, sort, ...wanted }) => {
         const scope = accountIds === undefined ? all : only(...accountIds);
-        const filter = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as OrderFilter;
+        const filter = Object.fromEntries(
+          Object.entries(wanted).filter(([, value]) => value !== undefined),
+        ) as OrderFilter;
         const { stream, accountId, symbol, status, open, side, origin, since = '', until = 'z', q } = filter;
         const names = (each: (typeof specs)[number]) =>
           [each.orderId, each.references.callerRef].map((name) => name.toLowerCase());
@@ -65,7 +75,9 @@ describe('orders by newest change', () => {
           .filter(({ key }) => (byKey.get(key)?.at ?? '') >= since && (byKey.get(key)?.at ?? '') < until);
         const whole = among.filter((each) => each.orderId === q);
         const matching =
-          whole.length > 0 ? whole : among.filter((each) => names(each).some((name) => name.includes((q ?? '').toLowerCase())));
+          whole.length > 0
+            ? whole
+            : among.filter((each) => names(each).some((name) => name.includes((q ?? '').toLowerCase())));
         const ids = await rig.ids(scope, filter, limit, sort);
         const expected = matching.map(({ key }) => key);
         expect([...ids].sort()).toEqual(expected.sort());
@@ -85,7 +97,9 @@ describe('orders by newest change', () => {
     await rig.store({ orderId: 'o-3', revision: 2 }, { orderId: 'o-5', status: 'filled' });
     const second = await rig.reads.listOrders(all, {}, first.next, 2, '-updatedAt');
     expect([second.items.map(({ orderId }) => orderId), second.next]).toEqual([['o-2', 'o-1'], undefined]);
-    expect(await rig.ids(all, {}, 3, '-updatedAt')).toEqual(['o-5', 'o-3', 'o-4', 'o-2', 'o-1'].map((id) => `prediction:${id}`));
+    expect(await rig.ids(all, {}, 3, '-updatedAt')).toEqual(
+      ['o-5', 'o-3', 'o-4', 'o-2', 'o-1'].map((id) => `prediction:${id}`),
+    );
   });
 
   it('read by indexes no more than the open orders and a page, of 200,000 and before the table was ever analysed', async () => {
@@ -115,7 +129,8 @@ describe('orders by newest change', () => {
           const first = rig.queries.length;
           const { items } = await rig.reads.listOrders(scope, filter, after, 50, '-updatedAt');
           const accounts = scope.kind === 'all' && filter.accountId === undefined ? 20 : 3;
-          // 1,000 open orders in all, of which every one is in account 0; two runs of an account, four with both streams.
+          // 1,000 open orders in all, of which every one is in account 0; two
+          // runs of an account, four with both streams.
           const most = 1_000 + accounts * 2 * (filter.until === undefined ? 51 : 2_000) + 51;
           const asked = rig.queries.slice(first);
           for (const each of asked) {
@@ -140,7 +155,9 @@ describe('orders by newest change', () => {
     try {
       await client.query('begin');
       const updated = async (status: string) => {
-        await client.query('update orders set revision = revision + 1, status = $1, updated_at = clock_timestamp()', [status]);
+        await client.query('update orders set revision = revision + 1, status = $1, updated_at = clock_timestamp()', [
+          status,
+        ]);
         const { rows } = await client.query(
           `select pg_stat_get_xact_tuples_updated('orders'::regclass)::int as all, pg_stat_get_xact_tuples_hot_updated('orders'::regclass)::int as in_page`,
         );
@@ -179,7 +196,10 @@ describe('counts by status', () => {
   it('are of open orders, and with a time of all that changed since, in the scope', async () => {
     await using rig = await readRig();
     await rig.store({ orderId: 'o-1' }, { orderId: 'o-2', status: 'filled' }, { orderId: 'o-3', accountId: 'b' });
-    await rig.store({ orderId: 'o-4', status: 'filled', accountId: 'b' }, { orderId: 'o-5', status: 'partially_filled' });
+    await rig.store(
+      { orderId: 'o-4', status: 'filled', accountId: 'b' },
+      { orderId: 'o-5', status: 'partially_filled' },
+    );
     const { rows } = await rig.pool.query(
       "select (updated_at::timestamptz at time zone 'UTC')::text || 'Z' as at from orders where order_id = 'o-5'",
     );

@@ -10,14 +10,25 @@ import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.
 import { PostgresFleetDesk } from '../../src/store/fleet/fleet-desk.ts';
 import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
-import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../src/store/maintenance.ts';
+import {
+  countOrders,
+  maintainCommands,
+  maintainLog,
+  maintainQuarantine,
+  measureStorage,
+} from '../../src/store/maintenance.ts';
 import { readSchemaVersion } from '../../src/store/migrations.ts';
 import { listOrders } from '../../src/store/orders/list-orders.ts';
 import { PostgresOrderStore } from '../../src/store/orders/postgres-orders.ts';
 import { PostgresUpdateLog } from '../../src/store/orders/update-log.ts';
 import { PostgresPrincipalStore } from '../../src/store/principals.ts';
 import { PostgresQuarantine } from '../../src/store/quarantine/postgres-quarantine.ts';
-import { countQuarantined, listQuarantined, markDealt, newestQuarantined } from '../../src/store/quarantine/quarantine.ts';
+import {
+  countQuarantined,
+  listQuarantined,
+  markDealt,
+  newestQuarantined,
+} from '../../src/store/quarantine/quarantine.ts';
 import {
   accountsOfJobs,
   answerJobRows,
@@ -161,7 +172,14 @@ describe('the service as a mere member of tidemark_app', () => {
     const command = await unknown(journal);
     await journal.addEvidence(command.commandId, [answer()]);
     await journal.audit([{ atMs, principal: 'ann', action: 'halt' }]);
-    const halted = { haltId: 'h', scope: { kind: 'service' }, cause: 'rate', reason: 'r', by: 'b', sinceMs: atMs } as const;
+    const halted = {
+      haltId: 'h',
+      scope: { kind: 'service' },
+      cause: 'rate',
+      reason: 'r',
+      by: 'b',
+      sinceMs: atMs,
+    } as const;
     expect(await journal.raiseHalt(halted, fence)).toEqual(halted);
     expect(await journal.clearHalts(halted.scope, { by: 'ann', reason: 'over', atMs }, fence)).toBe(1);
     expect(await journal.takeOver({ shard: 0, epoch: 2n }, atMs, 0)).toEqual([command]);
@@ -190,9 +208,9 @@ describe('the service as a mere member of tidemark_app', () => {
       requestId: 'r',
     } as const;
     await journal.requestApproval({ ...approval, atMs, expiresAtMs: atMs + 1_000 });
-    expect(await journal.takeApproval(approval.approvalId, { by: 'bob', reason: 'agreed', requestId: 's', atMs })).toMatchObject(
-      approval,
-    );
+    expect(
+      await journal.takeApproval(approval.approvalId, { by: 'bob', reason: 'agreed', requestId: 's', atMs }),
+    ).toMatchObject(approval);
 
     const cancelAll = newCancelAll({ atMs: Date.now() });
     const second = { shard: 0, epoch: 2n };
@@ -304,9 +322,15 @@ describe('a member of tidemark_reader', () => {
     }
     await expect(session.pool.query('select * from credentials')).rejects.toMatchObject({ code: '42501' });
     expect(
-      (await session.pool.query('select principal, number, scopes, accounts, created_at, expires_at from principal_tokens')).rows,
+      (
+        await session.pool.query(
+          'select principal, number, scopes, accounts, created_at, expires_at from principal_tokens',
+        )
+      ).rows,
     ).toEqual([]);
-    await expect(session.pool.query('select token_sha256 from principal_tokens')).rejects.toMatchObject({ code: '42501' });
+    await expect(session.pool.query('select token_sha256 from principal_tokens')).rejects.toMatchObject({
+      code: '42501',
+    });
   });
 
   it('can write nothing', async () => {
@@ -317,7 +341,9 @@ describe('a member of tidemark_reader', () => {
     expect(rows.length).toBeGreaterThan(7);
     for (const { table } of rows) {
       await expect(session.pool.query(`delete from ${table}`), table).rejects.toMatchObject({ code: '42501' });
-      await expect(session.pool.query(`insert into ${table} default values`), table).rejects.toMatchObject({ code: '42501' });
+      await expect(session.pool.query(`insert into ${table} default values`), table).rejects.toMatchObject({
+        code: '42501',
+      });
     }
     const calls = [
       'select ensure_log_partitions(1)',

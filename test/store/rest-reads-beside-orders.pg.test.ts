@@ -12,7 +12,8 @@ describe('the history of an order', () => {
     await rig.store({ orderId: 'o-1', accountId: 'a' });
     for (const revision of [2, 3, 4]) await rig.store({ orderId: 'o-1', accountId: 'a', revision });
     await rig.store({ orderId: 'o-2', accountId: 'b' });
-    const history = (scope: AccountScope, after = 0, limit = 10) => rig.reads.history(scope, 'prediction', 'o-1', after, limit);
+    const history = (scope: AccountScope, after = 0, limit = 10) =>
+      rig.reads.history(scope, 'prediction', 'o-1', after, limit);
     const updates = [1, 2, 3, 4].map((revision) => ({
       ...{ seq: BigInt(revision), stream: 'prediction', orderId: 'o-1', accountId: 'a' },
       payload: storedOrder({ orderId: 'o-1', accountId: 'a', revision }).update.payload,
@@ -33,7 +34,11 @@ describe('updates from a seq on', () => {
     expect(await rig.reads.updatesAfter(all, 0n, 10)).toEqual(none);
     expect(await rig.reads.newestSeq()).toBe(0n);
     const mark = { stream: 'continuity', orderId: 'm-1', accountId: 'b', revision: 1, payload: '{}' } as const;
-    await rig.store({ orderId: 'o-1', accountId: 'a' }, { orderId: 'o-2', accountId: 'b' }, { orderId: 'o-3', accountId: 'a' });
+    await rig.store(
+      { orderId: 'o-1', accountId: 'a' },
+      { orderId: 'o-2', accountId: 'b' },
+      { orderId: 'o-3', accountId: 'a' },
+    );
     await rig.commit({ updates: [mark] });
     const seqs = async (scope: AccountScope, after: bigint, limit: number) => {
       const { updates, lastSeq } = await rig.reads.updatesAfter(scope, after, limit);
@@ -64,7 +69,11 @@ describe('commands', () => {
     for (let i = 0; i < 9; i += 1) {
       const at = { atMs: atMs + Math.floor(i / 2), idempotencyKey: `k-${i}`, callerRef: `ref-${i % 4}` };
       made.push(
-        await unknown(rig.journal, i % 3 === 0 ? newReplace('p-1', at) : newPlace(at), i % 2 === 0 ? {} : { to: 'applied' }),
+        await unknown(
+          rig.journal,
+          i % 3 === 0 ? newReplace('p-1', at) : newPlace(at),
+          i % 2 === 0 ? {} : { to: 'applied' },
+        ),
       );
     }
     const ids = async (scope: AccountScope, filter = {}) => {
@@ -82,7 +91,9 @@ describe('commands', () => {
     expect(await ids(all)).toEqual(newestFirst);
     expect(await ids(only('acct-1'))).toEqual(newestFirst);
     expect(await ids(only('acct-2'))).toEqual([]);
-    expect(await ids(all, { kind: 'replace' })).toEqual(newestFirst.filter((key) => ['k-0', 'k-3', 'k-6'].includes(key)));
+    expect(await ids(all, { kind: 'replace' })).toEqual(
+      newestFirst.filter((key) => ['k-0', 'k-3', 'k-6'].includes(key)),
+    );
     expect(await ids(all, { unresolved: true })).toEqual(newestFirst.filter((key) => Number(key.slice(2)) % 2 === 0));
     expect(await ids(all, { unresolved: false, state: 'applied' })).toEqual(
       newestFirst.filter((key) => Number(key.slice(2)) % 2 === 1),
@@ -155,7 +166,10 @@ describe('accounts and exposure', () => {
     await unknown(rig.journal, newPlace(), { to: 'applied' });
     await rig.journal.open(newPlace(), fence);
     const raise = newReplace('p-2');
-    await unknown(rig.journal, { ...raise, request: { ...raise.request, terms: { quantity: '0.5' } } as typeof raise.request });
+    await unknown(rig.journal, {
+      ...raise,
+      request: { ...raise.request, terms: { quantity: '0.5' } } as typeof raise.request,
+    });
     const none = { openOrders: 0, openQuantity: '0' };
     const rows = [
       {

@@ -21,7 +21,8 @@ describe('a single order', () => {
     };
     expect(await rig.reads.getOrder(only('a', 'b'), 'prediction', 'o-1')).toEqual(expected);
     expect(await rig.reads.getOrder(all, 'prediction', 'o-1')).toEqual(expected);
-    for (const scope of [only('b'), only()]) expect(await rig.reads.getOrder(scope, 'prediction', 'o-1')).toBeUndefined();
+    for (const scope of [only('b'), only()])
+      expect(await rig.reads.getOrder(scope, 'prediction', 'o-1')).toBeUndefined();
     expect(await rig.reads.getOrder(all, 'account', 'o-1')).toBeUndefined();
     expect(await rig.reads.getOrder(all, 'prediction', 'o\0-1')).toBeUndefined();
   });
@@ -29,8 +30,13 @@ describe('a single order', () => {
   it('asked for with many others in one turn is one query for each scope', async () => {
     await using rig = await readRig();
     await rig.store(...Array.from({ length: 40 }, (_, i) => ({ orderId: `o-${i}`, accountId: i % 2 ? 'a' : 'b' })));
-    const asked = Array.from({ length: 80 }, (_, i) => ({ scope: i < 40 ? only('a') : only('b'), orderId: `o-${i % 40}` }));
-    const found = await Promise.all(asked.map(({ scope, orderId }) => rig.reads.getOrder(scope, 'prediction', orderId)));
+    const asked = Array.from({ length: 80 }, (_, i) => ({
+      scope: i < 40 ? only('a') : only('b'),
+      orderId: `o-${i % 40}`,
+    }));
+    const found = await Promise.all(
+      asked.map(({ scope, orderId }) => rig.reads.getOrder(scope, 'prediction', orderId)),
+    );
     expect(rig.queries).toHaveLength(2);
     for (const [i, order] of found.entries()) {
       const foreign = i < 40 ? i % 2 === 0 : i % 2 === 1;
@@ -39,8 +45,15 @@ describe('a single order', () => {
   });
 });
 
-/** Whatever is asked for: nothing of an account that the scope does not name, and all of those that it does. */
-async function expectOnlyOf(reads: PostgresOrderReads, scope: AccountScope, order: StoredOrderSpec | undefined): Promise<void> {
+/**
+ * Whatever is asked for: nothing of an account that the scope does
+ * not name, and all of those that it does.
+ */
+async function expectOnlyOf(
+  reads: PostgresOrderReads,
+  scope: AccountScope,
+  order: StoredOrderSpec | undefined,
+): Promise<void> {
   const { stream = 'prediction', orderId = '', accountId = '' } = order ?? {};
   const mine = (account: string) => scope.kind === 'all' || scope.accountIds.includes(account);
   expect((await reads.getOrder(scope, stream, orderId)) !== undefined).toBe(mine(accountId));
@@ -61,7 +74,11 @@ describe('pages of orders', () => {
     const statuses = ['new', 'filled', 'partially_filled', 'canceled'];
     const specs = Array.from({ length: 120 }, (_, i) => ({
       ...{ orderId: `o-${(i * 7919) % 120}`, stream: i % 3 === 0 ? ('account' as const) : ('prediction' as const) },
-      ...{ accountId: accounts[(i * 5) % 4] ?? '', symbol: i % 10 === 0 ? 'RARE' : 'FED', status: statuses[i % 4] ?? '' },
+      ...{
+        accountId: accounts[(i * 5) % 4] ?? '',
+        symbol: i % 10 === 0 ? 'RARE' : 'FED',
+        status: statuses[i % 4] ?? '',
+      },
     }));
     await rig.store(...specs);
     const optional = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined });
@@ -77,7 +94,9 @@ describe('pages of orders', () => {
     await fc.assert(
       fc.asyncProperty(query, async ({ accountIds, limit, ...wanted }) => {
         const scope = accountIds === undefined ? all : only(...accountIds);
-        const filter = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)) as OrderFilter;
+        const filter = Object.fromEntries(
+          Object.entries(wanted).filter(([, value]) => value !== undefined),
+        ) as OrderFilter;
         const isOpen = (status: string) => status === 'new' || status === 'partially_filled';
         const expected = specs
           .filter((spec) => accountIds === undefined || accountIds.includes(spec.accountId))
@@ -103,7 +122,12 @@ describe('pages of orders', () => {
   it('find an order by its symbol, in whatever spelling the platform showed it', async () => {
     await using rig = await readRig();
     const spelled = ['AAPL261218C00200000', 'AAPL  261218C00200000', 'O:AAPL261218C00200000', 'aapl 261218c00200000'];
-    const specs = spelled.map((symbol, at) => ({ orderId: `o-${at}`, stream: 'account' as const, accountId: 'a', symbol }));
+    const specs = spelled.map((symbol, at) => ({
+      orderId: `o-${at}`,
+      stream: 'account' as const,
+      accountId: 'a',
+      symbol,
+    }));
     await rig.store(...specs, { ...specs[0], orderId: 'other', symbol: 'AAPL1261218C00200000' });
     const found = await rig.ids(all, { symbol: 'AAPL261218C00200000' }, 50);
     expect(found).toEqual(['account:o-0', 'account:o-1', 'account:o-2', 'account:o-3']);
@@ -150,7 +174,13 @@ describe('pages of orders', () => {
       );
     }
     const scopes = [all, only('acct-7'), only(...Array.from({ length: 20 }, (_, i) => `acct-${i}`))];
-    const filters: OrderFilter[] = [{}, { open: true }, { open: false }, { stream: 'account' }, { accountId: 'acct-7' }];
+    const filters: OrderFilter[] = [
+      {},
+      { open: true },
+      { open: false },
+      { stream: 'account' },
+      { accountId: 'acct-7' },
+    ];
     for (const scope of scopes) {
       for (const filter of filters) {
         for (const after of [undefined, ['account', 'o-5'], ['prediction', 'o-7']]) {
@@ -161,7 +191,9 @@ describe('pages of orders', () => {
           for (const asked of rig.queries.slice(first)) {
             // Each run of the merge reads a page at most, and each order shown is read once more.
             const read = await rowsRead(rig.readPool, asked);
-            expect(read, JSON.stringify({ scope, filter, after, shown: items.length })).toBeLessThanOrEqual(runs * 4 * 51 + 51);
+            expect(read, JSON.stringify({ scope, filter, after, shown: items.length })).toBeLessThanOrEqual(
+              runs * 4 * 51 + 51,
+            );
           }
         }
       }

@@ -10,7 +10,10 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Rows of the table that the statement reads by the plan that a prepared one keeps, whatever its parameters are. Throws for a sequential scan. */
+/**
+ * Rows of the table that the statement reads by the plan that a prepared one keeps, whatever its
+ * parameters are. Throws for a sequential scan.
+ */
 export async function rowsRead(pool: Pool, { text, values }: Asked, table = 'orders'): Promise<number> {
   const client = await pool.connect();
   try {

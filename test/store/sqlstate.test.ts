@@ -7,21 +7,36 @@ import {
   sqlstateOf,
 } from '../../src/store/session/retry-transaction.ts';
 
-const fromServer = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, severity: 'ERROR', ...more });
+const fromServer = (code: string, more: object = {}) =>
+  Object.assign(new Error('x'), { code, severity: 'ERROR', ...more });
 
 describe('an error of the database', () => {
-  it.each(['40001', '40P01', '55P03', '57P01', '57P02', '57P03', '57014', '25P03', '53100', '53200', '53300', '08006', '08P01'])(
-    'is likely to pass: %s',
+  it.each([
+    '40001',
+    '40P01',
+    '55P03',
+    '57P01',
+    '57P02',
+    '57P03',
+    '57014',
+    '25P03',
+    '53100',
+    '53200',
+    '53300',
+    '08006',
+    '08P01',
+  ])('is likely to pass: %s', (code) => {
+    expect(isTransient(fromServer(code))).toBe(true);
+    expect(isPoison(fromServer(code))).toBe(false);
+  });
+
+  it.each(['22021', '22P02', '22003', '23505', '23502', '21000', '54000', '54001'])(
+    'is the fault of a row: %s',
     (code) => {
-      expect(isTransient(fromServer(code))).toBe(true);
-      expect(isPoison(fromServer(code))).toBe(false);
+      expect(isPoison(fromServer(code))).toBe(true);
+      expect(isTransient(fromServer(code))).toBe(false);
     },
   );
-
-  it.each(['22021', '22P02', '22003', '23505', '23502', '21000', '54000', '54001'])('is the fault of a row: %s', (code) => {
-    expect(isPoison(fromServer(code))).toBe(true);
-    expect(isTransient(fromServer(code))).toBe(false);
-  });
 
   it.each(['42501', '42P01', '42883', 'XX000', 'TM001', 'TM002'])('is neither: %s', (code) => {
     expect(isPoison(fromServer(code)) || isTransient(fromServer(code))).toBe(false);

@@ -24,7 +24,10 @@ async function readAll(rig: Rig, after: EventPosition, horizon: bigint, limit = 
   }
 }
 
-/** Other tests share the server: a transaction of theirs that has just ended may still count for a moment. */
+/**
+ * Other tests share the server: a transaction of theirs that has
+ * just ended may still count for a moment.
+ */
 async function settled(rig: Rig): Promise<bigint> {
   const { rows } = await rig.pool.query<{ newest: string }>(
     `select tx_id::text as newest from (select tx_id from command_events union all select tx_id from halt_events) as e order by tx_id desc limit 1`,

@@ -57,7 +57,11 @@ describe('a token', () => {
     expect(loaded).toMatchObject({ generation: 1, expiresAtMs: 1_795_265_292_688, scope: 'order:information' });
     expect([loaded?.accessToken?.reveal(), loaded?.refreshToken?.reveal()]).toEqual(['access-1', 'refresh-1']);
     expect(await rig.tokens.save('client', 1, { accessToken: new Secret('bare'), expiresAtMs: 5 })).toBe(true);
-    expect(Object.keys((await rig.tokens.load('client')) ?? {}).sort()).toEqual(['accessToken', 'expiresAtMs', 'generation']);
+    expect(Object.keys((await rig.tokens.load('client')) ?? {}).sort()).toEqual([
+      'accessToken',
+      'expiresAtMs',
+      'generation',
+    ]);
   });
 
   it('of an older generation never replaces a newer one', async () => {
@@ -81,7 +85,9 @@ describe('a token', () => {
   it('is nowhere in the table as it is', async () => {
     await using rig = await tokenRig();
     await rig.tokens.save('client', 0, token('canary'));
-    const [row] = await rig.rows<{ text: string }>("select c::text || encode(sealed, 'escape') as text from credentials c");
+    const [row] = await rig.rows<{ text: string }>(
+      "select c::text || encode(sealed, 'escape') as text from credentials c",
+    );
     expect(row?.text).not.toMatch(/canary|order:information/);
     expect(row?.text).not.toContain(Buffer.from('canary').toString('hex'));
   });
@@ -93,7 +99,9 @@ describe('a token', () => {
     const other = new PostgresTokenStore({ ...rig.deps, key: key() });
     expect(await other.load('client')).toEqual({ generation: 1, unreadable });
     await rig.tokens.save('client-2', 0, token('2'));
-    await rig.pool.query("update credentials set sealed = (select sealed from credentials where credential = 'client')");
+    await rig.pool.query(
+      "update credentials set sealed = (select sealed from credentials where credential = 'client')",
+    );
     expect(await rig.tokens.load('client-2')).toMatchObject({ unreadable });
     await rig.pool.query('update credentials set generation = 2');
     expect(await rig.tokens.load('client')).toEqual({ generation: 2, unreadable });

@@ -14,14 +14,20 @@ export interface FoundAlert {
   readonly activeAt: string;
 }
 
-/** One line: instants in milliseconds, and null where the value is no number, as Grafana's datasource has it. */
+/**
+ * One line: instants in milliseconds, and null where the value is
+ * no number, as Grafana's datasource has it.
+ */
 export interface FoundSeries {
   readonly labels: Readonly<Record<string, string>>;
   readonly times: readonly number[];
   readonly values: readonly (number | null)[];
 }
 
-/** Every series of a query. `path` and `query` are those of Prometheus's HTTP interface. Throws when it is refused. */
+/**
+ * Every series of a query. `path` and `query` are those of Prometheus's
+ * HTTP interface. Throws when it is refused.
+ */
 export async function askSeries(
   base: string,
   path: 'query' | 'query_range',

@@ -12,7 +12,10 @@ export interface PageBundle {
 const folder = import.meta.dirname;
 const bundled = join(folder, '.cache/page.js');
 
-/** The page with Grafana's library and fonts in it, so that it needs nothing from elsewhere. Installs the library where it is not there. */
+/**
+ * The page with Grafana's library and fonts in it, so that it needs nothing from elsewhere.
+ * Installs the library where it is not there.
+ */
 export function bundlePage(): PageBundle {
   ensurePackages(folder);
   const { status, stderr } = spawnSync(
@@ -25,7 +28,8 @@ export function bundlePage(): PageBundle {
       '--global-name=dashboardPage',
       '--define:process.env.NODE_ENV="production"',
       '--loader:.ttf=empty',
-      // The library's build in modules lacks exports that it imports itself (12.1.1); its CommonJS is whole. Both packages, so that they share their theme.
+      // The library's build in modules lacks exports that it imports itself (12.1.1); its CommonJS
+      // is whole. Both packages, so that they share their theme.
       ...['@grafana/ui', '@grafana/data'].map(
         (name) => `--alias:${name}=${join(folder, 'node_modules', name, 'dist/cjs/index.cjs')}`,
       ),

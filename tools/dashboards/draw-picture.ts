@@ -46,11 +46,14 @@ export async function drawPicture(
   }
 }
 
-/** Answers as a Grafana server does, as far as the library asks one: with its font and its icons. */
+/**
+ * Answers as a Grafana server does, as far as the library asks one: with its font and its icons.
+ */
 async function serve(page: Page): Promise<void> {
   await page.route('**', (route) => {
     const url = route.request().url();
-    if (url === address) return route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Dashboard</title>' });
+    if (url === address)
+      return route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Dashboard</title>' });
     if (url.endsWith('.woff2'))
       return route.fulfill({ path: join(packages, '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2') });
     const icon = join(packages, '@grafana/ui/dist/public/img/icons', url.split('/img/icons/')[1] ?? '');

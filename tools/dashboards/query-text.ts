@@ -6,7 +6,10 @@ interface Spans {
   readonly range: number;
 }
 
-/** The query as Grafana sends it with all lanes chosen. A rate looks at four scrapes, so that one that is missed makes no gap. */
+/**
+ * The query as Grafana sends it with all lanes chosen. A rate looks at four scrapes, so that one
+ * that is missed makes no gap.
+ */
 export function queryText(expr: string, { scrape, range }: Spans): string {
   return expr
     .replaceAll('$__rate_interval', `${4 * scrape}s`)

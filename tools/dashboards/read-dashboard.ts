@@ -43,13 +43,21 @@ export async function readDashboard(file: string, options: ReadOptions): Promise
   };
 }
 
-async function seriesOf({ targets = [] }: Panel, { base, from, to, scrapeSeconds }: ReadOptions): Promise<DrawnSeries[]> {
+async function seriesOf(
+  { targets = [] }: Panel,
+  { base, from, to, scrapeSeconds }: ReadOptions,
+): Promise<DrawnSeries[]> {
   const spans = { scrape: scrapeSeconds, range: Math.round(to - from) };
   const found = targets.map(async ({ expr, legendFormat, instant }) => {
     const query = queryText(expr, spans);
     const series = instant
       ? await askSeries(base, 'query', { query, time: String(to) })
-      : await askSeries(base, 'query_range', { query, start: String(from), end: String(to), step: String(scrapeSeconds) });
+      : await askSeries(base, 'query_range', {
+          query,
+          start: String(from),
+          end: String(to),
+          step: String(scrapeSeconds),
+        });
     return series.map((each) => ({ ...each, legend: legendText(legendFormat, each.labels) }));
   });
   return (await Promise.all(found)).flat();

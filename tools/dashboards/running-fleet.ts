@@ -46,7 +46,11 @@ export async function prepareFleet(): Promise<Fleet> {
   }
 }
 
-async function prepareMember(name: string, settings: Settings, onStart: (child: ChildProgram) => void): Promise<Member> {
+async function prepareMember(
+  name: string,
+  settings: Settings,
+  onStart: (child: ChildProgram) => void,
+): Promise<Member> {
   const [adminPort, restPort] = [await freePort(), await freePort()];
   const env = {
     ...settings,

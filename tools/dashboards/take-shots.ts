@@ -11,8 +11,9 @@ import { type DrawnDashboard, readDashboard } from './read-dashboard.ts';
 import { prepareFleet } from './running-fleet.ts';
 import { tellStory } from './tell-story.ts';
 
-// Takes the pictures of the dashboards for docs/operating.md: npm run dashboards:shots, or with names of dashboards to take these alone. It takes six minutes.
-// A real Prometheus scrapes two real processes; the JSON of the dashboards is drawn by the components of Grafana's own library.
+// Takes the pictures of the dashboards for docs/operating.md: npm run dashboards:shots, or with
+// names of dashboards to take these alone. It takes six minutes. A real Prometheus scrapes two real
+// processes; the JSON of the dashboards is drawn by the components of Grafana's own library.
 
 process.chdir(resolve(import.meta.dirname, '../..'));
 
@@ -27,7 +28,10 @@ async function main(wanted: readonly string[]): Promise<void> {
   const page = bundlePage();
   const filled = await readAll(wanted.length > 0 ? wanted : names);
   mkdirSync(folder, { recursive: true });
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   try {
     for (const [name, dashboard] of filled)
       for (const mode of ['light', 'dark'] as const)

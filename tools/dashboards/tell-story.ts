@@ -2,14 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Fleet } from './running-fleet.ts';
 
-/** Of the callers, and of the two whose answer is 504: a fault meets the next write of its account. */
+/**
+ * Of the callers, and of the two whose answer is 504: a fault meets the next write of its account.
+ */
 const accountId = 'SIM-1001';
 const uncertainAccount = 'SIM-1002';
 const settleMs = 10_000;
 
 /**
- * Some minutes of an installation, so that each panel has something to show: a second process joins and gets its shards, callers place and cancel, two answers
- * are 504, messages can't be read, connections break. At the end all is well again, but for the messages in quarantine.
+ * Some minutes of an installation, so that each panel has something to show: a second process joins
+ * and gets its shards, callers place and cancel, two answers are 504, messages can't be read,
+ * connections break. At the end all is well again, but for the messages in quarantine.
  */
 export async function tellStory(fleet: Fleet): Promise<void> {
   const over = new AbortController();
@@ -32,7 +35,10 @@ export async function tellStory(fleet: Fleet): Promise<void> {
   await Promise.all([callers, forwarded, ...readers]);
 }
 
-/** A place whose answer is 504. One that had not landed is settled by a person, since nothing else can settle it. */
+/**
+ * A place whose answer is 504. One that had not landed is settled by a
+ * person, since nothing else can settle it.
+ */
 async function uncertain({ first, control }: Fleet, applied: 'yes' | 'no'): Promise<void> {
   await ask(control, {
     rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', accountId: uncertainAccount, applied }],

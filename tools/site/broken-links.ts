@@ -1,7 +1,10 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Links, pictures and scripts of built pages that lead to no file, or to no heading of it: `page: address`. */
+/**
+ * Links, pictures and scripts of built pages that lead to no file,
+ * or to no heading of it: `page: address`.
+ */
 export function brokenLinks(site: string): string[] {
   const anchors = new Map<string, ReadonlySet<string>>();
   const anchorsOf = (file: string) => {

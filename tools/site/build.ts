@@ -5,7 +5,8 @@ import { ensurePackages } from '../packages.ts';
 import { brokenLinks } from './broken-links.ts';
 import { sitePages } from './site-pages.ts';
 
-// `npm run docs`: docs/ as a site with search, in tools/site/dist. Any static server can serve it. Fails when a link leads nowhere.
+// `npm run docs`: docs/ as a site with search, in tools/site/dist. Any static server can serve it.
+// Fails when a link leads nowhere.
 const folder = import.meta.dirname;
 process.chdir(resolve(folder, '../..'));
 const staged = join(folder, '.cache/pages');

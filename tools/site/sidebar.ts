@@ -14,15 +14,20 @@ interface SidebarGroup {
 }
 
 /**
- * The sidebar is docs/README.md: a group for each heading, an item for each page that a row names first or beside another, in its order. A folder becomes a group
- * of its pages. Throws for a page of docs/ that no row names, since no reader would find it.
+ * The sidebar is docs/README.md: a group for each heading, an item for each page that a row names
+ * first or beside another, in its order. A folder becomes a group of its pages. Throws for a page
+ * of docs/ that no row names, since no reader would find it.
  */
 export function sidebar(): SidebarGroup[] {
   const named = new Set<string>();
   const groups = readFileSync('docs/README.md', 'utf8')
     .split(/^## /m)
     .slice(1)
-    .map((section) => ({ text: section.slice(0, section.indexOf('\n')), collapsed: false, items: itemsOf(section, named) }));
+    .map((section) => ({
+      text: section.slice(0, section.indexOf('\n')),
+      collapsed: false,
+      items: itemsOf(section, named),
+    }));
   const missing = globSync('docs/*.md').filter((page) => page !== 'docs/README.md' && !named.has(page));
   if (missing.length > 0) throw new Error(`docs/README.md has no row for ${missing.join(', ')}`);
   return groups.filter(({ items }) => items.length > 0);

@@ -17,7 +17,8 @@ const languages: Readonly<Record<string, string>> = {
 };
 
 /**
- * The Markdown of the project as the site needs it. GitHub shows a folder and a file of code where a link leads to one; here each of them becomes a page of its
+ * The Markdown of the project as the site needs it. GitHub shows a folder and a
+ * file of code where a link leads to one; here each of them becomes a page of its
  * own. Throws when a link leads to nothing.
  */
 export function sitePages(): SitePages {
@@ -33,7 +34,10 @@ export function sitePages(): SitePages {
   return { pages, pictures: globSync('docs/**/*.png') };
 }
 
-/** Where a file or folder of the project is in the site: docs/ is its root, and docs/README.md its first page. */
+/**
+ * Where a file or folder of the project is in the site: docs/ is its
+ * root, and docs/README.md its first page.
+ */
 export function pageOf(source: string): string {
   if (source === 'docs/README.md') return 'index.md';
   const path = relative('docs', source).replace(/^\.\.\//, '');

@@ -3,15 +3,18 @@ import type { AuditedOrder } from '../../store/commands/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
 /**
- * The hop at which something is missing, in the order of the data path. `database`: a topic has more than the database, which therefore lost commits.
- * `log`: the log differs from the order. `relay`: not acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record. `foreign`: a record on a
- * topic that Tidemark did not write.
+ * The hop at which something is missing, in the order of the data path. `database`: a topic has
+ * more than the database, which therefore lost commits. `log`: the log differs from the order.
+ * `relay`: not acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record.
+ * `foreign`: a record on a topic that Tidemark did not write.
  */
 export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
 export interface AuditFinding {
   readonly hop: Hop;
-  /** `<stream>:<orderId>`, or the key of a foreign record; left out where it is of no single order. */
+  /**
+   * `<stream>:<orderId>`, or the key of a foreign record; left out where it is of no single order.
+   */
   readonly key?: string;
   /** One sentence. */
   readonly detail: string;
@@ -26,7 +29,10 @@ export interface OnTopics {
   readonly stray?: StrayRecord | undefined;
   /** A revision that the topic of updates skipped. */
   readonly hole: number | undefined;
-  /** The topic of updates does not keep records from before this. Undefined: that topic was not read. */
+  /**
+   * The topic of updates does not keep records from before this.
+   * Undefined: that topic was not read.
+   */
   readonly keptSinceMs: number | undefined;
   /** How far each topic has acknowledged the relay's records; undefined: all of them. */
   readonly acknowledged: Acknowledged;
@@ -63,10 +69,12 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
     if (waits('log')) found('relay', `revision ${revision} waits for the topic of updates`);
     else found('updates', `revision ${revision} is not on the topic of updates${standing(topics.updates)}`);
   }
-  if (topics.hole !== undefined) found('updates', `revision ${topics.hole} is missing on the topic of updates, between others`);
+  if (topics.hole !== undefined)
+    found('updates', `revision ${topics.hole} is missing on the topic of updates, between others`);
   if (isBehind(topics.state, order)) {
     if (waits('state')) found('relay', `revision ${revision} waits for the state topic`);
-    else found('state', `revision ${revision} is not on the state topic${standing(topics.state)}${inPlace(topics.stray)}`);
+    else
+      found('state', `revision ${revision} is not on the state topic${standing(topics.state)}${inPlace(topics.stray)}`);
   }
   return findings;
 }
@@ -74,7 +82,10 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
 /** Without a row in the log the generation of an order is not known; the topic's is used then. */
 function isAhead(at: UpdatePosition, { revision, newest }: AuditedOrder): boolean {
   const generation = newest?.generation ?? at.generation;
-  return at.generation > generation || (at.generation === generation && at.revision > Math.max(revision, newest?.revision ?? 0));
+  return (
+    at.generation > generation ||
+    (at.generation === generation && at.revision > Math.max(revision, newest?.revision ?? 0))
+  );
 }
 
 function isBehind(at: UpdatePosition | undefined, { revision, newest }: AuditedOrder): boolean {

@@ -17,7 +17,10 @@ export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
   /** Called with the step that begins. */
   readonly onStep: (sentence: string) => void;
-  /** Progress of that step: 0 to 1, or undefined where the total is not known; then a count, and the word for its unit. */
+  /**
+   * Progress of that step: 0 to 1, or undefined where the total is not known;
+   * then a count, and the word for its unit.
+   */
   readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
 
@@ -42,9 +45,10 @@ export interface AuditResult {
 }
 
 /**
- * Compares database, log and topics, whether the service runs or not. The database is read first, then the relay gets time to publish that state, and
- * the topics are read last, so records that they lack are missing. Records that only they have are looked up in the database once more. Changes nothing.
- * Rejects with the signal's reason when that aborts.
+ * Compares database, log and topics, whether the service runs or not. The database is read first,
+ * then the relay gets time to publish that state, and the topics are read last, so records that
+ * they lack are missing. Records that only they have are looked up in the database once more.
+ * Changes nothing. Rejects with the signal's reason when that aborts.
  *
  * Memory: about half a kilobyte for each order.
  */
@@ -68,7 +72,9 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   onStep(`reading ${topics.state}`);
   const state = await foldTopic(folding, { ...options, topic: topics.state, byPlace: true });
   if (!stateOnly) onStep(`reading ${topics.updates}`);
-  const updates = stateOnly ? undefined : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
+  const updates = stateOnly
+    ? undefined
+    : await foldTopic(folding, { ...options, topic: topics.updates, byPlace: false });
   // An empty partition does not show how far back its records went.
   const keptSinceMs = updates && Math.max(updates.keptSinceMs, deps.clock.nowMs() - keptForMs(options));
   const findings = orders.flatMap((order) => {
@@ -90,7 +96,8 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     findings: [
       ...(await stillMissing(pool, findings, [state, updates])),
       ...(await ordersOnTopicsOnly(pool, known, [state, updates])),
-      // Under the key of an order it has replaced a state, and is found as that. A tombstone of another key removes a foreign record.
+      // Under the key of an order it has replaced a state, and is found as that. A tombstone of
+      // another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),
       ...(updates === undefined ? [] : foreign(topics.updates, updates, () => true)),
     ],
@@ -113,12 +120,17 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
   return findings;
 }
 
-/** Retention of the topic of updates, less an hour: records that are being deleted are not missing. */
+/**
+ * Retention of the topic of updates, less an hour: records that are being deleted are not missing.
+ */
 function keptForMs({ retentionDays }: AuditOptions): number {
   return (retentionDays * 24 - 1) * 3_600_000;
 }
 
-/** Waits for the relays of all lanes. For each lane: the cursors that did not reach the end of its log as it was when the waiting began. */
+/**
+ * Waits for the relays of all lanes. For each lane: the cursors that did not reach the end of its
+ * log as it was when the waiting began.
+ */
 async function awaitRelay(
   { pool, clock, signal }: AuditDeps,
   { waitMs }: AuditOptions,
@@ -172,7 +184,8 @@ async function ordersOnTopicsOnly(
 async function revisionsOf(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (let from = 0; from < keys.length; from += askedAtOnce)
-    for (const [key, revision] of await readRevisions(pool, keys.slice(from, from + askedAtOnce))) found.set(key, revision);
+    for (const [key, revision] of await readRevisions(pool, keys.slice(from, from + askedAtOnce)))
+      found.set(key, revision);
   return found;
 }
 

@@ -12,19 +12,28 @@ export interface StrayRecord {
   readonly offset: bigint;
 }
 
-/** Above it strays of further keys are only counted: a topic that another program writes to may be full of them. */
+/**
+ * Above it strays of further keys are only counted: a topic that
+ * another program writes to may be full of them.
+ */
 const maxStrays = 1_000;
 
 /**
- * The newest update of each order on a topic, by the rule of docs/consuming.md or, for the compacted topic, by place: compaction keeps the last record.
- * About 200 bytes for each order.
+ * The newest update of each order on a topic, by the rule of docs/consuming.md or, for the
+ * compacted topic, by place: compaction keeps the last record. About 200 bytes for each order.
  */
 export class TopicFold {
   records = 0;
   readonly newest = new Map<string, UpdatePosition>();
-  /** By order: the revision that is missing, where a first occurrence did not follow the revision before. */
+  /**
+   * By order: the revision that is missing, where a first
+   * occurrence did not follow the revision before.
+   */
   readonly holes = new Map<string, number>();
-  /** By key. On the compacted topic such a record replaces the state before it, until a later update of its key replaces it. */
+  /**
+   * By key. On the compacted topic such a record replaces the state before it,
+   * until a later update of its key replaces it.
+   */
   readonly strays = new Map<string, StrayRecord>();
   /** Those that found no room in `strays`. */
   unlistedStrays = 0;
@@ -37,7 +46,10 @@ export class TopicFold {
     this.byPlace = options.byPlace;
   }
 
-  /** Records written before this, milliseconds since the epoch, may have been deleted by the topic's own retention. 0: none were. */
+  /**
+   * Records written before this, milliseconds since the epoch, may have been deleted by the topic's
+   * own retention. 0: none were.
+   */
   get keptSinceMs(): number {
     return Math.max(0, ...this.cutAtMs.values());
   }
@@ -81,7 +93,8 @@ export interface FoldDeps extends FollowDeps {
 }
 
 /**
- * Reads a topic from its first record to its end. Rejects with the last failure when the brokers stay unreachable, and with the signal's reason when it aborts.
+ * Reads a topic from its first record to its end. Rejects with the last failure when the brokers
+ * stay unreachable, and with the signal's reason when it aborts.
  */
 export async function foldTopic(
   deps: FoldDeps,
@@ -125,7 +138,9 @@ export async function foldTopic(
   return fold;
 }
 
-/** How much of a topic was read, by its offsets: a compacted topic has fewer records than offsets. */
+/**
+ * How much of a topic was read, by its offsets: a compacted topic has fewer records than offsets.
+ */
 class TopicWay {
   private passed = 0;
   private readonly next = new Map<number, number>();

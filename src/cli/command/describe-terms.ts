@@ -16,13 +16,31 @@ export function readCommands(body: Readonly<Record<string, unknown>>): readonly 
   return Array.isArray(items) ? items.map(parseCommand) : [];
 }
 
-/** The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field that has no place in this sentence follows it by name. */
+/**
+ * The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field
+ * that has no place in this sentence follows it by name.
+ */
 export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
   if (kind === 'cancel') return 'cancel the order';
-  const { symbol, outcome, side, type, orderType, qty, quantity, price, stopPrice, stopPx, timeInForce, legs, ...others } = terms;
+  const {
+    symbol,
+    outcome,
+    side,
+    type,
+    orderType,
+    qty,
+    quantity,
+    price,
+    stopPrice,
+    stopPx,
+    timeInForce,
+    legs,
+    ...others
+  } = terms;
   const total = qty ?? quantity;
   const stop = stopPrice ?? stopPx;
-  const instrument = symbol === undefined ? undefined : `${text(symbol)}${outcome === undefined ? '' : `/${text(outcome)}`}`;
+  const instrument =
+    symbol === undefined ? undefined : `${text(symbol)}${outcome === undefined ? '' : `/${text(outcome)}`}`;
   const words = [
     kind === 'replace' ? 'to' : undefined,
     side === undefined ? undefined : text(side).toLowerCase(),
@@ -50,7 +68,10 @@ export interface VenueIds {
   readonly venueOrderId?: string;
 }
 
-/** All that a person on call needs for one unresolved command: age, terms, the ids for the venue, the evidence, and the line that settles it. */
+/**
+ * All that a person on call needs for one unresolved command: age, terms, the ids for the venue,
+ * the evidence, and the line that settles it.
+ */
 export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs: number): string {
   const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderStatus } = command;
   const label = presumedAbsent ? ', presumed absent' : '';
@@ -67,7 +88,10 @@ export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs:
   return `${lines.join('\n')}\n`;
 }
 
-/** The last answer, and how often complete reads missed it: the decision depends on them. `command show` has the rest. */
+/**
+ * The last answer, and how often complete reads missed it: the decision
+ * depends on them. `command show` has the rest.
+ */
 function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
   const last = new Map<string, { code: string; at: string; count: number }>();
   for (const { kind, code, at } of evidence) {
@@ -76,12 +100,17 @@ function evidenceLines({ evidence = [], reason }: RestCommand): string[] {
   }
   const known = [...last].map(([what, { at, count }]) => `${what}${count === 1 ? '' : ` ${count} times, last`} ${at}`);
   const why =
-    reason === undefined ? [] : [`${reason.message} (${reason.code}${reason.status === undefined ? '' : `, ${reason.status}`})`];
+    reason === undefined
+      ? []
+      : [`${reason.message} (${reason.code}${reason.status === undefined ? '' : `, ${reason.status}`})`];
   const facts = [...why, ...known];
   return facts.map((fact, index) => `  ${index === 0 ? 'evidence ' : '         '} ${fact}`);
 }
 
-/** The person chooses the outcome: the platform's support, the venue, or the platform's own screen knows it. */
+/**
+ * The person chooses the outcome: the platform's support, the
+ * venue, or the platform's own screen knows it.
+ */
 function settleLine({ commandId, kind }: RestCommand): string {
   const never = kind === 'place' ? 'rejected' : 'rejected|moot';
   return `tidemark command settle ${commandId} --outcome applied|${never} --reason "…"`;

@@ -20,7 +20,10 @@ export interface ListFlags extends RestFlags {
   readonly limit: number;
 }
 
-/** `command ls`: a table of commands, newest first; with `--unresolved` a block for each, with its evidence and the line that settles it. */
+/**
+ * `command ls`: a table of commands, newest first; with `--unresolved` a block for each, with its
+ * evidence and the line that settles it.
+ */
 export async function listCommands(io: CliIo, flags: ListFlags): Promise<void> {
   const client = restClient(io, flags);
   const { commands, more } = await readPages(client, flags);
@@ -53,7 +56,12 @@ async function readPages(client: RestClient, flags: ListFlags): Promise<{ comman
 }
 
 /** Oldest first: the one that has been exposed longest should be looked at first. */
-async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, commands: readonly RestCommand[]): Promise<void> {
+async function printUnresolved(
+  io: CliIo,
+  client: RestClient,
+  flags: ListFlags,
+  commands: readonly RestCommand[],
+): Promise<void> {
   const shown: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
     const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
@@ -63,7 +71,9 @@ async function printUnresolved(io: CliIo, client: RestClient, flags: ListFlags, 
   if (flags.json) io.stdout.write(`${JSON.stringify(shown.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);
   else if (shown.length === 0) io.stdout.write('No command is unresolved.\n');
   else
-    io.stdout.write(shown.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'));
+    io.stdout.write(
+      shown.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'),
+    );
 }
 
 /** Line by line, since the line ends are our own and must stay. */
@@ -78,7 +88,8 @@ async function venueIds(client: RestClient, { stream, orderId }: RestCommand): P
     () => undefined,
   );
   const state = order?.['order'];
-  const venueOrderId = typeof state === 'object' && state !== null && 'venueOrderId' in state ? state.venueOrderId : undefined;
+  const venueOrderId =
+    typeof state === 'object' && state !== null && 'venueOrderId' in state ? state.venueOrderId : undefined;
   return { orderId, ...(typeof venueOrderId === 'string' && { venueOrderId }) };
 }
 

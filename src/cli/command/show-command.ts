@@ -13,7 +13,10 @@ import type { RestClient } from '../rest/rest-client.ts';
 import { query, type RestFlags, restClient, segment } from '../rest/rest-flags.ts';
 import { describeTerms, parseCommand, type RestCommand } from './describe-terms.ts';
 
-/** `command show`: the known facts of one command, in the order of time, and the verdict that follows from the evidence alone. */
+/**
+ * `command show`: the known facts of one command, in the order of time, and the verdict that
+ * follows from the evidence alone.
+ */
 export async function showCommand(io: CliIo, id: string, flags: RestFlags): Promise<void> {
   const client = restClient(io, flags);
   const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${segment(id)}` });
@@ -23,14 +26,35 @@ export async function showCommand(io: CliIo, id: string, flags: RestFlags): Prom
   else io.stdout.write(describeCommand(command, body['timeline'], recomputed, io.clock.nowMs()));
 }
 
-function describeCommand(command: RestCommand, timeline: unknown, recomputed: RecomputedVerdict, nowMs: number): string {
-  const { commandId, outcome, state, presumedAbsent, kind, accountId, stream, orderId, orderStatus, principal, reason } = command;
-  // The reason is that of the last doubt, refusal or settlement; an order that lands after a person's word has none of its own.
+function describeCommand(
+  command: RestCommand,
+  timeline: unknown,
+  recomputed: RecomputedVerdict,
+  nowMs: number,
+): string {
+  const {
+    commandId,
+    outcome,
+    state,
+    presumedAbsent,
+    kind,
+    accountId,
+    stream,
+    orderId,
+    orderStatus,
+    principal,
+    reason,
+  } = command;
+  // The reason is that of the last doubt, refusal or settlement; an order that lands after a
+  // person's word has none of its own.
   const overruled = reason?.code === 'SETTLED_BY_PERSON' && recomputed.because !== 'person';
   const facts: [string, string | undefined][] = [
     ['command', commandId],
     ['outcome', `${outcome}${state === outcome ? '' : ` (${state})`}${presumedAbsent ? ', presumed absent' : ''}`],
-    ['reason', reason && `${reason.message} (${reason.code})${overruled ? '; the evidence came later, and says otherwise' : ''}`],
+    [
+      'reason',
+      reason && `${reason.message} (${reason.code})${overruled ? '; the evidence came later, and says otherwise' : ''}`,
+    ],
     ['what', `${kind}: ${describeTerms(kind, command.terms ?? {})}`],
     ['account', `${accountId}, ${stream}`],
     ['order', orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`],
@@ -55,7 +79,10 @@ function verdictLine({ state, because, agrees }: RecomputedVerdict): string {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** An entry that is there twice, as the step of an attempt and as the fact of that step, is shown once. */
+/**
+ * An entry that is there twice, as the step of an attempt and
+ * as the fact of that step, is shown once.
+ */
 function timelineTable(timeline: unknown): string {
   const entries: readonly Entry[] = Array.isArray(timeline) ? timeline : [];
   const answers = new Set(entries.filter(({ kind }) => kind === 'answer').map(({ attemptId }) => attemptId));
@@ -63,7 +90,9 @@ function timelineTable(timeline: unknown): string {
     if (what === 'answered') return !answers.has(attemptId);
     return kind !== 'note' || (code !== 'prepared' && code !== 'sending');
   });
-  return formatTable(once.map((entry) => [entry['at'], whatOf(entry), detailOf(entry)].map((cell) => printable(String(cell)))));
+  return formatTable(
+    once.map((entry) => [entry['at'], whatOf(entry), detailOf(entry)].map((cell) => printable(String(cell)))),
+  );
 }
 
 function whatOf({ what, kind, code, number, state }: Entry): string {
@@ -90,7 +119,10 @@ function isRecord(value: unknown): value is Entry {
   return typeof value === 'object' && value !== null;
 }
 
-/** The verdict that follows from the evidence and the log of updates, computed here: the service is asked for the facts alone. */
+/**
+ * The verdict that follows from the evidence and the log of updates, computed here: the service is
+ * asked for the facts alone.
+ */
 async function recomputeFromRest(client: RestClient, command: RestCommand): Promise<RecomputedVerdict> {
   const evidence = decodeEvidence(command);
   const named = evidence.map(({ detail }) => detail['orderId']).filter((id) => typeof id === 'string');
@@ -100,8 +132,15 @@ async function recomputeFromRest(client: RestClient, command: RestCommand): Prom
   return recomputeVerdict(decodeCommand(command), evidence, updates);
 }
 
-/** The part of an order's history that counts: above the baseline. An order that is gone, or that we may not see, adds nothing. */
-async function readUpdates(client: RestClient, { stream, baseline }: RestCommand, orderId: string): Promise<SettlingUpdate[]> {
+/**
+ * The part of an order's history that counts: above the baseline. An order that is gone, or that we
+ * may not see, adds nothing.
+ */
+async function readUpdates(
+  client: RestClient,
+  { stream, baseline }: RestCommand,
+  orderId: string,
+): Promise<SettlingUpdate[]> {
   const updates: SettlingUpdate[] = [];
   let after: string | undefined = String(baseline?.revision ?? 0);
   while (after !== undefined) {
@@ -118,7 +157,10 @@ async function readUpdates(client: RestClient, { stream, baseline }: RestCommand
   return updates;
 }
 
-/** Converts a command of REST to the form that the rules of settling take. Fields that the rules never read (shard, hash) are not in REST, and stay empty. */
+/**
+ * Converts a command of REST to the form that the rules of settling take. Fields that the rules
+ * never read (shard, hash) are not in REST, and stay empty.
+ */
 function decodeCommand(command: RestCommand): Command {
   const { commandId, principal, idempotencyKey, state, version, presumedAbsent, misses, orderId, reason } = command;
   return {
@@ -163,7 +205,9 @@ function decodeUpdate(record: z.infer<typeof updateRecord>): SettlingUpdate {
 
 function requestOf({ kind, stream, accountId, orderId = '', terms = {} }: RestCommand): CommandRequest {
   // The terms were checked against the shape of their endpoint before they were journaled.
-  return (kind === 'place' ? { kind, stream, accountId, terms } : { kind, stream, accountId, orderId, terms }) as CommandRequest;
+  return (
+    kind === 'place' ? { kind, stream, accountId, terms } : { kind, stream, accountId, orderId, terms }
+  ) as CommandRequest;
 }
 
 function baselineOf({

@@ -13,7 +13,8 @@ interface CallerCheckDeps {
 }
 
 /**
- * Checks who may call REST, and with which rights: the settings of sign-in and of commands. Settings that contradict each other were refused before this check.
+ * Checks who may call REST, and with which rights: the settings of sign-in and of commands.
+ * Settings that contradict each other were refused before this check.
  */
 export async function checkCallers(config: Config, deps: CallerCheckDeps): Promise<Finding[]> {
   return [await signIn(config, deps), commands(config)];
@@ -24,7 +25,8 @@ async function signIn(config: Config, deps: CallerCheckDeps): Promise<Finding> {
   if (authJwksUrl !== undefined) return keys(authJwksUrl, deps);
   if (authPrincipals === 'on') return ok('callers', 'sign in to REST by tokens of the database');
   if (authTokens !== undefined) return ok('callers', 'sign in to REST by static tokens');
-  const fix = 'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
+  const fix =
+    'Set TIDEMARK_AUTH_PRINCIPALS=on and make tokens with `tidemark token add`, unless this machine is yours alone.';
   return warn('callers', `there is no sign-in: every caller that reaches ${httpHost} may do everything`, fix);
 }
 
@@ -64,7 +66,10 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
   return ok('commands', `are on, for ${plural(commandAccounts.length, 'named account')} alone`);
 }
 
-/** Platform addresses to which secrets would go unencrypted. There is no finding without one: in production they are a fault of the settings. */
+/**
+ * Platform addresses to which secrets would go unencrypted. There is no finding without one: in
+ * production they are a fault of the settings.
+ */
 export function checkEncryption(config: Config): Finding[] {
   const names = unencryptedAddresses(config);
   if (names.length === 0) return [];
@@ -73,11 +78,17 @@ export function checkEncryption(config: Config): Finding[] {
 }
 
 /**
- * Whether the sign-in screen exists (specification, "GET {auth_url}/oauth2/authorize"). Any answer counts, since the platform must refuse a request
- * without parameters. A missing screen is only a warning, since the client-credentials grant does not need it.
+ * Whether the sign-in screen exists (specification, "GET {auth_url}/oauth2/authorize"). Any answer
+ * counts, since the platform must refuse a request without parameters. A missing screen is only a
+ * warning, since the client-credentials grant does not need it.
  */
 export async function checkSignInScreen(authUrl: string, http: Http): Promise<Finding> {
-  const outcome = await http.request({ operation: 'authorize', method: 'GET', url: `${authUrl}/oauth2/authorize`, headers: {} });
+  const outcome = await http.request({
+    operation: 'authorize',
+    method: 'GET',
+    url: `${authUrl}/oauth2/authorize`,
+    headers: {},
+  });
   const fix = "Check PLATFORM_AUTH_URL; without it people can't link their accounts.";
   if (outcome.kind === 'failed') return warn('sign-in screen', `${authUrl} does not answer: ${outcome.message}`, fix);
   return outcome.status < 500

@@ -17,10 +17,16 @@ import { databaseFix, databaseTrouble } from '../with-database.ts';
 import { clockFinding } from './check-platform.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** On older ones every role may create tables in schema `public`, so the roles of the migrations would not protect it. The tests run on 18. */
+/**
+ * On older ones every role may create tables in schema `public`, so the roles of the migrations
+ * would not protect it. The tests run on 18.
+ */
 const oldestMajor = 15;
 
-/** Checks reach, clock (where ours is given), version, rights, sessions, durability and schema of the database, over one or two connections with the service's own deadlines. */
+/**
+ * Checks reach, clock (where ours is given), version, rights, sessions, durability and schema of
+ * the database, over one or two connections with the service's own deadlines.
+ */
 export async function checkDatabase(config: Config, log: Log, clock?: Clock): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
     return [fail('database', 'DATABASE_URL is not set', 'Set it to the address of a Postgres database.')];
@@ -40,7 +46,8 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
       durability(facts),
       await schema(pool),
     ];
-    // A database without our tables has nothing more to check. Where they are and the books can't be read, the owners say why.
+    // A database without our tables has nothing more to check. Where they are and the books can't
+    // be read, the owners say why.
     if (!(await hasTables(pool))) return found;
     const isMigrated = found.at(-1)?.verdict === 'ok';
     for (const part of [checkOwners, checkGrants])
@@ -55,7 +62,9 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
       found.push(...(await look(pool).catch((error: unknown) => [unreadable(part, error)])));
     return found;
   } catch (error) {
-    return [fail('database', databaseTrouble(error), databaseFix(error).replace('; `tidemark doctor` checks more', ''))];
+    return [
+      fail('database', databaseTrouble(error), databaseFix(error).replace('; `tidemark doctor` checks more', '')),
+    ];
   } finally {
     await pool.end().catch(() => {});
   }
@@ -76,7 +85,10 @@ async function checkClock(pool: Pool, clock: Clock): Promise<Finding> {
   return { ...clockFinding(reading, 'Postgres', seenSkewMs), part: 'database clock' };
 }
 
-/** A right that is missing, or a deadline that has passed, ends one check of the database and not the others. */
+/**
+ * A right that is missing, or a deadline that has passed, ends one
+ * check of the database and not the others.
+ */
 function unreadable(part: string, error: unknown): Finding {
   return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix the faults in the lines above, then run it again.');
 }
@@ -121,7 +133,8 @@ const noWritesFixes: Readonly<Record<NoWrites, string>> = {
 };
 
 function reach({ version, major, noWrites }: Facts): Finding {
-  if (major < oldestMajor) return fail('database', `Postgres ${version} is too old`, `Use Postgres ${oldestMajor} or newer.`);
+  if (major < oldestMajor)
+    return fail('database', `Postgres ${version} is too old`, `Use Postgres ${oldestMajor} or newer.`);
   if (noWrites !== undefined)
     return fail('database', `Postgres ${version} answers, but ${noWritesWords[noWrites]}`, noWritesFixes[noWrites]);
   return ok('database', `Postgres ${version} answers`);
@@ -174,7 +187,11 @@ async function schema(pool: Pool): Promise<Finding> {
     case 'ahead':
       return ok('schema', 'migrated by a newer build, beside which this one may run');
     case 'newer':
-      return fail('schema', 'migrated by a newer build than this one', 'Run the build that migrated it, or a newer one.');
+      return fail(
+        'schema',
+        'migrated by a newer build than this one',
+        'Run the build that migrated it, or a newer one.',
+      );
     case 'foreign':
       return fail(
         'schema',
@@ -209,10 +226,14 @@ async function hasTables(pool: Pool): Promise<boolean> {
   return rows[0]?.yes === true;
 }
 
-/** Each object that does not belong to tidemark_owner, and each right that no migration gave, one line each. */
+/**
+ * Each object that does not belong to tidemark_owner, and each
+ * right that no migration gave, one line each.
+ */
 async function checkOwners(pool: Pool): Promise<Finding[]> {
   const faults = await ownershipFaults(pool);
-  if (faults.length === 0) return [ok('owners', 'everything belongs to tidemark_owner, and no role may do more than is planned')];
+  if (faults.length === 0)
+    return [ok('owners', 'everything belongs to tidemark_owner, and no role may do more than is planned')];
   return faults.map(({ part, detail, statement }) =>
     fail(part, detail, `As the login that migrates, or a superuser: ${statement}`),
   );
@@ -220,7 +241,10 @@ async function checkOwners(pool: Pool): Promise<Finding[]> {
 
 const granted: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
 
-/** Each right that the migrations gave and that is lost, one line for each object, with the GRANT that gives it back. */
+/**
+ * Each right that the migrations gave and that is lost, one line for each
+ * object, with the GRANT that gives it back.
+ */
 async function checkGrants(pool: Pool): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const role of granted)
@@ -242,7 +266,8 @@ function byObject(grants: readonly RoleGrant[]): Map<string, string[]> {
 }
 
 /**
- * Rows of a lane without a holder are not published, and keep the log from being dropped. There is no finding for lanes in order.
+ * Rows of a lane without a holder are not published, and keep the log from being dropped. There is
+ * no finding for lanes in order.
  */
 async function checkLanes(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ lane: number; rows: boolean }>(
@@ -264,7 +289,10 @@ async function checkLanes(pool: Pool): Promise<Finding[]> {
     );
 }
 
-/** What the running processes report of their accounts (domain/member-report.ts). There is no finding where none runs, or each account is followed. */
+/**
+ * What the running processes report of their accounts (domain/member-report.ts). There is no
+ * finding where none runs, or each account is followed.
+ */
 async function checkFollowing(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ streams: number; logins: number; follows: boolean }>(
     `select coalesce(sum((report ->> 'unfollowed')::int), 0)::int as streams, coalesce(max((report ->> 'unusableLogins')::int), 0) as logins,
@@ -295,11 +323,12 @@ async function checkFollowing(pool: Pool): Promise<Finding[]> {
   return found;
 }
 
-const unfollowedFix = 'Read the log of the service, which names them and says why (docs/runbooks/AccountsUnfollowed.md).';
+const unfollowedFix =
+  'Read the log of the service, which names them and says why (docs/runbooks/AccountsUnfollowed.md).';
 
 /**
- * Whether a third party on the network could read the traffic, or answer in the server's place. There is no finding for a connection that stays on this
- * machine.
+ * Whether a third party on the network could read the traffic, or answer in the server's place.
+ * There is no finding for a connection that stays on this machine.
  */
 export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding[]> {
   const { rows } = await pool.query<{ encrypted: boolean; local: boolean }>(`
@@ -316,7 +345,10 @@ export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding
   ];
 }
 
-/** Each renewal of the lease (every 2 s) makes one dead version of the lane's row, and each batch has to read past those that vacuum may not remove. */
+/**
+ * Each renewal of the lease (every 2 s) makes one dead version of the lane's row, and each batch
+ * has to read past those that vacuum may not remove.
+ */
 const manyDead = 1_000;
 /** No session of ours holds a snapshot for longer than the deadline of a statement. */
 const oldAfterSeconds = 60;
@@ -329,14 +361,18 @@ interface Holder {
   readonly seconds: number | null;
 }
 
-/** An old snapshot that stays open keeps vacuum from removing dead rows in every table of the database. There is no finding where nothing is held back. */
+/**
+ * An old snapshot that stays open keeps vacuum from removing dead rows in every table of the
+ * database. There is no finding where nothing is held back.
+ */
 export async function checkVacuum(pool: Pool): Promise<Finding[]> {
   const { laneDeadRows } = await measureStorage(pool);
   const holders = await oldestHolders(pool);
   const advice =
     'End that session or transaction, drop the slot that is not used, or wait for the backup (docs/operating.md, "An old snapshot").';
   if (laneDeadRows >= manyDead) {
-    const by = holders.length === 0 ? 'this login can not see the cause' : `held by ${holders.map(sentence).join(', ')}`;
+    const by =
+      holders.length === 0 ? 'this login can not see the cause' : `held by ${holders.map(sentence).join(', ')}`;
     return [warn('vacuum', `${laneDeadRows} dead versions of the rows of lanes slow every batch down: ${by}`, advice)];
   }
   const old = holders.filter(({ seconds }) => seconds !== null && seconds > oldAfterSeconds);
@@ -349,8 +385,9 @@ function sentence({ what, name, seconds }: Holder): string {
 }
 
 /**
- * Oldest first. A login sees the snapshots of other logins' sessions only as a member of pg_read_all_stats; every login sees slots and prepared transactions. A
- * standby with hot_standby_feedback appears as its own session, or as its slot.
+ * Oldest first. A login sees the snapshots of other logins' sessions only as a member of
+ * pg_read_all_stats; every login sees slots and prepared transactions. A standby with
+ * hot_standby_feedback appears as its own session, or as its slot.
  */
 async function oldestHolders(pool: Pool): Promise<Holder[]> {
   const { rows } = await pool.query<Holder>(

@@ -9,7 +9,10 @@ import { topicNames, topicSpecs } from '../../service/log/topics.ts';
 import { type AdminDeps, withBrokerAt } from '../../service/log/with-admin.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** Checks that each broker can be reached, the size of the cluster, and the topics with their settings. */
+/**
+ * Checks that each broker can be reached, the size of the
+ * cluster, and the topics with their settings.
+ */
 export async function checkKafka(config: Config, deps: AdminDeps): Promise<Finding[]> {
   const { kafkaBrokers } = config;
   if (kafkaBrokers === undefined)
@@ -21,8 +24,8 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
 }
 
 /**
- * Asks a broker that answers, so that one that is down or has a wrong address does not hide the faults of topics. Each fault of a topic names its fix after the
- * colon.
+ * Asks a broker that answers, so that one that is down or has a wrong address does not hide the
+ * faults of topics. Each fault of a topic names its fix after the colon.
  */
 async function checkTopics(
   deps: AdminDeps,
@@ -38,11 +41,20 @@ async function checkTopics(
     const notes = found.notes.map((what) => warn('topics', what, 'See docs/runbooks/TopicsDiffer.md.'));
     return wrong.length + notes.length === 0 ? [ok('topics', 'are as planned')] : [...wrong, ...notes];
   } catch (error) {
-    return [fail('topics', `can't be read: ${sentenceOf(error)}`, 'Let this user of Kafka describe topics and their settings.')];
+    return [
+      fail(
+        'topics',
+        `can't be read: ${sentenceOf(error)}`,
+        'Let this user of Kafka describe topics and their settings.',
+      ),
+    ];
   }
 }
 
-/** Kafka gives the same answer for a topic that does not exist and for one that this user has no right to. */
+/**
+ * Kafka gives the same answer for a topic that does not exist
+ * and for one that this user has no right to.
+ */
 function missingOrForbidden({ sasl, tls }: KafkaOptions): string {
   if (sasl === undefined && tls?.cert === undefined) return '';
   return ' A topic that this user of Kafka may not describe is missing, too.';
@@ -61,8 +73,9 @@ interface AdvertisedBroker {
 }
 
 /**
- * Whether each broker can be reached: those that KAFKA_BROKERS names, and those that the cluster gives to clients, where records are written. The two often
- * differ; the usual fault is an address that is valid only inside the cluster's own network.
+ * Whether each broker can be reached: those that KAFKA_BROKERS names, and those that the cluster
+ * gives to clients, where records are written. The two often differ; the usual fault is an address
+ * that is valid only inside the cluster's own network.
  */
 async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<BrokerFindings> {
   const named = await askAll(deps, kafka, kafka.brokers);
@@ -83,7 +96,9 @@ async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<Broke
   );
   for (const asked of others) known.set(asked.address, asked);
   const unreached = [...advertised.values()].filter(({ address }) => known.get(address)?.ok !== true);
-  const faults = unreached.map((broker) => advertisedFinding(first.address, broker, reasonOf(known.get(broker.address))));
+  const faults = unreached.map((broker) =>
+    advertisedFinding(first.address, broker, reasonOf(known.get(broker.address))),
+  );
   const cluster = clusterFinding(advertised.size, advertised.size - unreached.length);
   return { findings: [...silent, ...faults, cluster], answering: first.address };
 }
@@ -114,7 +129,10 @@ async function ask(deps: AdminDeps, kafka: KafkaOptions, address: string): Promi
 
 async function readBrokers(admin: Admin): Promise<AdvertisedBroker[]> {
   const { brokers } = await admin.describeCluster();
-  return brokers.map(({ nodeId, host, port }) => ({ nodeId, address: `${host.includes(':') ? `[${host}]` : host}:${port}` }));
+  return brokers.map(({ nodeId, host, port }) => ({
+    nodeId,
+    address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+  }));
 }
 
 function reasonOf(asked: Asked | undefined): string {
@@ -138,7 +156,8 @@ function advertisedFinding(at: string, { nodeId, address }: AdvertisedBroker, re
 }
 
 function clusterFinding(count: number, reached: number): Finding {
-  if (reached < count) return warn('kafka', `${reached} of ${plural(count, 'broker')} can be reached`, 'Fix the brokers above.');
+  if (reached < count)
+    return warn('kafka', `${reached} of ${plural(count, 'broker')} can be reached`, 'Fix the brokers above.');
   if (count >= 3) return ok('kafka', `${count} brokers answer`);
   const words = count === 1 ? 'one broker answers' : `${count} brokers answer`;
   return warn('kafka', `${words}: a topic has as many copies`, 'Use three or more brokers, unless this is a test.');

@@ -25,12 +25,14 @@ interface LoginFindings {
 }
 
 /**
- * Checks each linked login by itself, with its stored access token. The refresh token is not tried, since the platform would replace it, and doctor changes
- * nothing. There is no finding where logins are not followed. A database that does not answer has its own line, among those of the database.
+ * Checks each linked login by itself, with its stored access token. The refresh token is not tried,
+ * since the platform would replace it, and doctor changes nothing. There is no finding where logins
+ * are not followed. A database that does not answer has its own line, among those of the database.
  */
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
   const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
-  if (databaseUrl === undefined || platformUrl === undefined || platformCredentials === 'client') return { findings: [] };
+  if (databaseUrl === undefined || platformUrl === undefined || platformCredentials === 'client')
+    return { findings: [] };
   const pool = createPool(deps, {
     url: databaseUrl.reveal(),
     applicationName: 'tidemark-doctor',
@@ -57,11 +59,15 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
   }
 }
 
-/** Without the key nothing of a login can be read but its name: no process that is set like this follows its accounts. */
+/**
+ * Without the key nothing of a login can be read but its name: no process
+ * that is set like this follows its accounts.
+ */
 async function checkKeyless(list: PostgresCredentialList): Promise<Finding[]> {
   const names = (await list.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
   if (names.length === 0) return [];
-  const fix = 'Set the TIDEMARK_ENCRYPTION_KEY with which they were linked, or remove them: `tidemark link --remove NAME`.';
+  const fix =
+    'Set the TIDEMARK_ENCRYPTION_KEY with which they were linked, or remove them: `tidemark link --remove NAME`.';
   const detail = `${names.join(', ')}: ${names.length === 1 ? 'it is' : 'they are'} linked, and TIDEMARK_ENCRYPTION_KEY is not set: their accounts are not followed`;
   return [fail('logins', detail, fix)];
 }
@@ -98,7 +104,11 @@ async function checkLogin(
   if (minutes < 0) {
     const detail = `its token ended ${-minutes} min ago, and no service has renewed it`;
     return {
-      finding: warn(part, detail, `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`),
+      finding: warn(
+        part,
+        detail,
+        `Start the service, which renews it; where \`tidemark status\` says LOGIN_REQUIRED: ${again}`,
+      ),
     };
   }
   const url = `${deps.platformUrl}${accountsPath}`;
@@ -121,7 +131,11 @@ async function checkLogin(
   if (!listed.success) {
     const fix = 'Check that PLATFORM_URL is the base of the platform, without a path of its own.';
     return {
-      finding: fail(part, `its list of accounts (${url}) is answered with 200, and has another shape than specified`, fix),
+      finding: fail(
+        part,
+        `its list of accounts (${url}) is answered with 200, and has another shape than specified`,
+        fix,
+      ),
     };
   }
   const seen = plural(listed.data.accounts.length, 'account');

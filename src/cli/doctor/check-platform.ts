@@ -27,7 +27,10 @@ interface PlatformCheckDeps {
   readonly clock: Clock;
 }
 
-/** Checks reach, clock, sign-in by client credentials, accounts and order lists. The linked logins have their own check (`checkLogins`). */
+/**
+ * Checks reach, clock, sign-in by client credentials, accounts and order lists. The linked logins
+ * have their own check (`checkLogins`).
+ */
 export async function checkPlatform(config: Config, { http, clock }: PlatformCheckDeps): Promise<PlatformFindings> {
   const { platformUrl, platformClientId: clientId, platformClientSecret: clientSecret } = config;
   if (platformUrl !== undefined && onlyLogins(config)) {
@@ -53,21 +56,32 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
   const { accessToken, expiresAtMs } = exchanged.token;
   const minutes = Math.round((expiresAtMs - clock.nowMs()) / 60_000);
   const signIn = ok('sign-in', `the platform gives tokens that last ${minutes} min`);
-  return { findings: [clockFinding, signIn, ...(await checkAccounts(config, { http, platformUrl, accessToken }))], accessToken };
+  return {
+    findings: [clockFinding, signIn, ...(await checkAccounts(config, { http, platformUrl, accessToken }))],
+    accessToken,
+  };
 }
 
 /** Most platforms are at the root of their host, so a path is the first thing to doubt. */
 function pathOf(platformUrl: string): string {
   const { pathname } = new URL(platformUrl);
-  return pathname === '/' ? '' : `, which ends in the path ${pathname} (it is the base, to which ${tokenPath} is added)`;
+  return pathname === '/'
+    ? ''
+    : `, which ends in the path ${pathname} (it is the base, to which ${tokenPath} is added)`;
 }
 
-/** Whether the client's own credentials are not used to follow accounts: by the setting, or because there is no secret. */
+/**
+ * Whether the client's own credentials are not used to follow accounts: by
+ * the setting, or because there is no secret.
+ */
 function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }: Config): boolean {
   return encryptionKey !== undefined && (platformCredentials === 'linked' || platformClientSecret === undefined);
 }
 
-/** Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether their orders may be read. */
+/**
+ * Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether
+ * their orders may be read.
+ */
 async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
   const outcome = await getSignedIn(at, 'list_accounts', url, { maxBytes: accountsMaxBytes });
@@ -116,11 +130,16 @@ function some(names: readonly string[]): string {
   return `${names.slice(0, shownAtMost).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Every account of the list is followed; those that are not OPEN, and items that name no account, are named. */
+/**
+ * Every account of the list is followed; those that are not OPEN,
+ * and items that name no account, are named.
+ */
 function standingFinding(followed: ReadonlySet<string>, seen: number, { accounts, unreadable }: UserAccounts): Finding {
   const said = `${followed.size} of ${seen} are followed`;
   const closed = accounts.filter(({ trading_account_id: id, status }) => followed.has(id) && !permitsPlacing(status));
-  const words = closed.map(({ trading_account_id: id, status }) => `${id} is ${status === '' ? 'without a status' : status}`);
+  const words = closed.map(
+    ({ trading_account_id: id, status }) => `${id} is ${status === '' ? 'without a status' : status}`,
+  );
   const faults = [
     ...(closed.length > 0 ? [`on ${closed.length} of them nothing can be placed, only cancelled: ${some(words)}`] : []),
     ...(unreadable > 0 ? [`${plural(unreadable, 'item')} of the list without an id can't be followed`] : []),
@@ -130,7 +149,10 @@ function standingFinding(followed: ReadonlySet<string>, seen: number, { accounts
   return warn('accounts', [said, ...faults].join('; '), fix);
 }
 
-/** Reads one row of each order list of one account. 403 from the prediction list is not a fault: that account is not in the beta. */
+/**
+ * Reads one row of each order list of one account. 403 from the prediction list is not a fault:
+ * that account is not in the beta.
+ */
 async function checkOrders(config: Config, at: SignedIn, accountId: string): Promise<Finding[]> {
   const query = `?accountId=${encodeURIComponent(accountId)}&limit=1`;
   const { platformStagingUrl: staging } = config;
@@ -151,7 +173,11 @@ async function checkOrders(config: Config, at: SignedIn, accountId: string): Pro
 
 function listFinding(part: string, outcome: HttpOutcome, url: string, setting: string): Finding {
   if (outcome.kind === 'failed')
-    return fail(part, `${url} does not answer: ${outcome.message}`, `Check ${setting}, and that this machine may reach it.`);
+    return fail(
+      part,
+      `${url} does not answer: ${outcome.message}`,
+      `Check ${setting}, and that this machine may reach it.`,
+    );
   if (outcome.status === 200) return ok(part, 'the list can be read');
   return fail(
     part,
@@ -160,13 +186,24 @@ function listFinding(part: string, outcome: HttpOutcome, url: string, setting: s
   );
 }
 
-/** The `Date` header has whole seconds, and both clocks may be a little off: a smaller difference says nothing. */
+/**
+ * The `Date` header has whole seconds, and both clocks may be a
+ * little off: a smaller difference says nothing.
+ */
 const seenFromMs = 1_500;
 
-/** Compares our clock, taken at the middle of the request, with the platform's (`Date` header of any answer). */
+/**
+ * Compares our clock, taken at the middle of the request, with the
+ * platform's (`Date` header of any answer).
+ */
 async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
   const beganMs = clock.monotonicMs();
-  const outcome = await http.request({ operation: 'health', method: 'GET', url: `${platformUrl}/v1/health`, headers: {} });
+  const outcome = await http.request({
+    operation: 'health',
+    method: 'GET',
+    url: `${platformUrl}/v1/health`,
+    headers: {},
+  });
   const reading = readingOf(outcome, clock.nowMs(), clock.monotonicMs() - beganMs);
   if (outcome.kind === 'failed') {
     const fix = 'Check PLATFORM_URL, and that this machine may reach it.';

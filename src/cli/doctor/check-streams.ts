@@ -36,7 +36,10 @@ async function checkStream(part: string, url: string, accessToken: Secret, deps:
   return fail(part, `${url}: ${describeEnd(outcome)}`, fixOf(outcome, setting));
 }
 
-/** As of a list: a scope helps where the stream is refused, and neither scope nor address where the platform has a fault of its own. */
+/**
+ * As of a list: a scope helps where the stream is refused, and neither scope nor address where the
+ * platform has a fault of its own.
+ */
 function fixOf(end: SocketEnd, setting: string): string {
   const address = `${setting}: it is the whole address of the stream, with its path`;
   const status = end.kind === 'refused' ? end.status : 0;

@@ -23,7 +23,10 @@ export interface SignedIn {
   readonly accessToken: Secret;
 }
 
-/** A scope helps where the platform refuses, the address where there is nothing, and neither where the platform has a fault of its own. */
+/**
+ * A scope helps where the platform refuses, the address where there is nothing, and neither where
+ * the platform has a fault of its own.
+ */
 export function fixOfStatus(status: number, scope: string, setting: string): string {
   if (status === 401 || status === 403) return `Give the client the scope ${scope} in the client center.`;
   if (status === 429 || status >= 500)

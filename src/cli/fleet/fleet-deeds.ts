@@ -26,17 +26,28 @@ It needs a token with ops:write for every account. ${restExitCodes}`;
 /** `fleet drain`, `undrain`, `pin` and `unpin`. */
 export function addFleetDeeds(io: CliIo, fleet: Command): void {
   const ofInstance = (verb: 'drain' | 'undrain', description: string) => {
-    const command = fleet.command(verb).description(description).argument('<instance>', 'name of the process, or its end');
+    const command = fleet
+      .command(verb)
+      .description(description)
+      .argument('<instance>', 'name of the process, or its end');
     return addReasonFlag(command).action(async (name: string, _own: DeedFlags, called: Command) => {
       // `--json` is also a flag of `fleet`, which takes it first.
       const flags = called.optsWithGlobals<DeedFlags>();
       const client = restClient(io, flags);
-      const { lanes } = await act(io, client, `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`, flags);
+      const { lanes } = await act(
+        io,
+        client,
+        `/v1/fleet/instances/${segment(await instanceOf(client, name))}/${verb}`,
+        flags,
+      );
       if (verb === 'drain' && !lanes.some(takesShards))
         io.stderr.write('no other process takes shards: it keeps its own until one does\n');
     });
   };
-  ofInstance('drain', 'Has a process give its shards to the others, one by one, over REST.').addHelpText('after', drainExamples);
+  ofInstance('drain', 'Has a process give its shards to the others, one by one, over REST.').addHelpText(
+    'after',
+    drainExamples,
+  );
   ofInstance('undrain', 'Has a process take shards again, over REST.');
   const ofShard = (verb: 'pin' | 'unpin', description: string) => {
     const command = fleet.command(verb).description(description).argument('<shard>', 'its number', shardNumber);
@@ -45,7 +56,10 @@ export function addFleetDeeds(io: CliIo, fleet: Command): void {
       await act(io, restClient(io, flags), `/v1/fleet/shards/${segment(shard)}/${verb}`, flags);
     });
   };
-  ofShard('pin', 'Keeps a shard with its process: balance does not move it, over REST.').addHelpText('after', pinExamples);
+  ofShard('pin', 'Keeps a shard with its process: balance does not move it, over REST.').addHelpText(
+    'after',
+    pinExamples,
+  );
   ofShard('unpin', 'Lets a shard move for balance again, over REST.');
 }
 
@@ -71,9 +85,12 @@ async function instanceOf(client: RestClient, given: string): Promise<string> {
   const end = given.replace(/^…/, '');
   const [first, ...others] = names.includes(end) ? [end] : names.filter((name) => end !== '' && name.endsWith(end));
   if (first !== undefined && others.length === 0) return first;
-  throw new ProgramError(first === undefined ? `no process has the name ${given}` : `${given} is the end of several names`, {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    fix: `The processes are: ${names.join(', ')}.`,
-  });
+  throw new ProgramError(
+    first === undefined ? `no process has the name ${given}` : `${given} is the end of several names`,
+    {
+      code: 'USAGE',
+      exitCode: exitCodes.usage,
+      fix: `The processes are: ${names.join(', ')}.`,
+    },
+  );
 }

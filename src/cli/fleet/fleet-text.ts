@@ -34,7 +34,10 @@ const stateWords: Readonly<Record<FleetLane['state'], string>> = {
   without_process: 'no process',
 };
 
-function rowOf({ lane, holder, since, weight, shards, address, state, drained, unfit }: FleetLane, nowMs: number): string[] {
+function rowOf(
+  { lane, holder, since, weight, shards, address, state, drained, unfit }: FleetLane,
+  nowMs: number,
+): string[] {
   return [
     String(lane),
     // The end tells two processes of one machine apart.

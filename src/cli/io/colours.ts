@@ -6,7 +6,9 @@ type ColourChoice = (typeof colourChoices)[number];
 type Output = 'stdout' | 'stderr';
 type Tone = keyof typeof styles;
 
-/** Directions are neither green nor red: which of the two is good differs from country to country. */
+/**
+ * Directions are neither green nor red: which of the two is good differs from country to country.
+ */
 const styles = { good: 'green', caution: 'yellow', bad: 'red', quiet: 'dim', buy: 'cyan', sell: 'magenta' } as const;
 
 const tones: ReadonlyMap<string, Tone> = new Map([
@@ -25,7 +27,9 @@ interface ColourSettings {
   readonly stderr: boolean;
 }
 
-/** Colours for the few words by which a person finds the line that matters. `--json` never has any. */
+/**
+ * Colours for the few words by which a person finds the line that matters. `--json` never has any.
+ */
 export class Colours {
   private readonly settings: ColourSettings;
   private choice: ColourChoice = 'auto';

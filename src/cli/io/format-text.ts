@@ -1,4 +1,7 @@
-/** Rows as lines with aligned columns, two spaces between them, each line ended. `paint` colours a cell, which it gets with its padding. */
+/**
+ * Rows as lines with aligned columns, two spaces between them, each line ended. `paint` colours a
+ * cell, which it gets with its padding.
+ */
 export function formatTable(rows: readonly (readonly string[])[], paint = (cell: string) => cell): string {
   const widths: number[] = [];
   for (const row of rows) {

@@ -8,14 +8,20 @@ export interface TextOutput {
   write(text: string): boolean;
 }
 
-/** The parts of its process that a command may use. `main.ts` makes the real one; tests make their own. */
+/**
+ * The parts of its process that a command may use. `main.ts`
+ * makes the real one; tests make their own.
+ */
 export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Results. Nothing else is ever written there, so that a script can read it. */
   readonly stdout: TextOutput;
   /** Everything else for people to read: progress, warnings, errors. */
   readonly stderr: TextOutput;
-  /** stdin and stdout as streams, for a command that speaks a protocol on them. Made on first use: an open stdin keeps the process alive. */
+  /**
+   * stdin and stdout as streams, for a command that speaks a protocol on them. Made on first use:
+   * an open stdin keeps the process alive.
+   */
   readonly pipe: { readonly input: Readable; readonly output: Writable };
   /** True when a person reads stdout: pretty logs, progress bars. */
   readonly isTerminal: boolean;
@@ -27,19 +33,28 @@ export interface CliIo {
   /** Absolute. Holds files that take long to make and are safe to lose; made on first use. */
   readonly cacheDir: string;
   readonly cwd: string;
-  /** The argv prefix that starts this program again as a child: the Node in use, its flags, and the script. */
+  /**
+   * The argv prefix that starts this program again as a child:
+   * the Node in use, its flags, and the script.
+   */
   readonly entry: readonly string[];
   readonly version: string;
   readonly fetch: typeof fetch;
   /** The whole file as UTF-8. Throws as `node:fs` does. */
   readFile(path: string): string;
   /**
-   * Calls back for the first INT, TERM or HUP; the second ends the process at once, and so does the first when nothing listens.
-   * Returns the function that unsubscribes.
+   * Calls back for the first INT, TERM or HUP; the second ends the process at once, and so does the
+   * first when nothing listens. Returns the function that unsubscribes.
    */
   onSignal(callback: (signal: string) => void): () => void;
-  /** Calls back with an uncaught error, just before the process ends with 70: the last chance to log it. */
+  /**
+   * Calls back with an uncaught error, just before the process
+   * ends with 70: the last chance to log it.
+   */
   onCrash(callback: (error: unknown) => void): () => void;
-  /** The code that the process ends with once the command has returned. The first that is not 0 stays. */
+  /**
+   * The code that the process ends with once the command has
+   * returned. The first that is not 0 stays.
+   */
   exit(code: number): void;
 }

@@ -27,7 +27,10 @@ export function instrumentText({ instrument }: ListedOrder['order']): string {
 }
 
 /** One order in its newest state: what is absent has no line. */
-export function orderText({ stream, orderId, accountId, revision, sourceVersion, order }: ListedOrder, nowMs: number): string {
+export function orderText(
+  { stream, orderId, accountId, revision, sourceVersion, order }: ListedOrder,
+  nowMs: number,
+): string {
   const { working } = order;
   const price = (text: string | undefined) => (text === undefined ? '' : ` at ${text}`);
   const facts: readonly (readonly [string, string | undefined])[] = [
@@ -50,7 +53,10 @@ export function orderText({ stream, orderId, accountId, revision, sourceVersion,
     ['placed', order.origin === 'tidemark' ? `here, by command ${order.commandId ?? '-'}` : 'elsewhere'],
     ['reference', order.callerRef ?? order.clientOrderRef ?? order.clOrdId],
     ['at the venue', order.venueOrderId],
-    ['revision', sourceVersion === undefined ? String(revision) : `${revision}, version ${sourceVersion} of the platform`],
+    [
+      'revision',
+      sourceVersion === undefined ? String(revision) : `${revision}, version ${sourceVersion} of the platform`,
+    ],
     ['changed', `${order.updatedAt} (${ageOf(order.updatedAt, nowMs)} ago)`],
   ];
   return safeTable(facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
@@ -68,14 +74,17 @@ export function historyText(updates: readonly Update[]): string {
   return safeTable([['REVISION', 'HAPPENED', 'SEEN BY', 'CHANGED'], ...rows]);
 }
 
-/** What the update changed, field by field. `before`: the update before it, as far as it is known. */
+/**
+ * What the update changed, field by field. `before`: the update before it, as far as it is known.
+ */
 export function changeTexts(update: Update, before: Update | undefined): string[] {
   return [...changesOf(update, before), ...fillOf(update)];
 }
 
 /** A first change has every field; the status says the most. */
 function changesOf({ order, changed, revision }: Update, before: Update | undefined): string[] {
-  const fields = revision === 1 ? ['status'] : changed.filter((field) => field !== 'updatedAt' && field !== 'statusRaw');
+  const fields =
+    revision === 1 ? ['status'] : changed.filter((field) => field !== 'updatedAt' && field !== 'statusRaw');
   return fields.map((field) => {
     const [from, to] = [fieldValue(before?.order, field), fieldValue(order, field)];
     return from === undefined ? `${field} ${to ?? 'gone'}` : `${field} ${from} → ${to ?? 'gone'}`;

@@ -13,8 +13,8 @@ import type { CliIo } from './io.ts';
 const warned = new WeakMap<CliIo, Set<string>>();
 
 /**
- * The configuration with the options that this command needs. Warnings go to stderr; any fault ends the command with 78, and all
- * faults are printed at once.
+ * The configuration with the options that this command needs. Warnings go to stderr; any fault ends
+ * the command with 78, and all faults are printed at once.
  */
 export function readConfig<K extends OptionName = never>(io: CliIo, needed: readonly K[] = []): ConfigWith<K> {
   return readSettings(io, needed).config;
@@ -46,7 +46,10 @@ export function configError(faults: readonly ConfigFault[]): ProgramError {
 
 const ofOurs = 'Run `tidemark topics apply`, or set TIDEMARK_TOPIC_PREFIX as the service has it.';
 
-/** Throws an error with its fix when the brokers do not answer or a topic does not exist, before anything else begins. */
+/**
+ * Throws an error with its fix when the brokers do not answer or a topic
+ * does not exist, before anything else begins.
+ */
 export async function requireTopics(
   deps: AdminDeps,
   config: ConfigWith<'kafkaBrokers'>,
@@ -63,7 +66,11 @@ export async function requireTopics(
   });
   const missing = topics.find((topic) => !there.includes(topic));
   if (missing === undefined) return;
-  throw new ProgramError(`the topic ${missing} does not exist`, { code: 'NO_TOPIC', exitCode: exitCodes.unavailable, fix });
+  throw new ProgramError(`the topic ${missing} does not exist`, {
+    code: 'NO_TOPIC',
+    exitCode: exitCodes.unavailable,
+    fix,
+  });
 }
 
 /** The log of a long-lived process: stdout is its only output. */
@@ -71,7 +78,10 @@ export function serviceLog(io: CliIo, config: Config): Log {
   return logTo(io, config, 'stdout', config.logLevel);
 }
 
-/** The log of a command that ends: on stderr, so that stdout holds the result alone, and only with problems unless the settings ask for more. */
+/**
+ * The log of a command that ends: on stderr, so that stdout holds the result alone, and only with
+ * problems unless the settings ask for more.
+ */
 export function commandLog(io: CliIo, config: Config): Log {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);
 }

@@ -1,4 +1,7 @@
-/** As many characters of an id as a terminal shows. Of ten thousand orders with random ids, two end alike once in a hundred times. */
+/**
+ * As many characters of an id as a terminal shows. Of ten thousand orders with random ids, two end
+ * alike once in a hundred times.
+ */
 const shown = 8;
 
 /** The end of a long id: ids that count upwards, or begin with a time, differ there. */

@@ -6,9 +6,14 @@ import { namesOrder, shortId } from './short-id.ts';
 
 export type Update = z.infer<typeof updateRecord>;
 
-/** An update is wanted when it is of one of the named orders, and matches all else that is given. */
+/**
+ * An update is wanted when it is of one of the named orders, and matches all else that is given.
+ */
 export interface TailFilter {
-  /** Each by its id, by the end of it that `formatUpdate` shows, or as `<stream>:<orderId>`, which is its key on the topic. */
+  /**
+   * Each by its id, by the end of it that `formatUpdate` shows, or as `<stream>:<orderId>`, which
+   * is its key on the topic.
+   */
   readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
@@ -17,7 +22,10 @@ export interface TailFilter {
   readonly status?: string;
 }
 
-/** A record's value as an update; undefined for any other record on the topic. Fields of a later version are kept. */
+/**
+ * A record's value as an update; undefined for any other record on the
+ * topic. Fields of a later version are kept.
+ */
 export function parseUpdate(value: string): Update | undefined {
   try {
     return updateRecord.safeParse(JSON.parse(value)).data;
@@ -31,15 +39,20 @@ export function wanted({ stream, orderId, accountId, order }: Update, filter: Ta
   if (filter.account !== undefined && accountId !== filter.account) return false;
   if (filter.symbol !== undefined && canonicalSymbol(order.instrument.symbol) !== filter.symbol) return false;
   if (filter.status !== undefined && order.status !== filter.status) return false;
-  return filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`);
+  return (
+    filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`)
+  );
 }
 
-/** About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since repeats soon follow the original. */
+/**
+ * About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since
+ * repeats soon follow the original.
+ */
 const remembered = 100_000;
 
 /**
- * Drops repeats as the topic's contract asks of every consumer: a record that is not above the highest (generation, revision) of its
- * order is a repeat.
+ * Drops repeats as the topic's contract asks of every consumer: a record that is not above the
+ * highest (generation, revision) of its order is a repeat.
  *
  * Invariant: remembers the orders updated last, at most `limit` of them.
  */
@@ -51,10 +64,18 @@ export class FirstOccurrences {
     this.limit = limit;
   }
 
-  isFirst({ stream, orderId, generation, revision }: Pick<Update, 'stream' | 'orderId' | 'generation' | 'revision'>): boolean {
+  isFirst({
+    stream,
+    orderId,
+    generation,
+    revision,
+  }: Pick<Update, 'stream' | 'orderId' | 'generation' | 'revision'>): boolean {
     const key = `${stream}:${orderId}`;
     const known = this.newest.get(key);
-    if (known !== undefined && (generation < known.generation || (generation === known.generation && revision <= known.revision)))
+    if (
+      known !== undefined &&
+      (generation < known.generation || (generation === known.generation && revision <= known.revision))
+    )
       return false;
     // Set anew, so that the map's order is the order of the last update.
     this.newest.delete(key);
@@ -67,14 +88,19 @@ export class FirstOccurrences {
   }
 }
 
-/** Whole ids and milliseconds, for pipes and wide terminals; or the end of each id and seconds, within 100 columns. */
+/**
+ * Whole ids and milliseconds, for pipes and wide terminals; or the end of
+ * each id and seconds, within 100 columns.
+ */
 export type LineWidth = 'whole' | 'short';
 
 const shortColumns = 100;
 
 /**
- * One line for people: time of arrival, account, order, revision, status, direction, filled of working quantity, instrument, and last what changed: the fill
- * (`~` where it may be several), else the terms. Everything else is in `--json`. `paint` colours status and direction, which it gets with their padding.
+ * One line for people: time of arrival, account, order, revision, status, direction, filled
+ * of working quantity, instrument, and last what changed: the fill (`~` where it may be
+ * several), else the terms. Everything else is in `--json`. `paint` colours status and
+ * direction, which it gets with their padding.
  */
 export function formatUpdate(update: Update, width: LineWidth, paint = (word: string) => word): string {
   const { order, fill, stream, orderId, accountId } = update;

@@ -35,8 +35,9 @@ interface LinkOptions {
 }
 
 /**
- * One user signs in with the browser of this machine: address, redirect to loopback, state, exchange, store (RFC 8252; specification, "Authentication"
- * 5 to 7). Tidemark never sees the user name, password and MFA code. The tokens are stored before the browser shows success.
+ * One user signs in with the browser of this machine: address, redirect to loopback, state,
+ * exchange, store (RFC 8252; specification, "Authentication" 5 to 7). Tidemark never sees the user
+ * name, password and MFA code. The tokens are stored before the browser shows success.
  */
 export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: AbortSignal): Promise<Token> {
   const { platformUrl, authUrl, credential } = options;
@@ -46,7 +47,8 @@ export async function linkLogin(deps: LinkDeps, options: LinkOptions, signal: Ab
     const authorization = await beginAuthorization({ platformUrl, authUrl, ...credential, redirectUri });
     deps.onAddress(authorization.url);
     const callback = await listener.wait(deps.clock, options.timeoutMs, signal);
-    if (callback === undefined) throw new ProgramError('no user signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
+    if (callback === undefined)
+      throw new ProgramError('no user signed in', { code: 'NO_SIGN_IN', fix: 'Run it again.' });
     try {
       const read = readCallback({ platformUrl, clientId: credential.clientId }, authorization, callback.parameters);
       if (!read.ok) throw refusal(read.error);
@@ -73,7 +75,8 @@ function refusal(error: PlatformError): ProgramError {
   return new ProgramError(`the sign-in failed: ${error.message}`, {
     code: error.code ?? 'SIGN_IN',
     exitCode: error.retryable ? exitCodes.unavailable : exitCodes.failed,
-    fix: error.code === 'STATE_MISMATCH' ? 'Run it again, and use the address that it prints only once.' : 'Run it again.',
+    fix:
+      error.code === 'STATE_MISMATCH' ? 'Run it again, and use the address that it prints only once.' : 'Run it again.',
   });
 }
 
@@ -86,10 +89,12 @@ interface Callback {
 const callbackPath = '/callback';
 
 /**
- * The address that the browser returns to: on loopback only, for one answer (RFC 8252, section 7.3).
+ * The address that the browser returns to: on loopback only,
+ * for one answer (RFC 8252, section 7.3).
  *
- * States: open → answered or closed. Invariant: the first request for the callback's path is handed out, later ones are turned away; a page of the listener
- * has no links, so that the code in its address goes no further.
+ * States: open → answered or closed. Invariant: the first request for the callback's path is handed
+ * out, later ones are turned away; a page of the listener has no links, so that the code in its
+ * address goes no further.
  */
 class CallbackListener {
   /** Must be registered with the platform in this form. */
@@ -109,7 +114,8 @@ class CallbackListener {
     let taken = false;
     const server = createServer((request, response) => {
       const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-      if (request.method !== 'GET' || url.pathname !== callbackPath) return send(response, 404, 'There is nothing here.');
+      if (request.method !== 'GET' || url.pathname !== callbackPath)
+        return send(response, 404, 'There is nothing here.');
       if (taken) return send(response, 400, 'This sign-in has ended already.');
       taken = true;
       resolve({ parameters: url.searchParams, answer: (status, text) => send(response, status, text) });
@@ -119,7 +125,11 @@ class CallbackListener {
       server.listen(options.port, '127.0.0.1', listening);
     });
     const address = server.address();
-    return new CallbackListener(server, typeof address === 'object' && address !== null ? address.port : options.port, promise);
+    return new CallbackListener(
+      server,
+      typeof address === 'object' && address !== null ? address.port : options.port,
+      promise,
+    );
   }
 
   /** The browser's answer; undefined when none came in time, or `signal` aborted. */
@@ -149,7 +159,9 @@ function send(response: ServerResponse, status: number, text: string): void {
     connection: 'close',
   });
   const safe = text.replace(/[<>&]/g, ' ');
-  response.end(`<!doctype html><meta charset="utf-8"><title>Tidemark</title><p>${safe}</p><p>You can close this window.</p>`);
+  response.end(
+    `<!doctype html><meta charset="utf-8"><title>Tidemark</title><p>${safe}</p><p>You can close this window.</p>`,
+  );
 }
 
 function portError(port: number, cause: Error): ProgramError {
@@ -166,7 +178,10 @@ const openers: Readonly<Record<string, readonly string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Shows the address in the user's browser. Best effort: the address is printed as well, and a machine without a browser is not unusual. */
+/**
+ * Shows the address in the user's browser. Best effort: the address is printed as well, and a
+ * machine without a browser is not unusual.
+ */
 export function openBrowser(address: string): void {
   const [command = 'xdg-open', ...flags] = openers[platform()] ?? ['xdg-open'];
   const child = spawn(command, [...flags, address], { stdio: 'ignore', detached: true });
@@ -176,16 +191,26 @@ export function openBrowser(address: string): void {
 
 const limitMs = 10_000;
 
-/** The accounts that a new token sees, for people to read; undefined when the platform did not answer in time. */
+/**
+ * The accounts that a new token sees, for people to read; undefined
+ * when the platform did not answer in time.
+ */
 export async function listAccountsWith(
   deps: { readonly http: Http; readonly clock: Clock; readonly random: Random; readonly platformUrl: string },
   token: Token,
 ): Promise<string[] | undefined> {
-  const held = { ok: true, token: { secret: token.accessToken, generation: 1, expiresAtMs: token.expiresAtMs } } as const;
+  const held = {
+    ok: true,
+    token: { secret: token.accessToken, generation: 1, expiresAtMs: token.expiresAtMs },
+  } as const;
   const tokens: TokenSource = { get: async () => held, renew: async () => held, onRenewed: () => () => {} };
   const stop = new AbortController();
   const timer = deps.clock.after(limitMs, () => stop.abort());
-  const list = await listAccounts({ ...deps, tokens, metrics: createMetrics().platform }, deps.platformUrl, stop.signal);
+  const list = await listAccounts(
+    { ...deps, tokens, metrics: createMetrics().platform },
+    deps.platformUrl,
+    stop.signal,
+  );
   timer.cancel();
   return list.complete ? list.accounts.map(({ accountId }) => accountId) : undefined;
 }

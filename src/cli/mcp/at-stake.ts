@@ -1,5 +1,6 @@
+import { haltList } from '../../contract/halt-answers.ts';
 import { limitList } from '../../contract/limit-bodies.ts';
-import { exposureList, haltList } from '../../contract/rest-answers.ts';
+import { exposureList } from '../../contract/rest-answers.ts';
 import type { CallerDocument } from '../../contract/status-answer.ts';
 import type { Stream } from '../../domain/order.ts';
 import { sameSymbol } from '../../domain/symbol.ts';
@@ -23,13 +24,18 @@ const mostRows = 20;
 const mostText = 300;
 
 /**
- * What a person has to see before a command is sent: the account, its open orders in the symbol, its exposure, the limits and the halts that hold for it. What
- * the token may not read is named in `notShown`, so that an absent limit is never taken for "no limit".
+ * What a person has to see before a command is sent: the account, its open orders in the symbol,
+ * its exposure, the limits and the halts that hold for it. What the token may not read is named in
+ * `notShown`, so that an absent limit is never taken for "no limit".
  */
 export async function readAtStake(client: RestClient, caller: CallerDocument, traded: Traded) {
   const { accountId, symbol } = traded;
   const notShown: string[] = [];
-  const read = async <T>(what: string, scopes: readonly [Scope, ...Scope[]], work: () => Promise<T>): Promise<T | undefined> => {
+  const read = async <T>(
+    what: string,
+    scopes: readonly [Scope, ...Scope[]],
+    work: () => Promise<T>,
+  ): Promise<T | undefined> => {
     if (isAllowed({ scopes }, caller)) return work();
     notShown.push(`${what} (the token needs ${scopes.join(' or ')})`);
     return undefined;
@@ -41,7 +47,11 @@ export async function readAtStake(client: RestClient, caller: CallerDocument, tr
     return { items, more: next !== undefined };
   });
   const exposure = await read('exposure', ['orders:read', 'ops:read'], async () => {
-    const { items } = understood('exposure', exposureList, await readRest(client, `/v1/exposure${query({ accountId })}`));
+    const { items } = understood(
+      'exposure',
+      exposureList,
+      await readRest(client, `/v1/exposure${query({ accountId })}`),
+    );
     // Rows of this symbol first: an account may have many others.
     return items.toSorted((a, b) => Number(sameSymbol(b.symbol, symbol)) - Number(sameSymbol(a.symbol, symbol)));
   });
@@ -73,9 +83,12 @@ async function readAccount(client: RestClient, { accountId, stream }: Traded) {
 export function atStakeData({ account, openOrders, exposure, limits, halts, notShown }: AtStake) {
   return present({
     account,
-    openOrders: openOrders === undefined ? undefined : { items: openOrders.items.map(shortOrder), more: openOrders.more },
+    openOrders:
+      openOrders === undefined ? undefined : { items: openOrders.items.map(shortOrder), more: openOrders.more },
     exposure: exposure === undefined ? undefined : { items: exposure.slice(0, mostRows), rows: exposure.length },
-    limits: limits?.slice(0, mostRows).map(({ principal, accountId, bounds }) => present({ principal, accountId, bounds })),
+    limits: limits
+      ?.slice(0, mostRows)
+      .map(({ principal, accountId, bounds }) => present({ principal, accountId, bounds })),
     halts: halts
       ?.slice(0, mostRows)
       .map(({ scope, cause, reason, since }) => ({ scope, cause, since, reason: clip(reason, mostText) })),
@@ -90,7 +103,9 @@ export function atStakeLines(
 ): string[] {
   return [
     ...(account === undefined ? [] : [accountLine(account)]),
-    ...halts.map(({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${clip(reason, mostText)}. Only cancels pass.`),
+    ...halts.map(
+      ({ scope, cause, reason }) => `Halted (${scope.kind}, ${cause}): ${clip(reason, mostText)}. Only cancels pass.`,
+    ),
     ...(openOrders === undefined
       ? []
       : [`Open orders in ${symbol}: ${openOrders.items.length}${openOrders.more ? ' or more' : ''}`]),

@@ -39,14 +39,18 @@ export const shortCommandShape = z.object({
 
 export function shortCommand(command: RestCommand): z.infer<typeof shortCommandShape> {
   const { reason: why, ...fields } = shortCommandShape.parse(command);
-  return present({ ...fields, reason: why === undefined ? undefined : { ...why, message: clip(why.message, mostText) } });
+  return present({
+    ...fields,
+    reason: why === undefined ? undefined : { ...why, message: clip(why.message, mostText) },
+  });
 }
 
 /** "applied  place buy 10 AAPL limit at 187.5  SIM-1001  order o-1 (new)  command c-1". */
 export function commandLine(command: RestCommand): string {
   const { outcome, kind, accountId, orderId, orderStatus, commandId, reason: why } = command;
   const terms = kind === 'cancel' ? '' : ` ${describeTerms(kind, command.terms ?? {})}`;
-  const order = orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
+  const order =
+    orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
   const because = why === undefined ? '' : `  ${why.message} (${why.code})`;
   return `${outcome}  ${kind}${terms}  ${accountId}${order}  command ${commandId}${because}`;
 }
@@ -59,10 +63,16 @@ const evidenceRow = z.object({
   detail: z.record(z.string(), z.unknown()),
 });
 
-/** A page of the evidence: each complete read that missed an order is a fact, so a command may have hundreds. */
+/**
+ * A page of the evidence: each complete read that missed an order
+ * is a fact, so a command may have hundreds.
+ */
 export const evidenceShape = {
   evidence: z.array(evidenceRow).describe('The newest facts, oldest first'),
-  earlierEvidence: z.int().optional().describe('evidenceBefore of the next call; left out where there is no earlier fact'),
+  earlierEvidence: z
+    .int()
+    .optional()
+    .describe('evidenceBefore of the next call; left out where there is no earlier fact'),
   attempts: z.array(z.object({ attemptId: z.string(), number: z.int(), state: z.string(), reason: reason.optional() })),
 };
 
@@ -77,7 +87,13 @@ export function evidencePage(
   const shown = earlier.slice(-mostEvidence);
   const [first] = shown;
   return present({
-    evidence: shown.map(({ number, kind, code, at, detail }) => ({ number, kind, code, at, detail: shortDetail(detail) })),
+    evidence: shown.map(({ number, kind, code, at, detail }) => ({
+      number,
+      kind,
+      code,
+      at,
+      detail: shortDetail(detail),
+    })),
     earlierEvidence: first !== undefined && earlier.length > shown.length ? first.number : undefined,
     attempts: attempts
       .slice(-mostAttempts)

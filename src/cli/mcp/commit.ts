@@ -63,18 +63,30 @@ export const receipt = tool({
 function orUnknownId(id: string) {
   return (error: unknown) => {
     if (!(error instanceof ToolError) || error.code !== 'COMMAND_NOT_FOUND') throw error;
-    const hint = 'If it is a preview that was committed in the last minute, ask again; list_commands shows the newest commands.';
+    const hint =
+      'If it is a preview that was committed in the last minute, ask again; list_commands shows the newest commands.';
     throw new ToolError('NOT_FOUND', `there is no command ${id}, and none has the key ${keyOf(id)}. ${hint}`);
   };
 }
 
-/** The command as it is now; where the service can't be asked, as it last was. After a request was sent, an error would say the wrong thing. */
-async function sentReceipt({ clock }: Session, client: RestClient, preview: Preview, command: RestCommand): Promise<ToolAnswer> {
+/**
+ * The command as it is now; where the service can't be asked, as it last was. After a request was
+ * sent, an error would say the wrong thing.
+ */
+async function sentReceipt(
+  { clock }: Session,
+  client: RestClient,
+  preview: Preview,
+  command: RestCommand,
+): Promise<ToolAnswer> {
   preview.command = await readCommandHistory(client, command.commandId).catch(() => command);
   return commandReceipt(preview.command, clock.nowMs(), preview.id);
 }
 
-/** This process does not have the preview, so it can't send it: it says what the journal has under its key. */
+/**
+ * This process does not have the preview, so it can't send it: it
+ * says what the journal has under its key.
+ */
 async function commitOfUnknown({ client: clientNow, clock }: Session, previewId: string): Promise<ToolAnswer> {
   const client = clientNow();
   const found = await findByPreview(client, previewId, (await readCaller(client)).principal);
@@ -92,14 +104,18 @@ async function commitPreview(session: Session, preview: Preview, waitSeconds: nu
   if (preview.command !== undefined) return sentReceipt(session, client, preview, preview.command);
   if (session.previews.hasExpired(preview)) {
     if (preview.mayHaveArrived) return lookUp(session, client, preview);
-    throw new ToolError('PREVIEW_EXPIRED', `preview ${preview.id} has expired, and nothing was sent for it. Make a new preview.`);
+    throw new ToolError(
+      'PREVIEW_EXPIRED',
+      `preview ${preview.id} has expired, and nothing was sent for it. Make a new preview.`,
+    );
   }
   const caller = await readCaller(client).catch((error: unknown) => {
     if (!preview.mayHaveArrived) throw error;
     return undefined;
   });
   if (caller === undefined) return lookUp(session, client, preview);
-  // A file of tokens may have got the token of another principal: under its name the same key is another command.
+  // A file of tokens may have got the token of another principal: under
+  // its name the same key is another command.
   if (caller.principal !== preview.principal)
     throw new ToolError(
       'OTHER_PRINCIPAL',
@@ -128,10 +144,16 @@ async function send(session: Session, client: RestClient, preview: Preview, wait
   return command === undefined ? lookUp(session, client, preview) : sentReceipt(session, client, preview, command);
 }
 
-/** Codes of 503 that are given before the journal is asked. The others come from the journal itself, so the preview's key is looked up after them. */
+/**
+ * Codes of 503 that are given before the journal is asked. The others come from the journal itself,
+ * so the preview's key is looked up after them.
+ */
 const notTaken = new Set(['NOT_LEADER', 'DRAINING', 'SOURCE_NOT_LIVE']);
 
-/** The answer is the service's own word that this request was not carried out, and not that of a proxy in between. */
+/**
+ * The answer is the service's own word that this request was not carried
+ * out, and not that of a proxy in between.
+ */
 function saysNothingWasDone({ status, headers, body }: RestAnswer): boolean {
   if (headers.get('content-type')?.startsWith('application/problem+json') !== true) return false;
   return status < 500 || (status === 503 && notTaken.has(String(body['code'])));
@@ -141,7 +163,10 @@ function saysNothingWasDone({ status, headers, body }: RestAnswer): boolean {
 async function lookUp(session: Session, client: RestClient, preview: Preview): Promise<ToolAnswer> {
   const found = await findByPreview(client, preview.id, preview.principal).catch(() => undefined);
   if (found === undefined)
-    return unansweredReceipt(preview.id, { expiresAtMs: preview.expiresAtMs, isOpen: !session.previews.hasExpired(preview) });
+    return unansweredReceipt(preview.id, {
+      expiresAtMs: preview.expiresAtMs,
+      isOpen: !session.previews.hasExpired(preview),
+    });
   preview.command = found;
   return commandReceipt(found, session.clock.nowMs(), preview.id);
 }

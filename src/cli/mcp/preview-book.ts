@@ -6,13 +6,19 @@ import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** A request that was shown, and that `commit` may send. */
 export interface Preview {
-  /** Given to the assistant. Random, so that an id of another process never names a preview of this one. */
+  /**
+   * Given to the assistant. Random, so that an id of another
+   * process never names a preview of this one.
+   */
   readonly id: string;
   /** Whose idempotency key it is: under another principal the same key would be another command. */
   readonly principal: string;
   readonly request: RestRequest;
   readonly expiresAtMs: number;
-  /** A request with its key may have reached the service, and no answer says what the service did with it. */
+  /**
+   * A request with its key may have reached the service, and no
+   * answer says what the service did with it.
+   */
   mayHaveArrived: boolean;
   /** As the service last showed it. Once it is known, nothing is sent for this preview any more. */
   command?: RestCommand;
@@ -24,16 +30,21 @@ export interface Preview {
 export const previewMs = 120_000;
 const mostPreviews = 100;
 
-/** The key under which the preview's request is sent, each time. It follows from the id, so a command is found by the id also after a restart. */
+/**
+ * The key under which the preview's request is sent, each time. It follows from the id, so a
+ * command is found by the id also after a restart.
+ */
 export function keyOf(previewId: string): string {
   return `mcp-${previewId}`;
 }
 
 /**
- * The previews of this process, in memory. A preview is *ready*, then *sending*, then it is *known* by its command or *unanswered*; once its time is over,
- * nothing is sent for it any more, and it is forgotten when the room is needed.
+ * The previews of this process, in memory. A preview is *ready*, then *sending*, then it is *known*
+ * by its command or *unanswered*; once its time is over, nothing is sent for it any more, and it is
+ * forgotten when the room is needed.
  *
- * Invariant: to forget a preview is always safe. A preview that is not here is never sent; its command, if there is one, is found by its key.
+ * Invariant: to forget a preview is always safe. A preview that is not here is never sent; its
+ * command, if there is one, is found by its key.
  */
 export class PreviewBook {
   private readonly deps: { readonly clock: Clock; readonly random: Random };
@@ -59,7 +70,14 @@ export class PreviewBook {
       );
     const { clock } = this.deps;
     const expiresAtMs = clock.nowMs() + previewMs;
-    const preview = { id, principal, request, expiresAtMs, endsMs: clock.monotonicMs() + previewMs, mayHaveArrived: false };
+    const preview = {
+      id,
+      principal,
+      request,
+      expiresAtMs,
+      endsMs: clock.monotonicMs() + previewMs,
+      mayHaveArrived: false,
+    };
     this.previews.set(id, preview);
     return preview;
   }
@@ -73,7 +91,10 @@ export class PreviewBook {
     this.previews.delete(id);
   }
 
-  /** By both clocks: the monotonic one stands still while a laptop sleeps, the other one may be set back. */
+  /**
+   * By both clocks: the monotonic one stands still while a laptop
+   * sleeps, the other one may be set back.
+   */
   hasExpired({ id }: Pick<Preview, 'id'>): boolean {
     const preview = this.previews.get(id);
     const { clock } = this.deps;

@@ -79,7 +79,10 @@ export const previewPlacePrediction = tool({
 
 type Place = Extract<CommandRequest, { kind: 'place' }>;
 
-/** The service itself says what the place would come to: quotes, value, and all that would refuse it. */
+/**
+ * The service itself says what the place would come to: quotes,
+ * value, and all that would refuse it.
+ */
 async function previewOf(session: Session, place: Place, path: string, body: unknown): Promise<ToolAnswer> {
   const { kind, stream, accountId, terms } = place;
   const client = session.client();
@@ -88,7 +91,15 @@ async function previewOf(session: Session, place: Place, path: string, body: unk
   const answer = await client.exchange({ ...request, path: `${path}/preview` });
   if (isProblem(answer)) throw problemOf(answer);
   const worth = understood('the preview', previewAnswer, answer.body);
-  return preview(session, client, { kind, stream, accountId, symbol: terms.symbol, terms: { ...terms }, request, worth });
+  return preview(session, client, {
+    kind,
+    stream,
+    accountId,
+    symbol: terms.symbol,
+    terms: { ...terms },
+    request,
+    worth,
+  });
 }
 
 const orderId = z.string().regex(idKinds.orderId, 'must be 1 to 128 visible ASCII characters');
@@ -109,7 +120,8 @@ export const previewReplace = tool({
     const { accountId, terms } = checked(parseReplace(body));
     const client = session.client();
     const order = await ownOrder(client, 'prediction', id, accountId);
-    // No reader has seen the order at a later revision: a replace of that one would be another decision.
+    // No reader has seen the order at a later revision: a replace
+    // of that one would be another decision.
     const request = {
       method: 'PATCH',
       path: `/v1/predictions/orders/${segment(id)}`,
@@ -180,7 +192,8 @@ export async function readCaller(client: RestClient): Promise<CallerDocument> {
 
 async function callerThatTrades(client: RestClient): Promise<CallerDocument> {
   const caller = await readCaller(client);
-  if (caller.commands === 'off') throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
+  if (caller.commands === 'off')
+    throw new ToolError('COMMANDS_OFF', 'commands are off in the service (TIDEMARK_COMMANDS)');
   return caller;
 }
 

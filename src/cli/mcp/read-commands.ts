@@ -21,7 +21,10 @@ export const listCommands = tool({
     accountId: accountIdText.optional(),
     kind: z.enum(['place', 'replace', 'cancel']).optional(),
     state: z.enum(commandStates).optional(),
-    unresolved: z.boolean().default(false).describe('Only commands whose outcome is not known, or that a person has to settle'),
+    unresolved: z
+      .boolean()
+      .default(false)
+      .describe('Only commands whose outcome is not known, or that a person has to settle'),
     find: z
       .string()
       .min(1)

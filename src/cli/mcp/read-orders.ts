@@ -26,7 +26,12 @@ export const listOrders = tool({
     symbol: searchedSymbol.optional(),
     status: z.enum(orderStatuses).optional(),
     side: z.enum(['buy', 'sell']).optional().describe('A short sale is a sell'),
-    find: z.string().min(1).max(128).optional().describe('An order id, a command id or a reference; a part of it is enough'),
+    find: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe('An order id, a command id or a reference; a part of it is enough'),
     since: z.iso.datetime({ offset: true }).optional().describe('Only orders that changed at this time or later'),
     includeClosed: z.boolean().default(false),
     limit: pageLimit,
@@ -44,13 +49,19 @@ export const listOrders = tool({
   },
 });
 
-/** The service looks at a part of a filtered list for each page: an empty one may have a next one. */
+/**
+ * The service looks at a part of a filtered list for each page: an empty one may have a next one.
+ */
 const mostPages = 5;
 
 export async function readOrderPage(client: RestClient, filter: Readonly<Record<string, string | undefined>>) {
   let at = filter['cursor'];
   for (let pages = 1; ; pages += 1) {
-    const page = understood('orders', orderPage, await readRest(client, `/v1/orders${query({ ...filter, cursor: at })}`));
+    const page = understood(
+      'orders',
+      orderPage,
+      await readRest(client, `/v1/orders${query({ ...filter, cursor: at })}`),
+    );
     if (page.items.length > 0 || page.next === undefined || pages >= mostPages) return page;
     at = page.next;
   }

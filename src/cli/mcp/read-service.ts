@@ -20,9 +20,12 @@ export const serviceStatus = tool({
   input: z.strictObject({}),
   run: async (session) => {
     const status = understood('its state', statusAnswer, await readRest(session.client(), '/v1/status'));
-    const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, quarantine } = status;
+    const { trust, at, version, halts, commands, lag, latency, updatesPerSecond, silentLossesLastHour, quarantine } =
+      status;
     const doubts = trust.doubts.map((doubt) => ({ ...doubt, detail: clip(doubt.detail, mostText) }));
-    const verdict = trust.trusted ? 'The data can be trusted: there is no doubt.' : 'The data may not be as it is shown:';
+    const verdict = trust.trusted
+      ? 'The data can be trusted: there is no doubt.'
+      : 'The data may not be as it is shown:';
     return {
       text: [verdict, ...doubts.map(({ name, detail }) => `${name}: ${detail}`)].join('\n'),
       data: {
@@ -69,7 +72,9 @@ export const listAccounts = tool({
     const shown = rest.slice(0, limit);
     const next = rest.length > shown.length ? shown.at(-1)?.key : undefined;
     const lines = shown.map(({ account: { accountId, stream, isSim, state, openOrders } }) =>
-      [accountId, stream, isSim ? 'simulated' : 'real money', state ?? 'state not known', `${openOrders} open`].join('  '),
+      [accountId, stream, isSim ? 'simulated' : 'real money', state ?? 'state not known', `${openOrders} open`].join(
+        '  ',
+      ),
     );
     return {
       text: [

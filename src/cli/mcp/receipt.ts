@@ -18,7 +18,10 @@ import { present } from './short-order.ts';
 import { readRest } from './tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** What became of a commit. `unknown` is an answer, not a failure: an assistant that takes it for one would send the order again. */
+/**
+ * What became of a commit. `unknown` is an answer, not a failure: an assistant that takes it for
+ * one would send the order again.
+ */
 export const receiptShape = z.object({
   outcome: z
     .enum(['unknown', 'accepted', 'applied', 'rejected', 'refused', 'not_sent', 'moot', 'conflict', 'not_committed'])
@@ -39,10 +42,15 @@ export const receiptShape = z.object({
 });
 type Receipt = z.infer<typeof receiptShape>;
 
-const neverAgain = 'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
+const neverAgain =
+  'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
 
 /** Of a command that the journal has. */
-export function commandReceipt(command: RestCommand & Pick<History, 'nextProbe'>, nowMs: number, previewId?: string): ToolAnswer {
+export function commandReceipt(
+  command: RestCommand & Pick<History, 'nextProbe'>,
+  nowMs: number,
+  previewId?: string,
+): ToolAnswer {
   const { outcome, commandId, presumedAbsent, nextProbe } = command;
   const underWay =
     outcome === 'unknown'
@@ -69,7 +77,8 @@ export function commandReceipt(command: RestCommand & Pick<History, 'nextProbe'>
   return { text: [commandLine(command), ...again(data)].join('\n'), data };
 }
 
-const deciding = 'The platform has the order, and its venue has not decided yet. The stream tells the service when it has.';
+const deciding =
+  'The platform has the order, and its venue has not decided yet. The stream tells the service when it has.';
 const settling = 'The facts contradict each other: a person has to settle the command (tidemark command settle).';
 
 function searching(presumedAbsent: boolean): string {
@@ -84,7 +93,10 @@ function secondsUntil(at: string | undefined, nowMs: number): number {
   return Math.min(60, Math.max(2, Math.ceil((Date.parse(at) - nowMs) / 1000) + 1));
 }
 
-/** Of a commit that was not answered, and whose command the journal does not have, or could not be asked for. */
+/**
+ * Of a commit that was not answered, and whose command the journal
+ * does not have, or could not be asked for.
+ */
 export function unansweredReceipt(
   previewId: string,
   { expiresAtMs, isOpen }: { readonly expiresAtMs: number; readonly isOpen: boolean },
@@ -116,8 +128,15 @@ function again({ underWay, askAgain }: Receipt): string[] {
   return [underWay, `Ask again in ${askAgain.afterSeconds} s: receipt with id ${askAgain.id}.`];
 }
 
-/** The command that was sent for a preview of this principal, by its key: also one that an earlier process sent. */
-export async function findByPreview(client: RestClient, previewId: string, principal: string): Promise<History | undefined> {
+/**
+ * The command that was sent for a preview of this principal, by its
+ * key: also one that an earlier process sent.
+ */
+export async function findByPreview(
+  client: RestClient,
+  previewId: string,
+  principal: string,
+): Promise<History | undefined> {
   const path = `/v1/commands${query({ idempotencyKey: keyOf(previewId), limit: '10' })}`;
   const { items } = understood('commands', commandPage, await readRest(client, path));
   // Keys belong to principals: another one may have the same.

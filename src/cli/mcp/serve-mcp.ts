@@ -38,7 +38,10 @@ const mostInput = 1024 * 1024;
 /** Answers that the client has not taken. Then no more requests are read until it has. */
 const mostUnsent = 16;
 
-/** stdin and stdout, with an end that can be awaited, and without a queue that a slow client could fill. */
+/**
+ * stdin and stdout, with an end that can be awaited, and
+ * without a queue that a slow client could fill.
+ */
 class BoundedStdio extends StdioServerTransport {
   readonly closed: Promise<void>;
   private readonly input: Readable;
@@ -70,7 +73,10 @@ class BoundedStdio extends StdioServerTransport {
   }
 }
 
-/** Some clients show the strings of an answer as they come: characters that a terminal would obey go as escapes of JSON. */
+/**
+ * Some clients show the strings of an answer as they come: characters that a
+ * terminal would obey go as escapes of JSON.
+ */
 export function withSafeWrites(output: Writable): Writable {
   return new Proxy(output, {
     get: (target, name) => {
@@ -81,7 +87,10 @@ export function withSafeWrites(output: Writable): Writable {
   });
 }
 
-/** Serves until the client closes its end, or until `stopped` resolves. `onFault`: a message that could not be read or sent. */
+/**
+ * Serves until the client closes its end, or until `stopped` resolves. `onFault`: a message that
+ * could not be read or sent.
+ */
 export async function serveMcp(
   pipe: { readonly input: Readable; readonly output: Writable },
   make: () => McpServer,

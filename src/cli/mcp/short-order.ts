@@ -4,10 +4,25 @@ import { instrumentText, type ListedOrder } from '../io/order-text.ts';
 /** Texts from outside have no bound of their own. */
 const mostText = 300;
 
-/** The fields of an order that a list needs. An order may have 256 KiB, mostly in fields that only the platform knows. */
+/**
+ * The fields of an order that a list needs. An order may have 256 KiB,
+ * mostly in fields that only the platform knows.
+ */
 export function shortOrder({ stream, orderId, accountId, revision, order }: ListedOrder) {
-  const { instrument, side, orderType, timeInForce, status, quantity, price, stopPrice, working, cumQty, leavesQty, avgPrice } =
-    order;
+  const {
+    instrument,
+    side,
+    orderType,
+    timeInForce,
+    status,
+    quantity,
+    price,
+    stopPrice,
+    working,
+    cumQty,
+    leavesQty,
+    avgPrice,
+  } = order;
   return present({
     stream,
     orderId,

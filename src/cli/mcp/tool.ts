@@ -13,7 +13,10 @@ import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
 /** What all tools of one process share. */
 export interface Session {
-  /** A client with the token as it is now: a file of tokens may have got a new one since the process was started. */
+  /**
+   * A client with the token as it is now: a file of tokens may have got
+   * a new one since the process was started.
+   */
   readonly client: () => RestClient;
   readonly previews: PreviewBook;
   readonly clock: Clock;
@@ -64,17 +67,24 @@ export async function readRest(client: RestClient, path: string): Promise<Readon
 export function problemOf({ body }: RestAnswer): ToolError {
   const faults = faultsOf(body).map(faultLine);
   const detail =
-    faults.length === 0 ? String(body['detail'] ?? body['title'] ?? 'refused') : `the request has faults: ${faults.join('; ')}`;
+    faults.length === 0
+      ? String(body['detail'] ?? body['title'] ?? 'refused')
+      : `the request has faults: ${faults.join('; ')}`;
   return new ToolError(String(body['code']), detail, body['retryable'] === true);
 }
 
 /** More calls than that at once are refused: each of them holds a connection and an answer. */
 const mostAtOnce = 32;
 
-/** No answer is larger. Pages are small enough for it; one order or command with very long texts may not be. */
+/**
+ * No answer is larger. Pages are small enough for it; one order or
+ * command with very long texts may not be.
+ */
 const mostCharacters = 100_000;
 
-/** Under this name a tool error has its code, its message and whether it is `retryable` in `_meta`. */
+/**
+ * Under this name a tool error has its code, its message and whether it is `retryable` in `_meta`.
+ */
 const errorKey = 'tidemark/error';
 
 /** Registers the tools that the caller's rights allow. */
@@ -128,7 +138,8 @@ function failed(error: unknown) {
   const again = retryable ? '\nThe same call may succeed later.' : '';
   return {
     content: [{ type: 'text' as const, text: safeText(`${message} (${code})${again}`) }],
-    // Not as structured content: clients of the SDK's version 1 compare that with the tool's output schema also where it is an error, and fail the call.
+    // Not as structured content: clients of the SDK's version 1 compare that with the tool's output
+    // schema also where it is an error, and fail the call.
     _meta: { [errorKey]: { code, message, retryable } },
     isError: true,
   };

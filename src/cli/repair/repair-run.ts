@@ -1,12 +1,24 @@
 import type { Pool } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
-import { answerRepair, askRepair, type NewRepairRequest, type RepairAnswer, readAnswer } from '../../store/repair-requests.ts';
+import {
+  answerRepair,
+  askRepair,
+  type NewRepairRequest,
+  type RepairAnswer,
+  readAnswer,
+} from '../../store/repair-requests.ts';
 import type { CliIo, TextOutput } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
 import { withDatabase } from '../with-database.ts';
 
-/** Runs `work` with one connection to the service's database, and a signal that aborts when the user interrupts. */
-export async function withRepairPool(io: CliIo, work: (pool: Pool, signal: AbortSignal) => Promise<void>): Promise<void> {
+/**
+ * Runs `work` with one connection to the service's database, and a
+ * signal that aborts when the user interrupts.
+ */
+export async function withRepairPool(
+  io: CliIo,
+  work: (pool: Pool, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const config = readConfig(io, ['databaseUrl']);
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort());
@@ -20,8 +32,9 @@ export async function withRepairPool(io: CliIo, work: (pool: Pool, signal: Abort
 }
 
 /**
- * How a command that reads millions of rows may use the database of a running service: one connection, and one process of the server behind it. Without this
- * the planner uses two more workers for the larger reads, and spends 100 ms to compile statements that take 30 ms.
+ * How a command that reads millions of rows may use the database of a running service: one
+ * connection, and one process of the server behind it. Without this the planner uses two more
+ * workers for the larger reads, and spends 100 ms to compile statements that take 30 ms.
  */
 export const lightLoad = { maxConnections: 1, settings: { max_parallel_workers_per_gather: '0', jit: 'off' } } as const;
 
@@ -63,8 +76,9 @@ export class ProgressBar {
 const lookEveryMs = 250;
 
 /**
- * Asks the process that follows the account, and waits for the answer. A caller that gives up withdraws the request, so that it is not done later without its
- * knowledge; an answer that comes at that very moment counts.
+ * Asks the process that follows the account, and waits for the answer. A caller that gives up
+ * withdraws the request, so that it is not done later without its knowledge; an answer that comes
+ * at that very moment counts.
  */
 export async function repairBy(
   deps: {

@@ -27,11 +27,15 @@ export interface ReplayProgress {
 const mostAtOnce = 1_000;
 
 /**
- * Writes the wanted rows of the log to a topic, in the order of the log. Each send follows the acknowledgement of the one before, and a pause that keeps the
- * rate. Ends at `upToSeq` or, between two sends, when the signal aborts. Rejects with the publisher's error once further tries do not help; `onProgress` has
- * reported how far it came.
+ * Writes the wanted rows of the log to a topic, in the order of the log. Each send follows the
+ * acknowledgement of the one before, and a pause that keeps the rate. Ends at `upToSeq` or, between
+ * two sends, when the signal aborts. Rejects with the publisher's error once further tries do not
+ * help; `onProgress` has reported how far it came.
  */
-export async function runReplay(deps: ReplayDeps, { slice, afterSeq, upToSeq, rate }: ReplayOptions): Promise<ReplayProgress> {
+export async function runReplay(
+  deps: ReplayDeps,
+  { slice, afterSeq, upToSeq, rate }: ReplayOptions,
+): Promise<ReplayProgress> {
   const { pool, clock, signal, onProgress } = deps;
   // A tenth of a second at a time, so that a low rate is even and not one burst a minute.
   const atOnce = Math.max(1, Math.min(mostAtOnce, Math.floor(rate / 10)));
@@ -74,8 +78,10 @@ const patienceMs = 120_000;
 const final: ReadonlySet<string> = new Set(['too_large', 'unauthorized', 'unknown_topic', 'wrong_partitions']);
 
 /**
- * Publishes, and goes on trying while Kafka is down for a moment. A failed try may have written records: the next one repeats them, and readers drop repeats by
- * their revision. Rejects with the publisher's error when that is final, when it has lasted for two minutes, or when the signal aborts.
+ * Publishes, and goes on trying while Kafka is down for a moment. A failed try may have
+ * written records: the next one repeats them, and readers drop repeats by their
+ * revision. Rejects with the publisher's error when that is final, when it has lasted
+ * for two minutes, or when the signal aborts.
  */
 export async function publishPatiently(deps: PatientDeps, rows: readonly PublishRow[]): Promise<void> {
   const { publisher, clock, backoff, signal, onTrouble } = deps;

@@ -8,7 +8,10 @@ import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
 
-/** `http://host:port` of the admin port: as given, or that of the service of this configuration. Throws a `ProgramError` for a text that is not an address. */
+/**
+ * `http://host:port` of the admin port: as given, or that of the service of this configuration.
+ * Throws a `ProgramError` for a text that is not an address.
+ */
 export function adminAddress(io: CliIo, given: string | undefined): string {
   if (given !== undefined) return checkedAddress(given);
   const { adminHost, adminPort } = readConfig(io);
@@ -28,7 +31,10 @@ function checkedAddress(text: string): string {
 const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
 const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
 
-/** For a command that speaks REST. Both ports answer HTTP, so the connection does not show that it is the wrong one. */
+/**
+ * For a command that speaks REST. Both ports answer HTTP, so the
+ * connection does not show that it is the wrong one.
+ */
 const restPortFix = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
 /** For a command that asks the admin port. */
 export const adminPortFix = `name ${admin} with --url, not ${rest}.`;
@@ -58,12 +64,17 @@ export function isProblem({ status }: Pick<RestAnswer, 'status'>): boolean {
 /** Longer than the service's own deadlines, so that the service gives up first and says why. */
 const answerWithinMs = 20_000;
 
-/** `waitMs` of a request that covers many orders or accounts: the service holds such an answer for up to three minutes. */
+/**
+ * `waitMs` of a request that covers many orders or accounts: the service
+ * holds such an answer for up to three minutes.
+ */
 export const longestHoldMs = 180_000;
 
 /**
- * REST of a running service, as the commands of the command line use it. An error body becomes a `ProgramError` with its sentence, its code, and the exit code
- * of its class. Each call makes one request and never repeats it: only the caller knows the idempotency key, and so whether a repeat is safe.
+ * REST of a running service, as the commands of the command line use it. An error body
+ * becomes a `ProgramError` with its sentence, its code, and the exit code of its class.
+ * Each call makes one request and never repeats it: only the caller knows the
+ * idempotency key, and so whether a repeat is safe.
  */
 export class RestClient {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
@@ -82,7 +93,10 @@ export class RestClient {
     return answer;
   }
 
-  /** As `ask`, but a problem is an answer as well. Throws `NO_ANSWER` or `NOT_TIDEMARK`: whether the service took the request is then not known. */
+  /**
+   * As `ask`, but a problem is an answer as well. Throws `NO_ANSWER` or `NOT_TIDEMARK`: whether the
+   * service took the request is then not known.
+   */
   async exchange(request: RestRequest): Promise<RestAnswer> {
     const abort = new AbortController();
     const limitMs = answerWithinMs + (request.waitMs ?? 0);
@@ -97,7 +111,10 @@ export class RestClient {
     return { status: answered.status, headers: answered.headers, body };
   }
 
-  private async send(request: RestRequest, signal: AbortSignal): Promise<{ status: number; headers: Headers; text: string }> {
+  private async send(
+    request: RestRequest,
+    signal: AbortSignal,
+  ): Promise<{ status: number; headers: Headers; text: string }> {
     const response = await this.io.fetch(`${this.url}${request.path}`, {
       method: request.method,
       signal,
@@ -114,7 +131,9 @@ export class RestClient {
   }
 }
 
-/** An answer in its shape. Throws where the service is of a version that this program does not know. */
+/**
+ * An answer in its shape. Throws where the service is of a version that this program does not know.
+ */
 export function understood<Shape extends z.ZodType>(subject: string, shape: Shape, body: unknown): z.infer<Shape> {
   const read = shape.safeParse(body);
   if (read.success) return read.data;
@@ -126,11 +145,15 @@ export function understood<Shape extends z.ZodType>(subject: string, shape: Shap
   });
 }
 
-/** Scripts may rely on this: 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED (docs/rest.md). */
+/**
+ * Scripts may rely on this: 4xx and 5xx mean that nothing was journaled,
+ * but for FORWARD_UNANSWERED (docs/rest.md).
+ */
 function problemError(status: number, body: Readonly<Record<string, unknown>>): ProgramError {
   const code = printable(String(body['code']));
   const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
-  // The sentence of REST refers to a member of its body by name; here the faults follow on the next lines.
+  // The sentence of REST refers to a member of its body by name;
+  // here the faults follow on the next lines.
   const sentence = faultsOf(body).length === 0 ? `${detail} (${code})` : `the request has these faults (${code}):`;
   return new ProgramError(sentence, { code, exitCode: exitCodeOf(status), ...fixOf(status, body) });
 }

@@ -26,7 +26,10 @@ export function addRestFlags(command: Command): Command {
 /** Where the service is, and who asks. */
 export function addSignInFlags(command: Command): Command {
   return command
-    .option('--url <address>', 'REST of the service; without it TIDEMARK_URL, or this machine at TIDEMARK_HTTP_PORT (8080)')
+    .option(
+      '--url <address>',
+      'REST of the service; without it TIDEMARK_URL, or this machine at TIDEMARK_HTTP_PORT (8080)',
+    )
     .option(
       '--token <token>',
       'bearer token; others on this machine can see it here, so rather set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE',
@@ -52,7 +55,10 @@ function checkedAddress(text: string): string {
   });
 }
 
-/** Part of a path: typed text is never taken for several parts. No id of the service is longer than that of an order. */
+/**
+ * Part of a path: typed text is never taken for several parts. No id of the
+ * service is longer than that of an order.
+ */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
   throw new ProgramError(
@@ -82,8 +88,15 @@ export function waitSeconds(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of seconds, at most 30.');
 }
 
-/** Refuses flags that would have no effect: a user who gives one relies on it. `names` as commander has them, `ifRevision` for `--if-revision`. */
-export function refuseFlags<Flags extends object>(flags: Flags, names: readonly (keyof Flags & string)[], why: string): void {
+/**
+ * Refuses flags that would have no effect: a user who gives one relies on it. `names` as commander
+ * has them, `ifRevision` for `--if-revision`.
+ */
+export function refuseFlags<Flags extends object>(
+  flags: Flags,
+  names: readonly (keyof Flags & string)[],
+  why: string,
+): void {
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
   const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -94,8 +107,10 @@ export function refuseFlags<Flags extends object>(flags: Flags, names: readonly 
 const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED']);
 
 /**
- * The error of a request that carried the key, with the next step. A problem says that nothing was journaled, and stays as it is. Where the service, or the
- * instance that it asked, did not answer, the request may have arrived, unless no connection came about: the error then names the one line that is safe to give, and has its own exit code.
+ * The error of a request that carried the key, with the next step. A problem says that nothing was
+ * journaled, and stays as it is. Where the service, or the instance that it asked, did not answer,
+ * the request may have arrived, unless no connection came about: the error then names the one line
+ * that is safe to give, and has its own exit code.
  */
 export function withKey(error: unknown, key: string): unknown {
   if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
@@ -115,11 +130,16 @@ export function withKey(error: unknown, key: string): unknown {
   });
 }
 
-/** Names each instance of which the answer has no accounts, because it gave none. True: there is one. */
+/**
+ * Names each instance of which the answer has no accounts,
+ * because it gave none. True: there is one.
+ */
 export function tellUnanswered(io: CliIo, { unanswered }: Readonly<Record<string, unknown>>): boolean {
   if (!Array.isArray(unanswered)) return false;
   for (const { instance, code } of unanswered as Readonly<Record<string, unknown>>[])
-    io.stderr.write(`${printable(String(instance))} gave no answer (${printable(String(code))}): its accounts are not shown\n`);
+    io.stderr.write(
+      `${printable(String(instance))} gave no answer (${printable(String(code))}): its accounts are not shown\n`,
+    );
   return unanswered.length > 0;
 }
 

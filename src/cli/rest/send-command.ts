@@ -14,7 +14,11 @@ export interface SendFlags extends RestFlags {
 export function addSendFlags(command: Command): Command {
   return addRestFlags(
     command
-      .option('--idempotency-key <key>', 'the same key never sends twice; when left out, one is made and printed', idempotencyKey)
+      .option(
+        '--idempotency-key <key>',
+        'the same key never sends twice; when left out, one is made and printed',
+        idempotencyKey,
+      )
       .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds),
   );
 }
@@ -25,8 +29,8 @@ function idempotencyKey(text: string): string {
 }
 
 /**
- * Sends one command and prints its answer. The key is printed before anything is sent: with it the same line can be given again after any failure, and nothing
- * is sent twice.
+ * Sends one command and prints its answer. The key is printed before anything is sent: with it the
+ * same line can be given again after any failure, and nothing is sent twice.
  */
 export async function sendAndPrint(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
   const client = restClient(io, flags);
@@ -63,17 +67,22 @@ function sentences(
   const lines = [`${outcome}  command ${String(commandId)}${order}${replayed ? '  (sent before with this key)' : ''}`];
   lines.push(...reasonLines(reason, outcome).map((line) => `  ${line}`));
   if (unresolved)
-    lines.push(`  ${whoFindsOut(outcome, body['presumedAbsent'] === true)}: tidemark command show ${String(commandId)}`);
+    lines.push(
+      `  ${whoFindsOut(outcome, body['presumedAbsent'] === true)}: tidemark command show ${String(commandId)}`,
+    );
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
 function whoFindsOut(outcome: string, presumedAbsent: boolean): string {
   if (outcome === 'conflict') return 'The facts contradict each other, and a person has to settle it';
-  if (presumedAbsent) return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
+  if (presumedAbsent)
+    return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
   return 'Its outcome is not known yet. The service is finding out';
 }
 
-/** The platform and we have the same code for an order that is not found, and the same fix applies. */
+/**
+ * The platform and we have the same code for an order that is not found, and the same fix applies.
+ */
 function reasonLines(reason: unknown, outcome: string): string[] {
   if (typeof reason !== 'object' || reason === null) return [];
   const { code, message } = reason as { code?: unknown; message?: unknown };
@@ -81,7 +90,10 @@ function reasonLines(reason: unknown, outcome: string): string[] {
   return [`${String(message)} (${String(code)})`, ...fix];
 }
 
-/** 0: the platform has it, or it took effect. 75: not known. 1: it has no effect, whether we or the platform decided so. */
+/**
+ * 0: the platform has it, or it took effect. 75: not known. 1: it has no
+ * effect, whether we or the platform decided so.
+ */
 function exitCodeOf(outcome: string, unresolved: boolean): number {
   if (unresolved) return exitCodes.unresolved;
   return outcome === 'accepted' || outcome === 'applied' ? exitCodes.ok : exitCodes.failed;

@@ -55,7 +55,21 @@ const meanings: Readonly<Record<State, string>> = {
 /** What was asked for, in the words of the trade: `buy 10 AAPL limit at 187.5, day`. */
 export function termsText(kind: CommandRow['kind'], terms: Readonly<Record<string, unknown>> = {}): string {
   if (kind === 'cancel') return 'cancel the order';
-  const { symbol, outcome, side, type, orderType, qty, quantity, price, stopPrice, stopPx, timeInForce, legs, ...others } = terms;
+  const {
+    symbol,
+    outcome,
+    side,
+    type,
+    orderType,
+    qty,
+    quantity,
+    price,
+    stopPrice,
+    stopPx,
+    timeInForce,
+    legs,
+    ...others
+  } = terms;
   const stop = stopPrice ?? stopPx;
   const main = [
     kind === 'replace' ? 'to' : undefined,

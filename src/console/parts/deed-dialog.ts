@@ -6,7 +6,10 @@ interface DeedProps {
   readonly title: string;
   /** One or two sentences: the effect of the deed. */
   readonly text: unknown;
-  /** The reader has to type it: the name of the thing that the deed is about. Left out: nothing has to be typed. */
+  /**
+   * The reader has to type it: the name of the thing that the deed is
+   * about. Left out: nothing has to be typed.
+   */
   readonly typed?: string;
   /** Label of the button that does it. */
   readonly label: string;
@@ -26,7 +29,10 @@ interface DeedProps {
   readonly close: () => void;
 }
 
-/** Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed once, and says why where it is refused. */
+/**
+ * Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed
+ * once, and says why where it is refused.
+ */
 export function DeedDialog(props: DeedProps) {
   const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);

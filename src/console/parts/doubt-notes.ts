@@ -12,7 +12,10 @@ interface DoubtNotesProps {
   readonly names: readonly string[];
 }
 
-/** The doubts of the service that a screen is about: each with its reason, since when, and the page that says what to do. */
+/**
+ * The doubts of the service that a screen is about: each with its reason, since
+ * when, and the page that says what to do.
+ */
 export function DoubtNotes({ state, names }: DoubtNotesProps) {
   const { doubts = [] } = useValue(state.status.state);
   const shown = doubts.filter(({ name }) => names.includes(name));

@@ -55,7 +55,11 @@ export function factDetail({ kind, detail }: Fact): string {
 }
 
 /** A reason with its code, and the HTTP status of the platform where there was one. */
-export function reasonText(reason: { readonly code?: unknown; readonly message?: unknown; readonly status?: unknown }): string {
+export function reasonText(reason: {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly status?: unknown;
+}): string {
   const facts = [reason.code, reason.status].filter((part) => part !== undefined).map(String);
   return `${textOf(reason.message) ?? 'no reason was given'}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
 }

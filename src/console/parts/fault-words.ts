@@ -19,7 +19,11 @@ export const faultGroups: readonly FaultGroup[] = [
     faults: [
       { name: 'duplicate', label: 'Duplicate', text: 'Five messages come twice: watch each change count once.' },
       { name: 'reorder', label: 'Reorder', text: 'Five messages come late: watch every order keep its newest state.' },
-      { name: 'drop', label: 'Drop', text: 'A message is lost and the connection breaks: watch the account being read again.' },
+      {
+        name: 'drop',
+        label: 'Drop',
+        text: 'A message is lost and the connection breaks: watch the account being read again.',
+      },
       {
         name: 'silent_loss',
         label: 'Silent loss',
@@ -30,7 +34,11 @@ export const faultGroups: readonly FaultGroup[] = [
   {
     title: 'Connections',
     faults: [
-      { name: 'cut', label: 'Cut', text: 'The connections end: watch the doubt come, and go when all accounts were read.' },
+      {
+        name: 'cut',
+        label: 'Cut',
+        text: 'The connections end: watch the doubt come, and go when all accounts were read.',
+      },
       {
         name: 'half_open',
         label: 'Half open',

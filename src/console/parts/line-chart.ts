@@ -19,16 +19,27 @@ interface ChartProps {
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const exact = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const exact = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 const height = 150;
-/** Between two marks of the time, in seconds: marks say hours and minutes, so closer ones would say the same. */
+/**
+ * Between two marks of the time, in seconds: marks say hours and
+ * minutes, so closer ones would say the same.
+ */
 const wholeMinutes = [60, 120, 300, 600, 900, 1_800];
-/** Between two marks of the values: 1, 2, 5, 10 … A mark in between would show a figure that is rounded. */
+/**
+ * Between two marks of the values: 1, 2, 5, 10 … A mark in
+ * between would show a figure that is rounded.
+ */
 const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 /**
- * Lines over time, with their newest values, or those under the pointer. The canvas says nothing to a screen reader: the screen that shows lines has their
- * figures as a table too.
+ * Lines over time, with their newest values, or those under the pointer. The canvas says nothing to
+ * a screen reader: the screen that shows lines has their figures as a table too.
  */
 export function LineChart({ title, lines, columns, valueText }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -39,7 +50,13 @@ export function LineChart({ title, lines, columns, valueText }: ChartProps) {
   useEffect(() => {
     const [element, keyed] = [place.current, keys.current];
     if (element === null || keyed === null) return;
-    const look = { lines, valueText, colours: coloursOf(keyed), soft: getComputedStyle(keyed).color, onPoint: setPointed };
+    const look = {
+      lines,
+      valueText,
+      colours: coloursOf(keyed),
+      soft: getComputedStyle(keyed).color,
+      onPoint: setPointed,
+    };
     const made = new uPlot(optionsOf(look, element.clientWidth), dataOf(columns), element);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
@@ -62,11 +79,19 @@ export function LineChart({ title, lines, columns, valueText }: ChartProps) {
   </figure>`;
 }
 
-function keyOf({ name }: Line, index: number, value: number | null | undefined, valueText: ChartProps['valueText']): VNode {
+function keyOf(
+  { name }: Line,
+  index: number,
+  value: number | null | undefined,
+  valueText: ChartProps['valueText'],
+): VNode {
   return html`<span class="chart-key"><i class=${`chart-line line-${index + 1}`}></i>${name} <b>${value === null || value === undefined ? '–' : valueText(value)}</b></span>`;
 }
 
-/** Of each line, as the browser computed it for this colour scheme: a canvas knows no variables of CSS. */
+/**
+ * Of each line, as the browser computed it for this colour
+ * scheme: a canvas knows no variables of CSS.
+ */
 function coloursOf(keys: HTMLElement): string[] {
   return [...keys.querySelectorAll('.chart-line')].map((line) => getComputedStyle(line).color);
 }
@@ -82,7 +107,12 @@ interface ChartLook extends Pick<ChartProps, 'lines' | 'valueText'> {
 }
 
 function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, width: number): uPlot.Options {
-  const axis = { stroke: soft, grid: { stroke: soft, width: 0.15 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
+  const axis = {
+    stroke: soft,
+    grid: { stroke: soft, width: 0.15 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
   return {
     ...{ width, height, padding: [8, 20, 0, 0] },
     legend: { show: false },
@@ -90,7 +120,12 @@ function optionsOf({ lines, valueText, colours, soft, onPoint }: ChartLook, widt
     hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
     axes: [
-      { ...axis, size: 24, incrs: wholeMinutes, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
+      {
+        ...axis,
+        size: 24,
+        incrs: wholeMinutes,
+        values: (_plot, times) => times.map((time) => clock.format(time * 1000)),
+      },
       { ...axis, size: 54, incrs: wholeSteps, values: (_plot, values) => values.map(valueText) },
     ],
     series: [

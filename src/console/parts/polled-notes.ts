@@ -2,7 +2,13 @@ import type { VNode } from 'preact';
 import { html } from './html.ts';
 
 /** Says that the figures below are old, and why; nothing while they are new. */
-export function staleNote({ value, fault }: { readonly value: unknown; readonly fault: string | undefined }): VNode | null {
+export function staleNote({
+  value,
+  fault,
+}: {
+  readonly value: unknown;
+  readonly fault: string | undefined;
+}): VNode | null {
   if (value === undefined || fault === undefined) return null;
   return html`<p class="stale" role="status">These figures are old. ${fault} Trying again …</p>`;
 }

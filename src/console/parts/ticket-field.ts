@@ -18,7 +18,13 @@ interface FieldProps {
 export function TicketField({ id, label, value, change, fault, hint, disabled, choices, decimal }: FieldProps) {
   const about = fault === undefined ? (hint === undefined ? undefined : `${id}-hint`) : `${id}-fault`;
   const input = (event: Event) => change((event.target as HTMLInputElement | HTMLSelectElement).value);
-  const shared = { id, disabled, value, 'aria-invalid': fault === undefined ? undefined : 'true', 'aria-describedby': about };
+  const shared = {
+    id,
+    disabled,
+    value,
+    'aria-invalid': fault === undefined ? undefined : 'true',
+    'aria-describedby': about,
+  };
   return html`<div class="field">
     <label for=${id}>${label}</label>
     ${

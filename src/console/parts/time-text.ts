@@ -2,10 +2,18 @@ import type { VNode } from 'preact';
 import { zoneText } from '../state/text/zone-text.ts';
 import { html } from './html.ts';
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
 
-/** A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of another day has its day. */
+/**
+ * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of
+ * another day has its day.
+ */
 export function timeText(instant: string | undefined, nowMs: number): VNode | string {
   if (instant === undefined) return '–';
   const at = new Date(instant);

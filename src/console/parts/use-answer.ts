@@ -1,8 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../state/rest.ts';
 
-/** An answer of REST, read once when the view comes up and again when `deps` change; undefined while it is read for the first time. */
-export function useAnswer<T>(read: (signal: AbortSignal) => Promise<Answer<T>>, deps: readonly unknown[]): Answer<T> | undefined {
+/**
+ * An answer of REST, read once when the view comes up and again when `deps` change; undefined while
+ * it is read for the first time.
+ */
+export function useAnswer<T>(
+  read: (signal: AbortSignal) => Promise<Answer<T>>,
+  deps: readonly unknown[],
+): Answer<T> | undefined {
   const [answer, setAnswer] = useState<Answer<T> | undefined>(undefined);
   useEffect(() => {
     const abort = new AbortController();

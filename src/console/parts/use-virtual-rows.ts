@@ -17,13 +17,17 @@ interface VirtualOptions {
   readonly headHeight: number;
 }
 
-/** The rows of a long table that are in view. All rows have one height, so this needs no measurement of any row. */
+/**
+ * The rows of a long table that are in view. All rows have one height,
+ * so this needs no measurement of any row.
+ */
 export function useVirtualRows({ scroller, count, rowHeight, headHeight }: VirtualOptions): VirtualRows {
   const [seen, setSeen] = useState({ top: 0, height: 0 });
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    // Equal numbers draw nothing: a browser reports a scroll far more often than rows come into view.
+    // Equal numbers draw nothing: a browser reports a scroll far
+    // more often than rows come into view.
     const look = () =>
       setSeen((before) => {
         const [top, height] = [Math.floor(element.scrollTop / rowHeight) * rowHeight, element.clientHeight];

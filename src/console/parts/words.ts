@@ -56,7 +56,13 @@ const certainties: Readonly<Record<string, string>> = {
 };
 
 /** Doubts about an order and the action that it waits for; empty where there is neither. */
-export function doubtText({ certainty, pendingAction }: { readonly certainty: string; readonly pendingAction: string }): string {
+export function doubtText({
+  certainty,
+  pendingAction,
+}: {
+  readonly certainty: string;
+  readonly pendingAction: string;
+}): string {
   const pending = pendingAction === 'none' ? '' : `${pendingAction} pending`;
   return [certainties[certainty] ?? certainty, pending].filter((text) => text !== '').join(', ');
 }

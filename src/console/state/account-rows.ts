@@ -30,7 +30,12 @@ const states: Readonly<Record<string, StateWords>> = {
     tone: 'warn',
     rank: 1,
   },
-  elsewhere: { words: 'at another instance', hint: 'Another instance follows it, and gave no answer', tone: 'quiet', rank: 6 },
+  elsewhere: {
+    words: 'at another instance',
+    hint: 'Another instance follows it, and gave no answer',
+    tone: 'quiet',
+    rank: 6,
+  },
   not_followed: { words: 'not followed', hint: 'No login sees this account now', tone: 'warn', rank: 2 },
   resyncing: { words: 'being read', hint: 'Connected; all orders are read now', tone: 'warn', rank: 3 },
   connecting: { words: 'connecting', hint: 'The connection is being opened', tone: 'warn', rank: 3 },
@@ -42,7 +47,12 @@ const states: Readonly<Record<string, StateWords>> = {
     rank: 7,
   },
 };
-const unknown: StateWords = { words: 'not known here', hint: 'Only the instance in charge knows', tone: 'quiet', rank: 6 };
+const unknown: StateWords = {
+  words: 'not known here',
+  hint: 'Only the instance in charge knows',
+  tone: 'quiet',
+  rank: 6,
+};
 
 /** The state of an account in words. A state that is not known here is shown as it came. */
 export function stateWords(state: string | undefined): StateWords {
@@ -50,7 +60,9 @@ export function stateWords(state: string | undefined): StateWords {
   return states[state] ?? { words: state.replaceAll('_', ' '), hint: state, tone: 'warn', rank: 2 };
 }
 
-/** A token is renewed five minutes before its end: one that is nearer to it could not be renewed. */
+/**
+ * A token is renewed five minutes before its end: one that is nearer to it could not be renewed.
+ */
 const tokenLateSeconds = 120;
 
 export function isTokenLate({ tokenSecondsLeft }: AccountRow): boolean {
@@ -63,13 +75,17 @@ function rankOf(row: AccountRow): number {
   return isTokenLate(row) ? 4 : 5;
 }
 
-/** Those that need a person first, then by account. Of those whose text has `wanted`, in any case of letters. */
+/**
+ * Those that need a person first, then by account. Of those whose
+ * text has `wanted`, in any case of letters.
+ */
 export function sortedAccounts(rows: readonly AccountRow[], wanted = ''): AccountRow[] {
   const text = wanted.trim().toLowerCase();
   return rows
     .filter(({ accountId }) => accountId.toLowerCase().includes(text))
     .sort(
-      (one, other) => rankOf(one) - rankOf(other) || compare(one.accountId, other.accountId) || compare(one.stream, other.stream),
+      (one, other) =>
+        rankOf(one) - rankOf(other) || compare(one.accountId, other.accountId) || compare(one.stream, other.stream),
     );
 }
 

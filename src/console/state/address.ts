@@ -3,7 +3,9 @@ import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The grammar of each part of an address that is not fixed; one that does not fit names nothing. */
+/**
+ * The grammar of each part of an address that is not fixed; one that does not fit names nothing.
+ */
 const parts: Readonly<Record<string, RegExp>> = {
   stream: /^(?:account|prediction)$/,
   orderId: /^[^/]{1,512}$/,
@@ -70,7 +72,9 @@ export function addressOf(
   query: Readonly<Record<string, string | undefined>> = {},
 ): string {
   const path = paths[screen].replace(/:(\w+)/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
-  const words = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+  const words = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  );
   return words.length === 0 ? path : `${path}?${new URLSearchParams(words)}`;
 }
 

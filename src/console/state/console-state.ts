@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
-import type { HaltChange } from '../../contract/rest-answers.ts';
+import type { HaltChange } from '../../contract/halt-answers.ts';
 import type { CancelAllRun } from './commands/cancel-all-run.ts';
 import { Ticket } from './commands/ticket.ts';
 import type { TicketFields } from './commands/ticket-body.ts';
@@ -20,7 +20,10 @@ const mostOpen = 200_000;
 const mostOver = 5_000;
 const beatMs = 1_000;
 
-/** Everything that the screens show, joined: who is signed in, the stream, the orders and the doubts. */
+/**
+ * Everything that the screens show, joined: who is signed in,
+ * the stream, the orders and the doubts.
+ */
 export class ConsoleState {
   readonly ports: Ports;
   readonly rest: Rest;
@@ -31,7 +34,10 @@ export class ConsoleState {
   readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
   readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
-  /** The order that the reader is on in the blotter: it is still chosen after a look at another screen. */
+  /**
+   * The order that the reader is on in the blotter: it is still
+   * chosen after a look at another screen.
+   */
   readonly chosenOrder: Signal<string | undefined> = signal<string | undefined>(undefined);
   /** Rises each time the stream begins anew: whatever was read before may miss an update. */
   readonly beginnings: Signal<number> = signal(0);
@@ -82,9 +88,13 @@ export class ConsoleState {
     await this.session.start();
   }
 
-  /** The ticket that is not sent yet: it stays, with its key, while the reader looks at other screens. A new one where there is none. */
+  /**
+   * The ticket that is not sent yet: it stays, with its key, while the reader looks at other
+   * screens. A new one where there is none.
+   */
   openTicket(prefilled: Partial<TicketFields>): Ticket {
-    if (this.ticket === undefined || this.ticket.progress.peek().kind === 'sent') this.ticket = new Ticket(this, prefilled);
+    if (this.ticket === undefined || this.ticket.progress.peek().kind === 'sent')
+      this.ticket = new Ticket(this, prefilled);
     else this.ticket.set(prefilled);
     return this.ticket;
   }
@@ -94,7 +104,12 @@ export class ConsoleState {
     if (this.otherOrders.peek() !== undefined) return;
     this.otherOrders.value = { kind: 'reading' };
     const { signal } = this.signedIn;
-    const end = await loadOrders(this, { which: 'over', most: mostOver }, (items) => this.orders.takeListed(items), signal);
+    const end = await loadOrders(
+      this,
+      { which: 'over', most: mostOver },
+      (items) => this.orders.takeListed(items),
+      signal,
+    );
     if (!signal.aborted) this.otherOrders.value = end.kind === 'failed' ? undefined : end;
   }
 
@@ -108,7 +123,10 @@ export class ConsoleState {
     this.beat(signal);
   }
 
-  /** Halts are for tokens that may read the state of the service. Undefined: this token may read no orders. */
+  /**
+   * Halts are for tokens that may read the state of the service.
+   * Undefined: this token may read no orders.
+   */
   private streamPath(): string | undefined {
     if (!this.session.may('orders:read')) return undefined;
     return `/v1/stream?events=${this.session.may('ops:read') ? 'outcome,halt' : 'outcome'}`;
@@ -135,7 +153,12 @@ export class ConsoleState {
     const { signal } = this.reading;
     this.openOrders.value = { kind: 'reading' };
     this.beginnings.value += 1;
-    const end = await loadOrders(this, { which: 'open', most: mostOpen }, (items) => this.orders.takeListed(items), signal);
+    const end = await loadOrders(
+      this,
+      { which: 'open', most: mostOpen },
+      (items) => this.orders.takeListed(items),
+      signal,
+    );
     if (!signal.aborted) this.openOrders.value = end;
   }
 

@@ -10,7 +10,10 @@ interface DemoState {
   readonly note: string | undefined;
 }
 
-/** While something is under way, a reader watches it; else the page only has to notice that another page pressed a button. */
+/**
+ * While something is under way, a reader watches it; else the page only has to
+ * notice that another page pressed a button.
+ */
 const busyMs = 400;
 const idleMs = 2_000;
 

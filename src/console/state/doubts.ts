@@ -6,14 +6,20 @@ import type { StreamState } from './stream-client.ts';
 const silentTooLongMs = 32_000;
 
 /** The doubts that the page sees by itself, before those that the service names. */
-export function allDoubts(stream: StreamState, silentMs: number | undefined, { doubts }: StatusState): readonly Doubt[] {
+export function allDoubts(
+  stream: StreamState,
+  silentMs: number | undefined,
+  { doubts }: StatusState,
+): readonly Doubt[] {
   return [...streamDoubts(stream, silentMs), ...(doubts ?? [])];
 }
 
 function streamDoubts(state: StreamState, silentMs: number | undefined): Doubt[] {
   if (state.kind === 'connecting') return [{ name: 'connecting', detail: 'The stream of updates is not open yet.' }];
   if (state.kind !== 'live')
-    return [{ name: 'stream_cut', detail: `${state.kind === 'waiting' ? state.why : 'it ended'}; these orders may be old.` }];
+    return [
+      { name: 'stream_cut', detail: `${state.kind === 'waiting' ? state.why : 'it ended'}; these orders may be old.` },
+    ];
   if (silentMs !== undefined && silentMs > silentTooLongMs)
     return [{ name: 'stream_silent', detail: 'The stream is open but says nothing; these orders may be old.' }];
   return [];

@@ -53,8 +53,9 @@ const loadLibrary = () => import('oauth4webapi');
 type Library = Awaited<ReturnType<typeof loadLibrary>>;
 
 /**
- * Sign-in at an issuer by the authorization code flow with PKCE (RFC 6749, 7636, 9700), in the browser, without a secret. Each sign-in has a state, a nonce
- * and a verifier of its own, which are used once. The library is fetched when it is needed for the first time.
+ * Sign-in at an issuer by the authorization code flow with PKCE (RFC 6749, 7636, 9700), in the
+ * browser, without a secret. Each sign-in has a state, a nonce and a verifier of its own, which are
+ * used once. The library is fetched when it is needed for the first time.
  */
 export class IssuerSignIn {
   private readonly ports: Ports;
@@ -65,7 +66,10 @@ export class IssuerSignIn {
     this.rest = rest;
   }
 
-  /** As the service says it, once it answers: until then a page could not know that there is an issuer. Undefined also when `signal` aborts. */
+  /**
+   * As the service says it, once it answers: until then a page could not know that there is an
+   * issuer. Undefined also when `signal` aborts.
+   */
   async knownSettings(signal: AbortSignal): Promise<IssuerSettings | undefined> {
     while (!signal.aborted) {
       const answer = await this.askSettings();
@@ -85,7 +89,10 @@ export class IssuerSignIn {
     return this.rest.probe('/console/sign-in.json');
   }
 
-  /** Leaves the page for the issuer. `quiet`: the issuer shows nothing, and signs in only a reader that it still knows. Resolves with the reason if it cannot. */
+  /**
+   * Leaves the page for the issuer. `quiet`: the issuer shows nothing, and signs in only a reader
+   * that it still knows. Resolves with the reason if it cannot.
+   */
   async begin(returnTo: string, { quiet = false } = {}): Promise<string | undefined> {
     const settings = await this.settings();
     if (settings?.metadata?.authorization_endpoint === undefined)
@@ -101,7 +108,8 @@ export class IssuerSignIn {
       };
       const url = new URL(settings.metadata.authorization_endpoint);
       const challenge = await library.calculatePKCECodeChallenge(begun.verifier);
-      for (const [name, value] of Object.entries(this.question(settings, begun, challenge))) url.searchParams.set(name, value);
+      for (const [name, value] of Object.entries(this.question(settings, begun, challenge)))
+        url.searchParams.set(name, value);
       if (quiet) url.searchParams.set('prompt', 'none');
       this.ports.tabStore.write(begunName, JSON.stringify(begun));
       this.ports.page.leaveFor(url.href);
@@ -116,7 +124,8 @@ export class IssuerSignIn {
     const begun = this.takeBegun();
     const returnTo = begun?.returnTo.startsWith('/console') ? begun.returnTo : '/console';
     const failed = (why: string): Finished => ({ kind: 'failed', why, returnTo });
-    if (begun === undefined) return failed('This sign-in was not begun in this tab, or is over already. Sign in again.');
+    if (begun === undefined)
+      return failed('This sign-in was not begun in this tab, or is over already. Sign in again.');
     const settings = await this.settings();
     if (settings?.metadata === undefined) return failed('The issuer does not answer the service now. Try again soon.');
     const library = await loadLibrary();
@@ -128,7 +137,15 @@ export class IssuerSignIn {
         const options = { ...this.requestOptions(library, settings), signal };
         const none = library.None();
         const { redirectUri } = this;
-        const ask = library.authorizationCodeGrantRequest(server, client, none, checked, redirectUri, begun.verifier, options);
+        const ask = library.authorizationCodeGrantRequest(
+          server,
+          client,
+          none,
+          checked,
+          redirectUri,
+          begun.verifier,
+          options,
+        );
         return library.processAuthorizationCodeResponse(server, client, await ask, expected);
       });
       return { kind: 'ok', grant: this.grantOf(tokens), returnTo };
@@ -156,7 +173,10 @@ export class IssuerSignIn {
     }
   }
 
-  /** Ends the refresh token at the issuer (RFC 7009), where it can do that. Nothing waits for this, and it may fail: the tab has forgotten the token. */
+  /**
+   * Ends the refresh token at the issuer (RFC 7009), where it can do that. Nothing waits for this,
+   * and it may fail: the tab has forgotten the token.
+   */
   async revoke(refreshToken: string): Promise<void> {
     try {
       const settings = await this.settings();
@@ -165,7 +185,11 @@ export class IssuerSignIn {
       const { server, client } = partiesOf(library, settings);
       const options = this.requestOptions(library, settings);
       await this.within((signal) =>
-        library.revocationRequest(server, client, library.None(), refreshToken, { ...options, additionalParameters: {}, signal }),
+        library.revocationRequest(server, client, library.None(), refreshToken, {
+          ...options,
+          additionalParameters: {},
+          signal,
+        }),
       );
     } catch {
       // It ends by itself, as every token does.
@@ -182,7 +206,8 @@ export class IssuerSignIn {
       client_id: settings.clientId,
       redirect_uri: this.redirectUri,
       scope: settings.scope,
-      // Some issuers make a token for the audience only when they are asked; the others leave out a parameter that they do not know.
+      // Some issuers make a token for the audience only when they are asked; the others leave out a
+      // parameter that they do not know.
       audience: settings.audience,
       ...(settings.resource !== undefined && { resource: settings.resource }),
       state,
@@ -200,7 +225,11 @@ export class IssuerSignIn {
     };
   }
 
-  private grantOf({ access_token: token, refresh_token: refreshToken, expires_in: seconds }: TokenEndpointResponse): Grant {
+  private grantOf({
+    access_token: token,
+    refresh_token: refreshToken,
+    expires_in: seconds,
+  }: TokenEndpointResponse): Grant {
     return {
       token,
       ...(refreshToken !== undefined && { refreshToken }),

@@ -25,7 +25,10 @@ function lastHour(samples: readonly HistorySample[]): HistorySample[] {
 /** Names of the figures of a sample. */
 export type Figure = Exclude<keyof HistorySample, 'at'>;
 
-/** Columns for lines: times in seconds, then one column for each figure. Null: the figure was not there, or the service did not sample. */
+/**
+ * Columns for lines: times in seconds, then one column for each figure. Null: the figure was not
+ * there, or the service did not sample.
+ */
 export function columnsOf({ everyMs, samples }: HistoryDocument, figures: readonly Figure[]): (number | null)[][] {
   const times: number[] = [];
   const columns: (number | null)[][] = figures.map(() => []);

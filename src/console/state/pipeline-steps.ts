@@ -15,7 +15,10 @@ export interface PipelineStep {
 const storedWithinMs = 10_000;
 const sentWithinMs = 30_000;
 
-/** From the sockets to the relay, in the order of the way. `nowMs` is of the reader's clock, so the service's own time is used where it says one. */
+/**
+ * From the sockets to the relay, in the order of the way. `nowMs` is of the reader's clock, so the
+ * service's own time is used where it says one.
+ */
 export function stepsOf(status: StatusDocument): PipelineStep[] {
   const { sources, ingest, lag, updatesPerSecond, relay } = status;
   const connected = sources.filter((source) => source.connected).length;
@@ -32,7 +35,11 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
       ...{ name: 'Batches', figure: String(lag.ingestQueued), words: 'not stored yet' },
       ...{ oldest: lag.unsettledOldest ?? undefined, late },
     },
-    { ...{ name: 'Postgres', figure: rateText(updatesPerSecond), words: 'changes a second' }, oldest: undefined, late: false },
+    {
+      ...{ name: 'Postgres', figure: rateText(updatesPerSecond), words: 'changes a second' },
+      oldest: undefined,
+      late: false,
+    },
     {
       name: 'Relay',
       figure: relay === null ? '–' : String(relay.heldRows),

@@ -18,7 +18,9 @@ interface PolledOptions<T> {
 /** A read that brought nothing is repeated sooner than the value would be read again. */
 const afterFaultMs = 2_000;
 
-/** Something that REST shows and no event announces: read again and again while a screen shows it. */
+/**
+ * Something that REST shows and no event announces: read again and again while a screen shows it.
+ */
 export class Polled<T> {
   readonly state: Signal<PolledState<T>> = signal<PolledState<T>>({ value: undefined, fault: undefined });
   private readonly ports: Ports;
@@ -41,7 +43,8 @@ export class Polled<T> {
       const answer = await this.options.read(signal);
       if (signal.aborted) break;
       const { value } = this.state.peek();
-      this.state.value = answer.kind === 'ok' ? { value: answer.body, fault: undefined } : { value, fault: sentenceOf(answer) };
+      this.state.value =
+        answer.kind === 'ok' ? { value: answer.body, fault: undefined } : { value, fault: sentenceOf(answer) };
       await pause(this.ports, this.waitMs(), rest);
     }
     signal.removeEventListener('abort', leave);

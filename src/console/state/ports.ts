@@ -1,4 +1,5 @@
-// The things that the console needs from the browser. The state takes them from outside: tests run it in Node, with a clock and a network of their own.
+// The things that the console needs from the browser. The state takes them from outside: tests run
+// it in Node, with a clock and a network of their own.
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -35,7 +36,9 @@ export interface Ports {
   readonly newId: () => string;
   /** The service was started by `tidemark demo`, which has a screen of its own. */
   readonly inDemo: boolean;
-  /** Keeps the token for this tab only; another tab and a later start of the browser do not have it. */
+  /**
+   * Keeps the token for this tab only; another tab and a later start of the browser do not have it.
+   */
   readonly tokenKeeper: { read(): string | undefined; write(token: string): void; forget(): void };
   /** The same for other texts, by name. */
   readonly tabStore: {

@@ -14,7 +14,10 @@ export interface QuarantineFilter {
 interface ListState {
   /** Undefined: not read yet. */
   readonly items: readonly QuarantineEntry[] | undefined;
-  /** There are more at the service: the next page may be read, or so many are shown that a filter is needed. */
+  /**
+   * There are more at the service: the next page may be read, or
+   * so many are shown that a filter is needed.
+   */
   readonly more: 'none' | 'page' | 'too_many';
   readonly reading: boolean;
   readonly fault: string | undefined;
@@ -34,9 +37,16 @@ export function quarantineFilterOf(query: URLSearchParams): QuarantineFilter {
   };
 }
 
-/** The rows that match, oldest first, page after page; and those of them that the reader has chosen. */
+/**
+ * The rows that match, oldest first, page after page; and those of them that the reader has chosen.
+ */
 export class QuarantineList {
-  readonly state: Signal<ListState> = signal<ListState>({ items: undefined, more: 'none', reading: false, fault: undefined });
+  readonly state: Signal<ListState> = signal<ListState>({
+    items: undefined,
+    more: 'none',
+    reading: false,
+    fault: undefined,
+  });
   readonly chosen: Signal<ReadonlySet<string>> = signal<ReadonlySet<string>>(new Set());
   private readonly rest: Rest;
   private readonly filter: QuarantineFilter;
@@ -48,7 +58,10 @@ export class QuarantineList {
     this.filter = filter;
   }
 
-  /** Reads again as many rows as are shown, or the first page. Rows that are gone are not chosen any more. */
+  /**
+   * Reads again as many rows as are shown, or the first page.
+   * Rows that are gone are not chosen any more.
+   */
   async read(signal: AbortSignal): Promise<void> {
     await this.readUpTo(Math.max(pageSize, this.state.peek().items?.length ?? 0), [], undefined, signal);
   }
@@ -72,7 +85,12 @@ export class QuarantineList {
     this.chosen.value = new Set(wanted ? ids.slice(0, mostChosen) : []);
   }
 
-  private async readUpTo(least: number, known: readonly QuarantineEntry[], from: string | undefined, signal: AbortSignal) {
+  private async readUpTo(
+    least: number,
+    known: readonly QuarantineEntry[],
+    from: string | undefined,
+    signal: AbortSignal,
+  ) {
     this.reads += 1;
     const own = this.reads;
     this.state.value = { ...this.state.peek(), reading: true };

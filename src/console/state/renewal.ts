@@ -16,7 +16,10 @@ interface RenewalEvents {
   readonly onDue: () => void;
 }
 
-/** The issuer's token of this tab, and the next one. It is empty for a token that a reader typed in: that one cannot be renewed. */
+/**
+ * The issuer's token of this tab, and the next one. It is empty for a token that a reader typed in:
+ * that one cannot be renewed.
+ */
 export class Renewal {
   private grant: Grant | undefined;
   private timer: Timer | undefined;

@@ -30,7 +30,10 @@ interface AskOptions {
 export class Rest {
   /** Set by the session. */
   token: string | undefined;
-  /** Set by the session. The service refused `token`; resolves with whether there is another one now. */
+  /**
+   * Set by the session. The service refused `token`; resolves
+   * with whether there is another one now.
+   */
   onRefused: ((token: string) => Promise<boolean>) | undefined;
   private readonly ports: Ports;
 
@@ -53,7 +56,10 @@ export class Rest {
     return this.whole<T>('GET', path, { asIs: true });
   }
 
-  /** A request that changes something. Never rejects. `away`: it may have been done; only a request with an idempotency key may be sent again. */
+  /**
+   * A request that changes something. Never rejects. `away`: it may have been done; only a request
+   * with an idempotency key may be sent again.
+   */
   send<T>(
     method: 'POST' | 'PATCH' | 'DELETE',
     path: string,
@@ -62,7 +68,9 @@ export class Rest {
     return this.whole<T>(method, path, options);
   }
 
-  /** The head of a stream: its body goes on until `signal` aborts. Rejects when there is no answer. */
+  /**
+   * The head of a stream: its body goes on until `signal` aborts. Rejects when there is no answer.
+   */
   ask(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<HttpAnswer> {
     return this.ports.fetch(path, { method: 'GET', headers: { ...headers, ...this.authorization() }, signal });
   }
@@ -70,7 +78,8 @@ export class Rest {
   private async whole<T>(method: HttpRequest['method'], path: string, options: AskOptions): Promise<Answer<T>> {
     const { token } = this;
     const answer = await this.once<T>(method, path, options);
-    if (answer.kind !== 'problem' || answer.status !== 401 || options.asIs === true || token === undefined) return answer;
+    if (answer.kind !== 'problem' || answer.status !== 401 || options.asIs === true || token === undefined)
+      return answer;
     // Nothing was done without a token that is accepted, so even a change may be sent again.
     return (await this.onRefused?.(token)) === true ? this.once<T>(method, path, options) : answer;
   }

@@ -11,7 +11,9 @@ type SessionState =
   | { readonly kind: 'signed-out'; readonly why?: string }
   | { readonly kind: 'away'; readonly why: string };
 
-/** The rights of the token. Where the service asks for none (`signIn` false), a reader has them all. */
+/**
+ * The rights of the token. Where the service asks for none (`signIn` false), a reader has them all.
+ */
 type Rights = CallerDocument;
 export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
@@ -21,8 +23,9 @@ const quietName = 'tidemark.asked-quietly';
 const quietEveryMs = 60_000;
 
 /**
- * The reader who is signed in. Invariant: the token leaves this tab in the `Authorization` header of requests to this service only; it is never in an address,
- * and it is forgotten when the service refuses it and the issuer gives no other.
+ * The reader who is signed in. Invariant: the token leaves this tab in the `Authorization` header
+ * of requests to this service only; it is never in an address, and it is forgotten when the service
+ * refuses it and the issuer gives no other.
  */
 export class Session {
   readonly state: Signal<SessionState> = signal<SessionState>({ kind: 'checking' });
@@ -48,7 +51,10 @@ export class Session {
     return state.kind === 'open' && state.rights.scopes.includes(scope);
   }
 
-  /** With the answer of the issuer, with the token that this tab kept, or with none: a service on loopback may ask for none. */
+  /**
+   * With the answer of the issuer, with the token that this tab kept, or with none: a service on
+   * loopback may ask for none.
+   */
   async start(): Promise<void> {
     const { path, query } = this.ports.page.address();
     if (path === signedInPath && !(await this.finish(new URLSearchParams(query)))) return;
@@ -79,7 +85,10 @@ export class Session {
     return undefined;
   }
 
-  /** Leaves for the issuer, which sends the reader back to the present screen. Resolves with the reason if that cannot be. */
+  /**
+   * Leaves for the issuer, which sends the reader back to the present screen. Resolves with the
+   * reason if that cannot be.
+   */
   signInAtIssuer(): Promise<string | undefined> {
     const { path, query } = this.ports.page.address();
     return this.issuer.begin(path + query);
@@ -94,7 +103,10 @@ export class Session {
     if (refreshToken !== undefined) void this.issuer.revoke(refreshToken);
   }
 
-  /** The service refused `token`. Resolves with whether there is another one; without one the reader is signed out. */
+  /**
+   * The service refused `token`. Resolves with whether there is another
+   * one; without one the reader is signed out.
+   */
   async tokenEnded(token: string, why: string): Promise<boolean> {
     // Another request had the same answer before.
     if (this.rest.token !== token) return this.rest.token !== undefined;
@@ -137,7 +149,10 @@ export class Session {
     return finished.kind === 'ok' || before !== undefined;
   }
 
-  /** The issuer may still know the reader: then it sends the next token without a question. At most once a minute, or a token that is refused would lead in a circle. */
+  /**
+   * The issuer may still know the reader: then it sends the next token without a question. At most
+   * once a minute, or a token that is refused would lead in a circle.
+   */
   private async askQuietly(): Promise<void> {
     const { page, tabStore, nowMs } = this.ports;
     const last = Number(tabStore.read(quietName) ?? 0);

@@ -14,7 +14,8 @@ const sentences: Readonly<Record<string, (host: string) => string>> = {
   consent_required: () => 'Your sign-in has ended. Sign in again.',
   account_selection_required: () => 'Your sign-in has ended. Sign in again.',
   invalid_grant: () => 'The sign-in took too long, or was used already. Sign in again.',
-  invalid_client: (host) => `${host} does not know this console as a client. The people who run the service can correct this.`,
+  invalid_client: (host) =>
+    `${host} does not know this console as a client. The people who run the service can correct this.`,
   unauthorized_client: (host) =>
     `${host} does not allow this console to sign readers in. The people who run the service can correct this.`,
   invalid_scope: (host) =>

@@ -16,7 +16,9 @@ export interface StatusState {
   readonly status: StatusDocument | undefined;
   /** Undefined: not asked yet. */
   readonly doubts: readonly Doubt[] | undefined;
-  /** The service itself has looked at everything that it knows; without it, no doubt is no proof. */
+  /**
+   * The service itself has looked at everything that it knows; without it, no doubt is no proof.
+   */
   readonly complete: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { type Signal, signal } from '@preact/signals-core';
 import type { CommandOutcome, OrderUpdate } from '../../../types/records.d.ts';
-import type { HaltChange } from '../../contract/rest-answers.ts';
+import type { HaltChange } from '../../contract/halt-answers.ts';
 import { type EventBlock, EventBlocks } from './orders/event-blocks.ts';
 import { type Ports, pause } from './ports.ts';
 import { problemOf, type Rest } from './rest.ts';
@@ -13,7 +13,10 @@ export type StreamState =
   | { readonly kind: 'ended' };
 
 interface StreamEvents {
-  /** The stream is open for the first time, or skipped updates: orders have to be read now. Updates that come meanwhile are not lost. */
+  /**
+   * The stream is open for the first time, or skipped updates: orders have to be read now. Updates
+   * that come meanwhile are not lost.
+   */
   readonly onReadOrders: () => void;
   readonly onUpdate: (update: OrderUpdate) => void;
   /** A step of a command. */
@@ -28,7 +31,10 @@ interface StreamEvents {
 
 /** The service sends something at least every 15 s. */
 const silenceMs = 40_000;
-/** Reading goes on for so long at a time: half of a frame, so that a key is answered in the next one also while a second of updates waits. */
+/**
+ * Reading goes on for so long at a time: half of a frame, so that a key is answered in the next one
+ * also while a second of updates waits.
+ */
 const readForMs = 8;
 const firstWaitMs = 500;
 const longestWaitMs = 15_000;
@@ -39,8 +45,9 @@ type End =
   | { readonly kind: 'token ended'; readonly why: string };
 
 /**
- * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last id, so no update is lost or comes twice across a cut; where
- * the service itself has lost the place, it says `reset`, and the orders are read anew.
+ * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last
+ * id, so no update is lost or comes twice across a cut; where the service itself has lost the
+ * place, it says `reset`, and the orders are read anew.
  */
 export class StreamClient {
   readonly state: Signal<StreamState> = signal<StreamState>({ kind: 'connecting' });
@@ -102,13 +109,18 @@ export class StreamClient {
       const answer = await this.rest.ask(path, { accept: 'text/event-stream', ...from }, abort.signal);
       if (answer.status !== 200) {
         const problem = await problemOf(answer);
-        if (problem.status === 401) return { kind: 'token ended', why: 'The token of this tab is not accepted any more.' };
+        if (problem.status === 401)
+          return { kind: 'token ended', why: 'The token of this tab is not accepted any more.' };
         return { kind: 'again', at: 'later', why: problem.detail };
       }
       opened();
       return await this.read(answer.body, heard);
     } catch {
-      return { kind: 'again', at: 'later', why: abort.signal.aborted ? 'the stream was silent' : 'the connection was cut' };
+      return {
+        kind: 'again',
+        at: 'later',
+        why: abort.signal.aborted ? 'the stream was silent' : 'the connection was cut',
+      };
     } finally {
       silence.cancel();
       outer.removeEventListener('abort', leave);
@@ -140,7 +152,8 @@ export class StreamClient {
     const first = this.lastId === undefined;
     if (id !== undefined) this.lastId = id;
     if (this.state.peek().kind !== 'live') this.state.value = { kind: 'live' };
-    // The greeting has the position from which nothing is missed: lists that are read from now on and the stream together are complete.
+    // The greeting has the position from which nothing is missed: lists that are read from now on
+    // and the stream together are complete.
     if (first) this.events.onReadOrders();
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);
@@ -162,7 +175,11 @@ export class StreamClient {
   private shutdown(reason: string): End {
     if (reason === 'token_expired') return { kind: 'token ended', why: 'The token has expired.' };
     if (reason === 'token_revoked') return { kind: 'token ended', why: 'The token was revoked.' };
-    return { kind: 'again', at: 'once', why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream' };
+    return {
+      kind: 'again',
+      at: 'once',
+      why: reason === 'draining' ? 'the service restarts' : 'the service closed the stream',
+    };
   }
 }
 

@@ -20,7 +20,10 @@ const restMs = 400;
 /** Quotes move while a person looks at the ticket. */
 const againMs = 5_000;
 
-/** What the service says of a ticket before it is sent: quotes, value, limits, refusals. It asks for previews alone, which place nothing. */
+/**
+ * What the service says of a ticket before it is sent: quotes, value, limits, refusals. It asks for
+ * previews alone, which place nothing.
+ */
 export class TicketPreview {
   readonly state: Signal<PreviewState> = signal<PreviewState>({ isOld: false });
   private asking = new AbortController();
@@ -32,7 +35,10 @@ export class TicketPreview {
     this.rest = rest;
   }
 
-  /** The fields as they are now. Goes on asking until the next call or `close`; an answer about earlier fields is dropped. Never rejects. */
+  /**
+   * The fields as they are now. Goes on asking until the next call or `close`; an answer about
+   * earlier fields is dropped. Never rejects.
+   */
   async ask(fields: TicketFields): Promise<void> {
     this.close();
     const { signal } = this.asking;

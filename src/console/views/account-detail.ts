@@ -60,7 +60,10 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
     const read = (signal: AbortSignal) =>
       state.rest.get<Repairs>(`/v1/accounts/${encodeURIComponent(accountId)}/repairs`, {}, signal);
     // A read that is under way ends within seconds.
-    return new Polled<Repairs>(state.ports, { read, everyMs: (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000) });
+    return new Polled<Repairs>(state.ports, {
+      read,
+      everyMs: (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000),
+    });
   }, [state, accountId]);
   const shown = usePolled(repairs);
   useEffect(() => repairs.again(), [repairs, done]);
@@ -81,7 +84,12 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
     </div>`;
 }
 
-const repairStates = { waiting: 'waits or is under way', done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
+const repairStates = {
+  waiting: 'waits or is under way',
+  done: 'done',
+  failed: 'failed',
+  withdrawn: 'withdrawn',
+} as const;
 
 function repairRow(
   { requestId, kind, stream, from, by, reason, requestedAt, state, detail, answeredAt }: AccountRepairDocument,
@@ -89,7 +97,11 @@ function repairRow(
 ): VNode {
   const tone = state === 'done' ? 'good' : state === 'waiting' ? '' : 'warn';
   const what =
-    kind === 'read' ? 'newest changes' : from === undefined ? 'the whole account' : html`since ${timeText(from, nowMs)}`;
+    kind === 'read'
+      ? 'newest changes'
+      : from === undefined
+        ? 'the whole account'
+        : html`since ${timeText(from, nowMs)}`;
   return html`<tr key=${requestId}>
     <td>${timeText(requestedAt, nowMs)} <span class="soft">${by ?? 'at the command line'}</span></td>
     <td>${what}</td>

@@ -36,7 +36,18 @@ export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
 }
 
 function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, 'rows'>): VNode {
-  const { accountId, stream, isSim, since, lastEvent, lastResync, lastAudit, silentLosses, openOrders, tokenSecondsLeft } = row;
+  const {
+    accountId,
+    stream,
+    isSim,
+    since,
+    lastEvent,
+    lastResync,
+    lastAudit,
+    silentLosses,
+    openOrders,
+    tokenSecondsLeft,
+  } = row;
   const { words, hint, tone } = stateWords(row.state);
   return html`<tr key=${`${stream} ${accountId}`}>
     <td>
@@ -60,10 +71,13 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
   </tr>`;
 }
 
-/** The platform's own word where it forbids placing; nothing where it permits it, or is not known. */
+/**
+ * The platform's own word where it forbids placing; nothing where it permits it, or is not known.
+ */
 function standingNote({ platformStatus, placeable, unlistedSince }: AccountRow): VNode | undefined {
   if (placeable !== false) return undefined;
-  const hint = 'Orders are not placed on it; cancels are sent, and its orders are followed as far as the platform lets us';
+  const hint =
+    'Orders are not placed on it; cancels are sent, and its orders are followed as far as the platform lets us';
   const words =
     unlistedSince === undefined ? `platform: ${platformStatus ?? 'no status'}` : 'not listed by the platform any more';
   return html`<div><span class="badge warn outside" title=${hint}>${words}</span></div>`;

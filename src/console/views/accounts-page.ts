@@ -38,7 +38,8 @@ export function AccountsPage({ state, query }: ScreenProps) {
   const nowMs = state.ports.nowMs();
   const rows = sortedAccounts(shown.value?.items ?? [], text);
   const chosen = shown.value?.items.filter(({ accountId }) => accountId === account) ?? [];
-  const open = (accountId: string | undefined) => go(addressOf('accounts', {}, { text, account: accountId }), { replace: true });
+  const open = (accountId: string | undefined) =>
+    go(addressOf('accounts', {}, { text, account: accountId }), { replace: true });
   return html`<div class="screen">
     <header class="screen-head">
       <h1>Accounts and sources</h1>

@@ -24,7 +24,8 @@ export function App({ state }: { readonly state: ConsoleState }) {
   const [search, setSearch] = useState(false);
   const SearchView = useSearchBox(state);
   const go = useMemo(() => goer(setPlace), []);
-  // Not after the first frame: the session starts before that, and shows another address when the reader comes back from the issuer.
+  // Not after the first frame: the session starts before that, and shows another address when the
+  // reader comes back from the issuer.
   useLayoutEffect(() => {
     const back = () => setPlace(placeOf(location.pathname, location.search));
     addEventListener('popstate', back);
@@ -56,7 +57,10 @@ export function App({ state }: { readonly state: ConsoleState }) {
   <//>`;
 }
 
-/** Fetched once the first screen is there, so that it is ready for the first key and the first screen does not wait for it. */
+/**
+ * Fetched once the first screen is there, so that it is ready for the first key and the first
+ * screen does not wait for it.
+ */
 function useSearchBox({ ports }: ConsoleState): typeof SearchBox | undefined {
   const [view, setView] = useState<{ readonly SearchBox: typeof SearchBox } | undefined>(undefined);
   useEffect(() => {

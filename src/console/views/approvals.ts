@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ApprovalDocument } from '../../contract/rest-answers.ts';
+import type { ApprovalDocument } from '../../contract/halt-answers.ts';
 import { commandStateText } from '../parts/command-words.ts';
 import { DeedDialog } from '../parts/deed-dialog.ts';
 import { scopeText } from '../parts/halt-words.ts';
@@ -59,6 +59,7 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
 
 function deedText({ deed, accountId }: ApprovalDocument): string {
   if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
-  if (deed.kind === 'settle') return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;
+  if (deed.kind === 'settle')
+    return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;
   return `change limits of ${scopeText(accountId)}: ${JSON.stringify(deed['change'])}`;
 }

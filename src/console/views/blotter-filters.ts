@@ -28,7 +28,11 @@ export function BlotterFilters({ view, change, accounts }: FilterProps) {
     onInput=${(event: InputEvent) => change({ [name]: (event.target as HTMLInputElement).value || undefined })}
     onKeyDown=${(event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur()}
   />`;
-  const pick = (name: 'stream' | 'side' | 'status' | 'origin', label: string, choices: readonly (readonly [string, string])[]) =>
+  const pick = (
+    name: 'stream' | 'side' | 'status' | 'origin',
+    label: string,
+    choices: readonly (readonly [string, string])[],
+  ) =>
     html`<select
       aria-label=${label}
       class=${view[name] === undefined ? 'unset' : ''}

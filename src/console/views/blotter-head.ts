@@ -12,7 +12,10 @@ interface HeadProps {
 
 const keyStep = 16;
 
-/** The headings: a click sorts; the edge of each is dragged, or moved by Shift and an arrow key, and a double click gives its usual width back. */
+/**
+ * The headings: a click sorts; the edge of each is dragged, or moved by Shift and an arrow key, and
+ * a double click gives its usual width back.
+ */
 export function BlotterHead({ view, change, preview }: HeadProps) {
   return html`<div class="head row" role="row" aria-rowindex="1">
     ${view.columns.map((name) => html`<${HeadCell} key=${name} name=${name} view=${view} change=${change} preview=${preview} />`)}
@@ -26,7 +29,10 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
   const { sort, widths } = view;
   const sorted = sort.column === name;
   const shownWidth = () => Math.round(cell.current?.getBoundingClientRect().width ?? 0);
-  const widthsWith = (width: number) => ({ ...widths, [name]: Math.min(widthBounds.most, Math.max(widthBounds.least, width)) });
+  const widthsWith = (width: number) => ({
+    ...widths,
+    [name]: Math.min(widthBounds.most, Math.max(widthBounds.least, width)),
+  });
   const pick = () =>
     change({ sort: { column: name, descending: sorted ? !sort.descending : name === 'updated' || number === true } });
   const key = (event: KeyboardEvent) => {
@@ -41,7 +47,9 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
     drag.current = { fromX: event.clientX, from: shownWidth() };
   };
   const dragged = (event: PointerEvent) =>
-    drag.current === undefined ? undefined : widthsWith(Math.round(drag.current.from + event.clientX - drag.current.fromX));
+    drag.current === undefined
+      ? undefined
+      : widthsWith(Math.round(drag.current.from + event.clientX - drag.current.fromX));
   const end = (event: PointerEvent) => {
     const wanted = dragged(event);
     const moved = event.clientX !== drag.current?.fromX;
@@ -49,7 +57,8 @@ function HeadCell({ name, view, change, preview }: HeadProps & { readonly name: 
     preview(undefined);
     if (wanted !== undefined && moved && event.type === 'pointerup') change({ widths: wanted });
   };
-  const forget = () => change({ widths: Object.fromEntries(Object.entries(widths).filter(([other]) => other !== name)) });
+  const forget = () =>
+    change({ widths: Object.fromEntries(Object.entries(widths).filter(([other]) => other !== name)) });
   const mark = sorted ? (sort.descending ? ' ↓' : ' ↑') : '';
   return html`<div
     ref=${cell}

@@ -18,8 +18,10 @@ interface RowProps {
 }
 
 /**
- * One place of the table, which shows one order after the other. A row never changes, so its cells are made once, and Preact passes equal cells over: most rows
- * of a frame are those of the frame before, at another height. They are kept with the place and not with the row: rows that were ever in view are many.
+ * One place of the table, which shows one order after the other. A row never changes, so
+ * its cells are made once, and Preact passes equal cells over: most rows of a frame are
+ * those of the frame before, at another height. They are kept with the place and not with
+ * the row: rows that were ever in view are many.
  */
 export class BlotterRow extends Component<RowProps> {
   private cells: readonly VNode[] = [];
@@ -65,7 +67,8 @@ function cellsOf({ row, columns, flashing, nowMs }: RowProps, odd: boolean): rea
   return columns.map((name) => {
     const { cell, fields, number } = columnsByName[name];
     // A new order changed in every field: one cell says so.
-    const flashes = flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
+    const flashes =
+      flashing && (row.revision === 1 ? name === 'status' : fields.some((field) => row.changed.includes(field)));
     return html`<div role="gridcell" class=${`cell col-${name}${number === true ? ' number' : ''}${flashes ? flash : ''}`}>${cell(row, nowMs)}</div>`;
   });
 }

@@ -32,10 +32,16 @@ interface TableProps {
 const rowHeight = 30;
 const phoneRowHeight = 62;
 const flashMs = 1_200;
-/** Rows that may begin to flash in one frame. Where every row flashes none stands out, and flashes without end cost a third of each frame. */
+/**
+ * Rows that may begin to flash in one frame. Where every row flashes none stands out, and flashes
+ * without end cost a third of each frame.
+ */
 const mostFlashes = 8;
 
-/** The table of orders: a grid of which only the rows in view exist. On a phone each row is a card of three lines, with the same cells. */
+/**
+ * The table of orders: a grid of which only the rows in view exist. On a phone each row is a card
+ * of three lines, with the same cells.
+ */
 export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useMedia('(max-width: 760px)');
@@ -117,7 +123,8 @@ function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
         reveal(next);
       }
       const row = rows[at];
-      if (event.key === 'Enter' && row !== undefined && !(event.target instanceof HTMLButtonElement)) go(orderAddress(row));
+      if (event.key === 'Enter' && row !== undefined && !(event.target instanceof HTMLButtonElement))
+        go(orderAddress(row));
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);

@@ -9,7 +9,10 @@ import { DemoWatch, isBusy } from '../state/demo-watch.ts';
 import { DemoProof } from './demo-proof.ts';
 import { IncidentStory } from './incident-story.ts';
 
-/** In the demo only: buttons for the sandbox's faults, the story of each, and the comparison of ledger, database and topic. */
+/**
+ * In the demo only: buttons for the sandbox's faults, the story of each, and the comparison of
+ * ledger, database and topic.
+ */
 export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
   const watch = useMemo(() => new DemoWatch(state.ports, state.rest), [state]);
   const { document, note } = useValue(watch.state);
@@ -20,7 +23,8 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
   }, [watch]);
   const busy = document === undefined || isBusy(document);
   const stories = useRef<HTMLDivElement>(null);
-  // A button that is off keeps the focus: `disabled` would take it from a reader who uses the keyboard.
+  // A button that is off keeps the focus: `disabled` would take
+  // it from a reader who uses the keyboard.
   const press = (fault: FaultName) => {
     if (!busy) void watch.breakIt(fault).then(() => showStories(stories.current));
   };
@@ -65,5 +69,6 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
 
 /** On a phone they are below the buttons. */
 function showStories(stories: HTMLElement | null): void {
-  if (stories !== null && stories.getBoundingClientRect().top > innerHeight / 2) stories.scrollIntoView({ block: 'start' });
+  if (stories !== null && stories.getBoundingClientRect().top > innerHeight / 2)
+    stories.scrollIntoView({ block: 'start' });
 }

@@ -1,6 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { html } from '../parts/html.ts';
-import { type BlotterView, type ColumnName, columnNames, defaultView, withColumn } from '../state/orders/blotter-view.ts';
+import {
+  type BlotterView,
+  type ColumnName,
+  columnNames,
+  defaultView,
+  withColumn,
+} from '../state/orders/blotter-view.ts';
 import { columnsByName } from './blotter-columns.ts';
 
 interface MenuProps {

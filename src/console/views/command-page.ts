@@ -15,7 +15,10 @@ import { CommandTimeline } from './command-timeline.ts';
 import { CommandVerdict } from './command-verdict.ts';
 import type { ScreenProps } from './screen-props.ts';
 
-/** One command: its outcome and the facts that it rests on, the deeds, and all that happened by attempt. */
+/**
+ * One command: its outcome and the facts that it rests on, the
+ * deeds, and all that happened by attempt.
+ */
 export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
   const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);
   const shown = useValue(watch.state);

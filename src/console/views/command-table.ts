@@ -13,7 +13,11 @@ interface TableOptions {
   readonly ofOneOrder?: boolean;
 }
 
-export function commandTable(rows: readonly CommandRow[], state: ConsoleState, { ofOneOrder = false }: TableOptions = {}): VNode {
+export function commandTable(
+  rows: readonly CommandRow[],
+  state: ConsoleState,
+  { ofOneOrder = false }: TableOptions = {},
+): VNode {
   const nowMs = state.ports.nowMs();
   return html`<table class="list" aria-label="Commands">
     <thead><tr><th>Outcome</th><th>Age or time</th><th>What</th>${!ofOneOrder && html`<th>Account</th>`}<th>Caller’s reference</th>${!ofOneOrder && html`<th>Order</th>`}</tr></thead>

@@ -12,7 +12,10 @@ interface VerdictProps {
   readonly command: CommandHistory;
 }
 
-/** The stored outcome beside the one that follows from the facts, and when the platform is asked next. */
+/**
+ * The stored outcome beside the one that follows from the
+ * facts, and when the platform is asked next.
+ */
 export function CommandVerdict({ state, command }: VerdictProps) {
   const { recomputed } = command;
   const judged = judge(command);
@@ -36,10 +39,17 @@ function judge({ recomputed, settledAt }: CommandHistory): { readonly tone: stri
   const { agrees, complete } = recomputed;
   if (agrees && complete) return { tone: 'agrees', text: 'Both agree.' };
   if (agrees)
-    return { tone: 'agrees', text: 'Both agree. Some updates of the order are not kept any more, or were too many to read.' };
+    return {
+      tone: 'agrees',
+      text: 'Both agree. Some updates of the order are not kept any more, or were too many to read.',
+    };
   if (!complete)
-    return { tone: 'soft', text: 'They differ, which proves nothing here: some updates of the order could not be read.' };
-  if (settledAt === undefined) return { tone: 'soft', text: 'The facts are a moment ahead: the outcome is about to be stored.' };
+    return {
+      tone: 'soft',
+      text: 'They differ, which proves nothing here: some updates of the order could not be read.',
+    };
+  if (settledAt === undefined)
+    return { tone: 'soft', text: 'The facts are a moment ahead: the outcome is about to be stored.' };
   return { tone: 'differs', text: 'They differ, so a person has to look.' };
 }
 

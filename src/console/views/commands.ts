@@ -26,7 +26,8 @@ export function Commands({ state, query }: ScreenProps) {
     ${filterBar(filters, change)}
     ${shown.kind === 'loading' && html`<p class="alone" role="status">Reading commands …</p>`}
     ${
-      shown.kind === 'failed' && html`<p class="alone" role="alert">${shown.why} <button onClick=${again}>Read again</button></p>`
+      shown.kind === 'failed' &&
+      html`<p class="alone" role="alert">${shown.why} <button onClick=${again}>Read again</button></p>`
     }
     ${
       shown.kind === 'shown' &&

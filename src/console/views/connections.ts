@@ -70,7 +70,11 @@ function connectionState({ connected, paused }: StatusDocument['sources'][number
     : html`<span class="badge good">connected</span>`;
 }
 
-const tokens: Readonly<Record<string, string>> = { held: 'held', waiting: 'waits for a token', login_required: 'sign-in needed' };
+const tokens: Readonly<Record<string, string>> = {
+  held: 'held',
+  waiting: 'waits for a token',
+  login_required: 'sign-in needed',
+};
 
 /** The logins to the platform, with the end of their tokens. */
 export function credentials({ credentials: all }: StatusDocument, nowMs: number): VNode | null {

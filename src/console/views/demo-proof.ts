@@ -10,7 +10,9 @@ interface ProofProps {
   readonly prove: () => void;
 }
 
-/** "How do you know?": the platform's own ledger, the database and the topic, compared row by row. */
+/**
+ * "How do you know?": the platform's own ledger, the database and the topic, compared row by row.
+ */
 export function DemoProof({ proof, busy, nowMs, prove }: ProofProps): VNode {
   return html`<section class="panel proof" aria-labelledby="proof-title">
     <header>

@@ -14,7 +14,10 @@ import { addDecimals } from '../state/text/decimal-text.ts';
 
 const mostLines = 500;
 
-/** Open orders by account, instrument and side, and what would be added if every command without a known outcome were live. */
+/**
+ * Open orders by account, instrument and side, and what would be added if every command without a
+ * known outcome were live.
+ */
 export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
   const exposure = usePolled(watch.exposure);
   const [text, setText] = useState('');

@@ -35,12 +35,21 @@ export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: numbe
     <dl class="terms lane">${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** The processes of the fleet, each with its part of what the picture shows. Nothing where there is one alone. */
+/**
+ * The processes of the fleet, each with its part of what the picture
+ * shows. Nothing where there is one alone.
+ */
 export function instancesTable({ instances, unanswered = [] }: StatusDocument): VNode | null {
   if (instances === undefined) return null;
   const rows = [
     ...instances.map(({ instance, trusted, updatesPerSecond, ingestQueued, relayRows, unresolved }) => [
-      ...[instance, trusted ? 'trusted' : 'in doubt', String(updatesPerSecond), String(ingestQueued), String(relayRows)],
+      ...[
+        instance,
+        trusted ? 'trusted' : 'in doubt',
+        String(updatesPerSecond),
+        String(ingestQueued),
+        String(relayRows),
+      ],
       unresolved === null ? '–' : String(unresolved),
     ]),
     ...unanswered.map(({ instance, code }) => [instance, `no answer: ${code}`, '–', '–', '–', '–']),

@@ -10,7 +10,10 @@ interface NavigationProps {
   readonly screen: Place['screen'];
 }
 
-/** Links to the screens. On a phone they are one line that scrolls: the current one is brought to its middle. */
+/**
+ * Links to the screens. On a phone they are one line that scrolls:
+ * the current one is brought to its middle.
+ */
 export function Navigation({ state, screen }: NavigationProps) {
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {

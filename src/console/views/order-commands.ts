@@ -5,7 +5,13 @@ import type { ListedOrder } from '../state/orders/order-row.ts';
 import { commandTable } from './command-table.ts';
 
 /** The commands about one order, where there are any. */
-export function OrderCommands({ state, order: { orderId } }: { readonly state: ConsoleState; readonly order: ListedOrder }) {
+export function OrderCommands({
+  state,
+  order: { orderId },
+}: {
+  readonly state: ConsoleState;
+  readonly order: ListedOrder;
+}) {
   const { shown, again, more } = useCommandList(state, { order: orderId });
   if (shown.kind === 'failed')
     return html`<p class="fault" role="alert">The commands about this order could not be read. ${shown.why} <button onClick=${again}>Read again</button></p>`;

@@ -17,7 +17,10 @@ interface OrderDeedsProps {
   readonly order: ListedOrder;
 }
 
-/** Cancel and replace of one order, where this reader may do them, and the state of the command that came of it. */
+/**
+ * Cancel and replace of one order, where this reader may do them, and
+ * the state of the command that came of it.
+ */
 export function OrderDeeds({ state, order }: OrderDeedsProps) {
   const [asked, setAsked] = useState<'cancel' | 'replace' | undefined>(undefined);
   const [sent, setSent] = useState<CommandAnswer | undefined>(undefined);
@@ -42,7 +45,10 @@ interface DialogProps extends OrderDeedsProps {
   readonly close: () => void;
 }
 
-/** One deed, made when the dialog opens: it keeps its key and the order that the reader saw, whatever comes meanwhile. */
+/**
+ * One deed, made when the dialog opens: it keeps its key and the order that the reader saw,
+ * whatever comes meanwhile.
+ */
 function OrderDeedDialog({ state, order, kind, done, close }: DialogProps) {
   const deed = useMemo(() => new OrderDeed(state, order), [state]);
   const [wanted, setWanted] = useState<NewTerms>({});

@@ -38,7 +38,11 @@ const charts: readonly ChartText[] = [
       { figure: 'outcomeAgeMs', name: 'for outcomes', dash: [8, 3, 2, 3] },
     ],
   },
-  { title: 'Age of the newest heartbeat', valueText: lengthText, lines: [{ figure: 'heartbeatAgeMs', name: 'back from Kafka' }] },
+  {
+    title: 'Age of the newest heartbeat',
+    valueText: lengthText,
+    lines: [{ figure: 'heartbeatAgeMs', name: 'back from Kafka' }],
+  },
 ];
 
 /** The lines of the last hour, and their figures as a table for those who cannot see lines. */
@@ -66,7 +70,12 @@ export function PipelineLines({ history }: { readonly history: HistoryDocument }
     </details>`;
 }
 
-function figureRow(title: string, { figure, name }: LineText, valueText: (value: number) => string, history: HistoryDocument) {
+function figureRow(
+  title: string,
+  { figure, name }: LineText,
+  valueText: (value: number) => string,
+  history: HistoryDocument,
+) {
   const text = (value: number | null | undefined) => (value === null || value === undefined ? '–' : valueText(value));
   return html`<tr key=${figure}>
     <td>${title}, ${name}</td>

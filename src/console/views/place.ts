@@ -17,7 +17,11 @@ interface PlaceProps {
   readonly query: URLSearchParams;
 }
 
-const kindNames: Readonly<Record<TicketKind, string>> = { equity: 'Equity', option: 'Option', prediction: 'Prediction' };
+const kindNames: Readonly<Record<TicketKind, string>> = {
+  equity: 'Equity',
+  option: 'Option',
+  prediction: 'Prediction',
+};
 
 /** A ticket for one order, and beside it what it comes to and what will be sent. */
 export function Place({ state, query }: PlaceProps) {

@@ -10,7 +10,9 @@ interface FilterProps {
   readonly change: (filter: QuarantineFilter) => void;
 }
 
-/** The filters of the quarantine: reasons are those that there are, with the number of their rows. */
+/**
+ * The filters of the quarantine: reasons are those that there are, with the number of their rows.
+ */
 export function QuarantineFilters({ state, filter, change }: FilterProps) {
   const { status } = useValue(state.status.state);
   const reasons = new Map<string, number>();

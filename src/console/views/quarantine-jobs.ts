@@ -75,7 +75,11 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
 
 const jobStates = { running: 'under way', ended: 'ended', cancelled: 'cancelled' } as const;
 
-function jobRow(job: QuarantineJobDocument, nowMs: number, cancel: ((job: QuarantineJobDocument) => void) | undefined): VNode {
+function jobRow(
+  job: QuarantineJobDocument,
+  nowMs: number,
+  cancel: ((job: QuarantineJobDocument) => void) | undefined,
+): VNode {
   const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
   const parts = [
     `${done} of ${total} done`,

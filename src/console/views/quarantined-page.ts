@@ -75,7 +75,9 @@ function factsOf(
     ['Stream', stream],
     [
       'Order',
-      orderId === undefined ? 'none that could be read' : html`<${Link} to=${orderAddress({ stream, orderId })}>${orderId}<//>`,
+      orderId === undefined
+        ? 'none that could be read'
+        : html`<${Link} to=${orderAddress({ stream, orderId })}>${orderId}<//>`,
     ],
     ['Seen', timeText(observedAt, nowMs)],
     ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
@@ -86,7 +88,10 @@ function factsOf(
 
 const outcomes = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
 
-function retryText({ requestedAt, outcome, detail }: NonNullable<QuarantineRowDocument['retry']>, nowMs: number): VNode {
+function retryText(
+  { requestedAt, outcome, detail }: NonNullable<QuarantineRowDocument['retry']>,
+  nowMs: number,
+): VNode {
   const words = outcome === undefined ? 'waits or is under way' : outcomes[outcome];
   return html`<span class=${`badge ${outcome === 'done' ? 'good' : outcome === undefined ? '' : 'warn'}`}>${words}</span> ${timeText(requestedAt, nowMs)} <span class="outside">${detail}</span>`;
 }

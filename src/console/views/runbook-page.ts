@@ -13,11 +13,14 @@ export function RunbookPage({ state, params: { runbook = '' } }: ScreenProps) {
   const [answer, setAnswer] = useState<Answer<string> | undefined>(undefined);
   useEffect(() => {
     const abort = new AbortController();
-    void state.rest.get<string>(file, {}, abort.signal, (text) => text).then((read) => abort.signal.aborted || setAnswer(read));
+    void state.rest
+      .get<string>(file, {}, abort.signal, (text) => text)
+      .then((read) => abort.signal.aborted || setAnswer(read));
     return () => abort.abort();
   }, [state, file]);
   if (answer === undefined) return html`<p class="alone" role="status">Reading the runbook …</p>`;
-  if (answer.kind === 'problem' && answer.status === 404) return html`<p class="alone">There is no runbook of this name.</p>`;
+  if (answer.kind === 'problem' && answer.status === 404)
+    return html`<p class="alone">There is no runbook of this name.</p>`;
   if (answer.kind !== 'ok') return html`<p class="alone" role="alert">${sentenceOf(answer)}</p>`;
   return html`<article class="screen runbook">
     <p class="crumb">Runbook / <a href=${file}>as plain text</a></p>

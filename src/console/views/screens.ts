@@ -43,7 +43,12 @@ interface NavigationEntry {
 
 const entries: readonly NavigationEntry[] = [
   { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
-  { label: 'Commands', address: addressOf('commands'), names: ['commands', 'command'], needs: ['orders:read', 'ops:read'] },
+  {
+    label: 'Commands',
+    address: addressOf('commands'),
+    names: ['commands', 'command'],
+    needs: ['orders:read', 'ops:read'],
+  },
   { label: 'Place', address: addressOf('ticket'), names: ['ticket'], needs: ['orders:write'], commands: true },
   { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
   { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
@@ -56,6 +61,8 @@ const entries: readonly NavigationEntry[] = [
 export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
   return entries.filter(
     ({ needs, demo, commands }) =>
-      needs.some((scope) => session.may(scope)) && (demo !== true || inDemo) && (commands !== true || mayCommand(session)),
+      needs.some((scope) => session.may(scope)) &&
+      (demo !== true || inDemo) &&
+      (commands !== true || mayCommand(session)),
   );
 }

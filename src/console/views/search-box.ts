@@ -15,7 +15,10 @@ interface SearchBoxProps {
   readonly close: () => void;
 }
 
-/** One search for orders, commands and accounts, over whatever screen is open: by the keys alone, or by pointer. */
+/**
+ * One search for orders, commands and accounts, over whatever screen
+ * is open: by the keys alone, or by pointer.
+ */
 export function SearchBox({ state, close }: SearchBoxProps) {
   const go = useContext(Go);
   const dialog = useRef<HTMLDialogElement>(null);

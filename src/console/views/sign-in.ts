@@ -8,9 +8,15 @@ interface SignInProps {
 }
 
 /** `reading`: the service has not said yet whether an issuer signs readers in. */
-type Issuer = { readonly kind: 'reading' } | { readonly kind: 'none' } | { readonly kind: 'named'; readonly host: string };
+type Issuer =
+  | { readonly kind: 'reading' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'named'; readonly host: string };
 
-/** For the part that a reader needs first, unless something has the focus already. The attribute `autofocus` would make the browser complain then. */
+/**
+ * For the part that a reader needs first, unless something has the focus already. The attribute
+ * `autofocus` would make the browser complain then.
+ */
 function focusFirst(part: HTMLElement | null): void {
   if (document.activeElement === null || document.activeElement === document.body) part?.focus();
 }

@@ -23,7 +23,9 @@ interface StopDialogProps {
 
 /** Confirms a halt, a resume or a cancel-all by the name of its scope and a reason. */
 export function StopDialog(props: StopDialogProps) {
-  return props.asked.verb === 'cancel-all' ? html`<${CancelAllDialog} ...${props} />` : html`<${HaltDialog} ...${props} />`;
+  return props.asked.verb === 'cancel-all'
+    ? html`<${CancelAllDialog} ...${props} />`
+    : html`<${HaltDialog} ...${props} />`;
 }
 
 const texts = {
@@ -47,7 +49,9 @@ function HaltDialog({ state, asked: { verb, accountId }, done, close }: StopDial
   />`;
 }
 
-/** The dialog waits so long for the answer; then the panel of the cancel-all shows how far it is. */
+/**
+ * The dialog waits so long for the answer; then the panel of the cancel-all shows how far it is.
+ */
 const dialogWaitsMs = 2_000;
 
 const selections = [
@@ -63,7 +67,9 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: StopDialo
   // One run for a wish: the same words sent again are the same cancel-all.
   const runs = useMemo(() => new Map<string, CancelAllRun>(), []);
   const run = async (reason: string): Promise<Answer<unknown>> => {
-    const chosen = Object.entries(only).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, text.trim()] as const]));
+    const chosen = Object.entries(only).flatMap(([name, text]) =>
+      text.trim() === '' ? [] : [[name, text.trim()] as const],
+    );
     const wish = { accountId, body: { reason, onLanding, ...Object.fromEntries(chosen) } };
     const words = JSON.stringify(wish);
     const made = runs.get(words) ?? new CancelAllRun(state, wish);

@@ -14,7 +14,9 @@ interface StopsProps {
   readonly ask: (asked: AskedStop) => void;
 }
 
-/** Where placing is halted, since when, by whom and why; and the deeds that halt, resume and cancel. */
+/**
+ * Where placing is halted, since when, by whom and why; and the deeds that halt, resume and cancel.
+ */
 export function Stops({ state, watch, ask }: StopsProps) {
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);
@@ -52,7 +54,11 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
 /** An act on all accounts needs a token for every account. */
 function mayStop({ session }: ConsoleState, accountId: string | undefined): boolean {
   const state = session.state.peek();
-  return session.may('ops:write') && state.kind === 'open' && (accountId !== undefined || state.rights.accounts === undefined);
+  return (
+    session.may('ops:write') &&
+    state.kind === 'open' &&
+    (accountId !== undefined || state.rights.accounts === undefined)
+  );
 }
 
 function deedsOf({ accountId, halts }: ScopeLine, scope: string, ask: StopsProps['ask']) {

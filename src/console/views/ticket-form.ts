@@ -51,12 +51,16 @@ export function TicketForm({ ticket, fields, progress, accounts }: TicketFormPro
     }`;
 }
 
-/** Accounts that orders of this kind can go to, each said to be simulated or real; any text where the list could not be read. */
+/**
+ * Accounts that orders of this kind can go to, each said to be simulated or real; any text where
+ * the list could not be read.
+ */
 function accountChoices({ kind, accountId }: TicketFields, accounts: AccountListDocument['items']): object {
   const stream = kind === 'prediction' ? 'prediction' : 'account';
   const fitting = accounts.filter((account) => account.stream === stream);
   if (fitting.length === 0) return {};
-  const unknown = accountId === '' || fitting.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
+  const unknown =
+    accountId === '' || fitting.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
   const known = fitting.map((account) => [
     account.accountId,
     `${account.accountId}, ${account.isSim ? 'simulated' : 'real money'}`,

@@ -12,7 +12,8 @@ interface TicketLegsProps {
 
 /** The legs of an option order, one to four. */
 export function TicketLegs({ legs, disabled, faults, change }: TicketLegsProps) {
-  const set = (at: number, over: Partial<TicketLeg>) => change(legs.map((leg, i) => (i === at ? { ...leg, ...over } : leg)));
+  const set = (at: number, over: Partial<TicketLeg>) =>
+    change(legs.map((leg, i) => (i === at ? { ...leg, ...over } : leg)));
   return html`<fieldset class="legs">
     <legend>Legs</legend>
     ${legs.map((leg, at) => legOf(leg, at))}

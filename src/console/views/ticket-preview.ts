@@ -15,7 +15,10 @@ interface PreviewProps {
   readonly isOver: boolean;
 }
 
-/** The quotes, the value and the limits of the ticket, and what would refuse it, before anything is sent. */
+/**
+ * The quotes, the value and the limits of the ticket, and what
+ * would refuse it, before anything is sent.
+ */
 export function Preview({ state, fields, isOver }: PreviewProps) {
   const preview = useMemo(() => new TicketPreview(state), [state]);
   useEffect(() => {
@@ -98,6 +101,8 @@ function boundText(limit: Limit['limit'], text: string): string {
 
 function quoteText({ bid, ask, last, ageMs }: PreviewAnswer['quotes'][number], sinceMs: number): string {
   if (ageMs === undefined) return 'none: the platform gave no quote in time';
-  const prices = Object.entries({ bid, ask, last }).flatMap(([name, price]) => (price === undefined ? [] : [`${name} ${price}`]));
+  const prices = Object.entries({ bid, ask, last }).flatMap(([name, price]) =>
+    price === undefined ? [] : [`${name} ${price}`],
+  );
   return `${prices.join(', ')}, ${ageText(Math.max(0, ageMs + sinceMs))} old`;
 }

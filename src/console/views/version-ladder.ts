@@ -10,7 +10,9 @@ interface LadderProps {
   readonly nowMs: number;
 }
 
-/** Every revision, newest first: its cause, the changes, the fill, the times, and the record itself. */
+/**
+ * Every revision, newest first: its cause, the changes, the fill, the times, and the record itself.
+ */
 export function VersionLadder({ steps, cut, nowMs }: LadderProps) {
   if (steps.length === 0)
     return html`<p class="soft">The log does not have its updates any more; the order above is its newest state.</p>`;
@@ -58,7 +60,8 @@ function signedText(ms: number): string {
 }
 
 function changeText({ field, from, to }: Change): VNode {
-  const words = (text: string | undefined) => (text === undefined ? 'none' : field === 'status' ? statusText(text) : text);
+  const words = (text: string | undefined) =>
+    text === undefined ? 'none' : field === 'status' ? statusText(text) : text;
   return html`<span class="change">
     <span class="soft">${fieldText(field)}</span> ${from !== undefined && html`<s>${words(from)}</s> → `}<b>${words(to)}</b>
   </span>`;

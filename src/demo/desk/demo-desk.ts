@@ -35,7 +35,8 @@ const keptIncidents = 12;
 const shownFaults = 8;
 
 /**
- * The demo's own desk, behind the page "Break it": it does a fault, watches it heal, and compares ledger, database and topic. It is no part of the service.
+ * The demo's own desk, behind the page "Break it": it does a fault, watches it heal, and compares
+ * ledger, database and topic. It is no part of the service.
  *
  * Invariant: one fault or one proof at a time. Incidents that wait for a person go on beside them.
  */
@@ -133,7 +134,8 @@ export class DemoDesk {
     const stream = streamFaults[incident.fault];
     const write = writeFaults[incident.fault];
     if (stream !== undefined) await watchStreams(deps, incident, stream, signal);
-    else if (write !== undefined) await watchCommand({ ...deps, uuid: () => io.random.uuid() }, incident, write, signal);
+    else if (write !== undefined)
+      await watchCommand({ ...deps, uuid: () => io.random.uuid() }, incident, write, signal);
   }
 
   private async compare(): Promise<void> {
@@ -152,7 +154,8 @@ export class DemoDesk {
         withKafka: stack.brokers !== undefined,
       });
     } finally {
-      if (!this.closing.signal.aborted) await askSandbox(io, stack.sandbox.control, '/rate', { rate: this.options.rate });
+      if (!this.closing.signal.aborted)
+        await askSandbox(io, stack.sandbox.control, '/rate', { rate: this.options.rate });
     }
   }
 }

@@ -7,7 +7,10 @@ interface Doubt {
 
 /** They stay after the fault has healed, for so long: the last words of a story. */
 const lasting: ReadonlyMap<string, string> = new Map([
-  ['silent_losses', 'The badge at the top names the silent losses for an hour, for a stream that lost one change may lose more.'],
+  [
+    'silent_losses',
+    'The badge at the top names the silent losses for an hour, for a stream that lost one change may lose more.',
+  ],
   ['halted', 'Placing stays halted until a person resumes it.'],
   ['quarantined', 'What is in quarantine stays there until a person has looked at it.'],
 ]);
@@ -15,7 +18,10 @@ const lasting: ReadonlyMap<string, string> = new Map([
 /** A fault of the stream leaves commands as they are; the demo shows some of its own meanwhile. */
 const ofCommands = 'commands_unresolved';
 
-/** Writes into an incident which doubts of the service appeared and went. Those that were there before it are left out. */
+/**
+ * Writes into an incident which doubts of the service appeared and went.
+ * Those that were there before it are left out.
+ */
 export class DoubtWatch {
   private known: ReadonlyMap<string, string>;
   private readonly before: ReadonlySet<string>;
@@ -30,7 +36,9 @@ export class DoubtWatch {
     return [...this.known.keys()].every((name) => lasting.has(name));
   }
 
-  /** A sentence for each doubt that stays, so that "healed" and the badge at the top say the same. */
+  /**
+   * A sentence for each doubt that stays, so that "healed" and the badge at the top say the same.
+   */
   get staying(): readonly string[] {
     return [...this.known.keys()].flatMap((name) => lasting.get(name) ?? []);
   }
@@ -39,7 +47,8 @@ export class DoubtWatch {
     const now = new Map(doubts.filter(({ name }) => !this.before.has(name)).map(({ name, detail }) => [name, detail]));
     for (const [name, detail] of now) if (!this.known.has(name)) incident.add('doubt', sentence(detail));
     for (const [name, detail] of this.known) if (!now.has(name)) incident.add('doubt_gone', `No longer: ${detail}.`);
-    // The words of the first time, so that the line that ends a doubt is like the one that began it.
+    // The words of the first time, so that the line that ends a
+    // doubt is like the one that began it.
     this.known = new Map([...now].map(([name, detail]) => [name, this.known.get(name) ?? detail]));
   }
 }

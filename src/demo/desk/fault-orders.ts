@@ -1,7 +1,10 @@
 import type { FaultName } from '../../contract/demo-desk.ts';
 import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
 
-/** A fault of the stream: what the sandbox is asked to do, and how many changes it has to meet before it is over. */
+/**
+ * A fault of the stream: what the sandbox is asked to do, and how many
+ * changes it has to meet before it is over.
+ */
 export interface StreamFaultOrder {
   readonly order: FaultOrder;
   readonly expected: number;
@@ -25,7 +28,10 @@ const predictionAccount = 'SIM-1001';
 const repeats = 5;
 const silent = 3;
 const storeLostMs = 3_000;
-/** Later than the lookups by reference at 0.25, 0.5, 1 and 2 s, so that they miss the order and the reader sees it. */
+/**
+ * Later than the lookups by reference at 0.25, 0.5, 1 and 2 s, so that
+ * they miss the order and the reader sees it.
+ */
 const lateMs = 4_500;
 
 const changesAreHere = (harmed: number) =>
@@ -55,7 +61,8 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
   silent_loss: {
     order: { rules: [{ on: 'event', fault: 'silent_loss', times: silent }] },
     expected: silent,
-    deed: () => `The platform loses its next ${silent} messages. The connection stays open, and nothing shows the loss.`,
+    deed: () =>
+      `The platform loses its next ${silent} messages. The connection stays open, and nothing shows the loss.`,
     healed: changesAreHere,
   },
   cut: {
@@ -81,7 +88,10 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
 };
 
 export const writeFaults: Readonly<Partial<Record<FaultName, WriteFaultOrder>>> = {
-  landed: { applied: 'yes', deed: 'The platform takes the next order, and answers 504: it says that it does not know.' },
+  landed: {
+    applied: 'yes',
+    deed: 'The platform takes the next order, and answers 504: it says that it does not know.',
+  },
   not_landed: { applied: 'no', deed: 'The platform answers 504 to the next order, and never takes it.' },
   late_landing: {
     applied: 'late',

@@ -50,9 +50,11 @@ const keptRows = 16;
 const mostOrders = 20_000;
 
 /**
- * Finds each change whose message met a fault, by the platform's ledger, and the row by which the service has it all the same, by our log. Pure.
+ * Finds each change whose message met a fault, by the platform's ledger, and the row by which the
+ * service has it all the same, by our log. Pure.
  *
- * Invariant: a change counts as harmed only if no connection was sent its message in time; it is recovered by the first row of its order that is as new.
+ * Invariant: a change counts as harmed only if no connection was sent its message in time; it is
+ * recovered by the first row of its order that is as new.
  */
 export class StreamHarm {
   readonly harmed: HarmedChange[] = [];
@@ -70,7 +72,10 @@ export class StreamHarm {
     return this.harmed.filter(({ healedBy }) => healedBy === undefined).length;
   }
 
-  /** Takes lines in the order of the ledger, whole up to a moment: then a change without an event had no connection that followed it. */
+  /**
+   * Takes lines in the order of the ledger, whole up to a moment: then a change without an event
+   * had no connection that followed it.
+   */
   takeLedger(lines: readonly LedgerLine[]): void {
     for (const line of lines) {
       if (line.kind === 'change') this.follow(line);
@@ -97,7 +102,15 @@ export class StreamHarm {
     this.heal();
   }
 
-  private follow({ seq, step = '', stream = '', accountId = '', orderId = '', updatedAt = '', order }: LedgerLine): void {
+  private follow({
+    seq,
+    step = '',
+    stream = '',
+    accountId = '',
+    orderId = '',
+    updatedAt = '',
+    order,
+  }: LedgerLine): void {
     if (!this.accounts.has(accountId)) return;
     this.waiting.set(seq, { step, stream, orderId, updatedAt, symbol: order?.symbol ?? '', outcomes: [] });
   }

@@ -21,7 +21,10 @@ interface Fact {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Another account than that of the commands which the demo shows by itself: a fault for the next order of an account must meet ours. */
+/**
+ * Another account than that of the commands which the demo shows by itself: a fault for the next
+ * order of an account must meet ours.
+ */
 const accountId = 'SIM-1002';
 /** One after another, so that an unresolved order does not forbid the next. */
 const symbols = ['KO', 'F', 'PLTR', 'XOM', 'JPM'] as const;
@@ -32,7 +35,10 @@ const patienceMs = 600_000;
 /** A doubt that stays for longer is about another command. */
 const doubtMs = 2_000;
 
-/** Lets the next order end in a 504, places one by REST, and writes its evidence into the incident until it is settled. */
+/**
+ * Lets the next order end in a 504, places one by REST, and writes its
+ * evidence into the incident until it is settled.
+ */
 export async function watchCommand(
   deps: WatchDeps & { readonly uuid: () => string },
   incident: Incident,
@@ -100,8 +106,15 @@ const verdicts: Readonly<Partial<Record<CommandState, string>>> = {
   rejected: 'Settled: the order is not at the platform, and was sent once.',
 };
 
-/** Absence proves nothing. A person on call would ask the platform, and the demo may look into the platform's own records. */
-async function askLedger({ io, control }: Following, incident: Incident, { attempts = [], misses }: CommandBody): Promise<void> {
+/**
+ * Absence proves nothing. A person on call would ask the platform, and the demo
+ * may look into the platform's own records.
+ */
+async function askLedger(
+  { io, control }: Following,
+  incident: Incident,
+  { attempts = [], misses }: CommandBody,
+): Promise<void> {
   const references = attempts.map(({ attemptId }) => attemptId);
   const decisions = await decisionsOn(io.fetch, control, references);
   const word = decisions.includes('accepted') ? 'it took the order' : 'it never took the order';
@@ -114,7 +127,8 @@ async function askLedger({ io, control }: Following, incident: Incident, { attem
 function factText({ kind, code, detail = {} }: Fact): string | undefined {
   if (kind === 'note' && code === 'sending') return 'Written down, then sent once.';
   if (kind === 'note') return code === 'prepared' ? undefined : `Note: ${code.replaceAll('_', ' ')}.`;
-  if (kind === 'answer' && code === 'unknown') return 'Answer of the platform: 504. Whether it took the order is not known.';
+  if (kind === 'answer' && code === 'unknown')
+    return 'Answer of the platform: 504. Whether it took the order is not known.';
   if (kind === 'read' && code === 'missed')
     return detail['by'] === 'reference'
       ? 'Asked for the order by its reference: not found.'

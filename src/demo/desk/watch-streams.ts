@@ -27,7 +27,10 @@ const quiet = 'Whole again. No order changed meanwhile.';
 /** Changes with lines of their own; the counts go on. */
 const named = 5;
 
-/** Lets the sandbox do one fault of the stream, and writes all that follows into the incident, until everything is as it was. */
+/**
+ * Lets the sandbox do one fault of the stream, and writes all that follows into the incident, until
+ * everything is as it was.
+ */
 export async function watchStreams(
   deps: WatchDeps,
   incident: Incident,
@@ -106,7 +109,9 @@ async function readOn({ io, control, pool }: WatchDeps, harm: StreamHarm, at: Re
 }
 
 async function newestRow(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ seq: string }>('select coalesce(max(seq), 0)::text as seq from public.order_updates');
+  const { rows } = await pool.query<{ seq: string }>(
+    'select coalesce(max(seq), 0)::text as seq from public.order_updates',
+  );
   return rows[0]?.seq ?? '0';
 }
 

@@ -4,9 +4,10 @@ import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
- * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual sockets, the rootless ones. 0.3 s where
- * there is none, nearly all of it the loading of testcontainers. False, too, where only the production dependencies are installed: as an
- * optional one npm would leave it out without a word on the Node 20 that it may be started with.
+ * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual
+ * sockets, the rootless ones. 0.3 s where there is none, nearly all of it the loading of
+ * testcontainers. False, too, where only the production dependencies are installed: as an optional
+ * one npm would leave it out without a word on the Node 20 that it may be started with.
  */
 export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Log }): Promise<boolean> {
   try {
@@ -20,8 +21,9 @@ export async function dockerAnswers(deps: { readonly clock: Clock; readonly log:
 }
 
 /**
- * A container of `image` whose ports are published on one address of this machine: testcontainers by itself publishes them on every interface. `host` is
- * their address. Where the engine runs on another machine we could not connect to its loopback address, so the ports stay as they are.
+ * A container of `image` whose ports are published on one address of this machine: testcontainers
+ * by itself publishes them on every interface. `host` is their address. Where the engine runs on
+ * another machine we could not connect to its loopback address, so the ports stay as they are.
  */
 export async function loopbackContainer(image: string): Promise<{ container: GenericContainer; host: string }> {
   const testcontainers = await import('testcontainers');
@@ -39,8 +41,9 @@ export async function loopbackContainer(image: string): Promise<{ container: Gen
 }
 
 /**
- * The address by which we, and no other machine, reach the ports that the engine publishes: loopback, or, if we run in a container beside those that we
- * start, the engine's end of its bridge. Undefined for an engine on another machine.
+ * The address by which we, and no other machine, reach the ports that the engine publishes:
+ * loopback, or, if we run in a container beside those that we start, the engine's end of its
+ * bridge. Undefined for an engine on another machine.
  */
 async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
   const { host } = client.info.containerRuntime;

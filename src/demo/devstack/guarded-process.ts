@@ -8,12 +8,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
- * The shell that stands between us and a server. Its standard input is a pipe of which only we hold the other end: when it closes, because
- * we asked for it or because we were killed with -9, the shell stops the server and removes the folder. A server started directly
- * outlives us (Postgres and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
+ * The shell that stands between us and a server. Its standard input is a pipe of which only we hold
+ * the other end: when it closes, because we asked for it or because we were killed with -9, the
+ * shell stops the server and removes the folder. A server started directly outlives us (Postgres
+ * and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
- * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the command. File descriptor 3 reports
- * two lines: the server's process id, and its exit code once it has ended; when we are gone, writing them must not kill the shell (PIPE).
+ * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the
+ * command. File descriptor 3 reports two lines: the server's process id, and its exit code once it
+ * has ended; when we are gone, writing them must not kill the shell (PIPE).
  */
 const guardScript = `
 signal=$1 patience=$2 folder=$3; shift 3
@@ -59,20 +61,29 @@ export interface GuardedProcessOptions {
 /**
  * A server process that never outlives us.
  *
- * States: running (the server runs) → exited (it ended, by itself or killed; its folder is still there) → stopped (folder removed or
- * kept, shell gone). Invariant: as long as the shell lives, the end of our process leads to `stopped`, also after a kill -9.
+ * States: running (the server runs) → exited (it ended, by itself or killed; its folder is still
+ * there) → stopped (folder removed or kept, shell gone). Invariant: as long as the shell lives, the
+ * end of our process leads to `stopped`, also after a kill -9.
  */
 export class GuardedProcess {
   /** The server's own process id, for signals; not the shell's. */
   readonly pid: number;
-  /** Resolves with the exit code when the server has ended (128 + n after signal n). Never rejects. */
+  /**
+   * Resolves with the exit code when the server has ended (128 + n after signal n). Never rejects.
+   */
   readonly exited: Promise<number>;
   private readonly shell: ChildProcess;
   private readonly shellEnded: Promise<void>;
   private readonly clock: Clock;
   private readonly options: GuardedProcessOptions;
 
-  private constructor(clock: Clock, options: GuardedProcessOptions, shell: ChildProcess, pid: number, exited: Promise<number>) {
+  private constructor(
+    clock: Clock,
+    options: GuardedProcessOptions,
+    shell: ChildProcess,
+    pid: number,
+    exited: Promise<number>,
+  ) {
     this.clock = clock;
     this.options = options;
     this.shell = shell;
@@ -81,33 +92,50 @@ export class GuardedProcess {
     this.shellEnded = ended(shell);
   }
 
-  /** Starts the server. Resolves when it has a process id, which says nothing about whether it answers. */
+  /**
+   * Starts the server. Resolves when it has a process id, which
+   * says nothing about whether it answers.
+   */
   static async start(deps: { readonly clock: Clock }, options: GuardedProcessOptions): Promise<GuardedProcess> {
     const tenths = String(Math.ceil(options.patienceMs / 100));
-    const shell = spawn('/bin/sh', ['-c', guardScript, 'guard', options.stopSignal, tenths, options.folder, ...options.command], {
-      // A session of its own: Ctrl-C in the terminal reaches us, and we stop the server in the right order.
-      detached: true,
-      // Ours may be unreadable for `user`, which is enough to make Postgres fail.
-      cwd: '/',
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-      ...(options.env === undefined ? {} : { env: { ...options.env } }),
-      ...(options.user === undefined ? {} : options.user),
-    });
+    const shell = spawn(
+      '/bin/sh',
+      ['-c', guardScript, 'guard', options.stopSignal, tenths, options.folder, ...options.command],
+      {
+        // A session of its own: Ctrl-C in the terminal reaches us, and
+        // we stop the server in the right order.
+        detached: true,
+        // Ours may be unreadable for `user`, which is enough to make Postgres fail.
+        cwd: '/',
+        stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+        ...(options.env === undefined ? {} : { env: { ...options.env } }),
+        ...(options.user === undefined ? {} : options.user),
+      },
+    );
     // Writing nothing, we still get an error for a shell that died; `exited` reports that already.
     shell.stdin?.on('error', () => undefined);
     for (const stream of [shell.stdout, shell.stderr]) if (stream !== null) eachLine(stream, options.onLine);
     const reported = reports(shell.stdio[3] as Readable);
     const failed = new Promise<never>((_, reject) => shell.once('error', reject));
-    const pid = await withDeadline(deps.clock, 10_000, `starting ${options.name}`, Promise.race([reported.pid, failed]));
+    const pid = await withDeadline(
+      deps.clock,
+      10_000,
+      `starting ${options.name}`,
+      Promise.race([reported.pid, failed]),
+    );
     return new GuardedProcess(deps.clock, options, shell, pid, reported.exitCode);
   }
 
-  /** Stops the server and its shell; resolves when both are gone. Safe to call again, and after the server has ended by itself. */
+  /**
+   * Stops the server and its shell; resolves when both are gone. Safe to call again, and after the
+   * server has ended by itself.
+   */
   async stop({ keepFolder = false } = {}): Promise<void> {
     if (keepFolder) writeFileSync(join(this.options.folder, 'keep'), '');
     this.shell.stdin?.end();
     await withDeadline(this.clock, this.options.patienceMs + 10_000, `stopping ${this.options.name}`, this.shellEnded);
-    // The shell runs as `user`, which can empty the folder, but remove it only where every user may write, as in /tmp.
+    // The shell runs as `user`, which can empty the folder, but remove it
+    // only where every user may write, as in /tmp.
     if (!keepFolder) await rm(this.options.folder, { recursive: true, force: true });
   }
 }
@@ -119,7 +147,10 @@ function ended(shell: ChildProcess): Promise<void> {
   });
 }
 
-/** Reads the reports of the shell on file descriptor 3. A shell that ends without one was killed; the state of its server is unknown then. */
+/**
+ * Reads the reports of the shell on file descriptor 3. A shell that ends without one was killed;
+ * the state of its server is unknown then.
+ */
 function reports(from: Readable): { pid: Promise<number>; exitCode: Promise<number> } {
   const pid = Promise.withResolvers<number>();
   const exitCode = Promise.withResolvers<number>();

@@ -17,11 +17,17 @@ const run = promisify(execFile);
 export interface KafkaImage {
   readonly classPath: string;
   readonly bootstrapCheckpoint: string;
-  /** The classes of a broker that ran before, in the form that the virtual machine takes: 0.5 s of CPU less at each start. */
+  /**
+   * The classes of a broker that ran before, in the form that the virtual
+   * machine takes: 0.5 s of CPU less at each start.
+   */
   readonly classArchive: string;
 }
 
-/** Jars, formatted folder and class archive from the cache, made when they are not there (5 s and 5 s). Throws `MissingPartError`. */
+/**
+ * Jars, formatted folder and class archive from the cache, made when they are not there (5 s and 5
+ * s). Throws `MissingPartError`.
+ */
 export async function kafkaImage(
   deps: { readonly clock: Clock; readonly log: Log },
   options: ProgramLookup & { readonly cacheDir: string },
@@ -70,7 +76,10 @@ async function buildImage(
 
 async function format(
   checkpoint: string,
-  options: Pick<Parameters<typeof writeKafkaNodeFiles>[1], 'cluster' | 'node'> & { classPath: string; lookup: ProgramLookup },
+  options: Pick<Parameters<typeof writeKafkaNodeFiles>[1], 'cluster' | 'node'> & {
+    classPath: string;
+    lookup: ProgramLookup;
+  },
 ): Promise<void> {
   const folder = await makeTemporaryFolder('tidemark-kafka-format-');
   try {

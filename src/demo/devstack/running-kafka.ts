@@ -19,7 +19,10 @@ export interface RunningKafka {
   readonly describe: string;
   /** The processes of our own, so none unless embedded. */
   readonly nodes: readonly RunningKafkaNode[];
-  /** Ends the rest of an embedded node and starts it again on the same data and port; resolves when it answers. */
+  /**
+   * Ends the rest of an embedded node and starts it again on the same
+   * data and port; resolves when it answers.
+   */
   restartNode(id: number): Promise<void>;
   /** Stops it and removes its data. Does nothing to a given one. Safe to call again. */
   stop(): Promise<void>;
@@ -29,10 +32,12 @@ const metadataKey = 3;
 const metadataVersion = 1;
 
 /**
- * Asks the broker at `at` how many brokers of its cluster are up; 0 when it does not answer within `limitMs`.
+ * Asks the broker at `at` how many brokers of its cluster are up; 0
+ * when it does not answer within `limitMs`.
  *
- * One Metadata request by hand (Kafka protocol, Metadata v1), not a client library: a library brings its retries, log and timers along,
- * for a question of 30 bytes that is asked every 50 ms until the broker is there.
+ * One Metadata request by hand (Kafka protocol, Metadata v1), not a client library: a library
+ * brings its retries, log and timers along, for a question of 30 bytes that is asked every 50 ms
+ * until the broker is there.
  */
 export function kafkaAnswers(at: { readonly host: string; readonly port: number }, limitMs: number): Promise<number> {
   return new Promise((resolve) => {

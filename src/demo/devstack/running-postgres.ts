@@ -5,13 +5,19 @@ import type { Clock } from '../../runtime/clock.ts';
 export interface RunningPostgres {
   /** Where it comes from: an address that was given, a container, or a process of our own. */
   readonly kind: 'given' | 'container' | 'embedded';
-  /** Connection URL of an existing database; its user owns the database (embedded and container: a superuser). Holds the password. */
+  /**
+   * Connection URL of an existing database; its user owns the database (embedded and container: a
+   * superuser). Holds the password.
+   */
   readonly url: string;
   /** One phrase for people, without the password: the kind of server, and its address. */
   readonly describe: string;
   /** The postmaster's process id, for signals; embedded only. */
   readonly pid?: number;
-  /** Stops it and removes its data (unless `dataDir` was given). Does nothing to a given one. Safe to call again. */
+  /**
+   * Stops it and removes its data (unless `dataDir` was given). Does
+   * nothing to a given one. Safe to call again.
+   */
   stop(): Promise<void>;
 }
 
@@ -20,22 +26,28 @@ export interface EmbeddedPostgres extends RunningPostgres {
   readonly kind: 'embedded';
   /** Changes with `restart`. */
   readonly pid: number;
-  /** Ends the rest of the process and starts a new one on the same data and port. Resolves when it answers. */
+  /**
+   * Ends the rest of the process and starts a new one on the same
+   * data and port. Resolves when it answers.
+   */
   restart(): Promise<void>;
 }
 
 /**
- * The server settings of an embedded or contained Postgres, as `-c` arguments: those of a small production server, so that a figure
- * measured on it means something. Durability is full: fsync and synchronous_commit stay on.
+ * The server settings of an embedded or contained Postgres, as `-c` arguments: those of a small
+ * production server, so that a figure measured on it means something. Durability is full: fsync and
+ * synchronous_commit stay on.
  *
- * `fast` turns fsync off. A crash of the machine can then ruin the data; a kill of the server cannot, since synchronous_commit still
- * hands each commit to the kernel. So a test that kills Postgres still proves its point.
+ * `fast` turns fsync off. A crash of the machine can then ruin the data; a kill of the server
+ * cannot, since synchronous_commit still hands each commit to the kernel. So a test that kills
+ * Postgres still proves its point.
  */
 export function postgresSettings(fast: boolean): string[] {
   const settings: Record<string, string | number> = {
     shared_buffers: '256MB',
     max_connections: 200,
-    // A checkpoint in the middle of a bench costs a quarter of the throughput for seconds; by size it comes late enough.
+    // A checkpoint in the middle of a bench costs a quarter of the throughput
+    // for seconds; by size it comes late enough.
     max_wal_size: '4GB',
     min_wal_size: '2GB',
     checkpoint_timeout: '15min',
@@ -50,12 +62,15 @@ export function postgresSettings(fast: boolean): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-type PostgresAnswer = { readonly answers: true; readonly version: string } | { readonly answers: false; readonly error: Error };
+type PostgresAnswer =
+  | { readonly answers: true; readonly version: string }
+  | { readonly answers: false; readonly error: Error };
 
 /** Connects once and asks for the server's version (as `18.4`), in at most `limitMs`. */
 export async function postgresAnswers(url: string, limitMs: number): Promise<PostgresAnswer> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs, query_timeout: limitMs });
-  // A connection that breaks between two statements is reported here; the next statement fails as well.
+  // A connection that breaks between two statements is reported
+  // here; the next statement fails as well.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -68,7 +83,10 @@ export async function postgresAnswers(url: string, limitMs: number): Promise<Pos
   }
 }
 
-/** Asks until Postgres answers, `limitMs` have passed (the last error), or `ended` resolves. Resolves with the last answer. */
+/**
+ * Asks until Postgres answers, `limitMs` have passed (the last error), or `ended` resolves.
+ * Resolves with the last answer.
+ */
 export async function awaitPostgres(
   deps: { readonly clock: Clock },
   options: { readonly url: string; readonly limitMs: number; readonly ended: Promise<unknown> },

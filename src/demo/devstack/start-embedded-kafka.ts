@@ -10,19 +10,28 @@ import type { RunningKafka } from './running-kafka.ts';
 export interface EmbeddedKafkaOptions extends ProgramLookup {
   readonly cacheDir: string;
   /**
-   * Default 1. Two: node 1 alone is the controller, so kill node 2. Three or more: nodes 1 to 3 are controllers, and any one of them
-   * may be killed.
+   * Default 1. Two: node 1 alone is the controller, so kill node 2. Three or more: nodes 1 to 3 are
+   * controllers, and any one of them may be killed.
    */
   readonly nodes?: number;
-  /** Ports that are advertised to clients, by node, instead of the nodes' own: those of proxies that stand before them. */
+  /**
+   * Ports that are advertised to clients, by node, instead of the nodes' own:
+   * those of proxies that stand before them.
+   */
   readonly advertisedPorts?: readonly number[];
-  /** For each of these ports every node has one more listener, which advertises it: so a cluster of one node stands behind as many proxies, one for each client. */
+  /**
+   * For each of these ports every node has one more listener, which advertises it: so a cluster of
+   * one node stands behind as many proxies, one for each client.
+   */
   readonly clientProxies?: readonly number[];
 }
 
 const answerWithinMs = 60_000;
 
-/** A Kafka cluster of our own on free ports of the loopback address, stopped with us. 1.2 s from call to answer once the cache is made. */
+/**
+ * A Kafka cluster of our own on free ports of the loopback address, stopped with us. 1.2 s from
+ * call to answer once the cache is made.
+ */
 export async function startEmbeddedKafka(
   deps: { readonly clock: Clock; readonly log: Log },
   options: EmbeddedKafkaOptions,
@@ -59,7 +68,8 @@ async function startOnFreePorts(
       return nodes;
     } catch (error) {
       await stopAll(nodes);
-      // Another program may have taken a port since it was found free; any other failure comes again and is reported then.
+      // Another program may have taken a port since it was found free; any other failure comes
+      // again and is reported then.
       if (attempt === 2) throw error;
       deps.log.debug({ err: error }, 'embedded kafka did not start, trying other ports');
     }

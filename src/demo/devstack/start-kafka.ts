@@ -13,17 +13,23 @@ import { startEmbeddedKafka } from './start-embedded-kafka.ts';
 interface StartKafkaOptions extends ProgramLookup {
   readonly clock: Clock;
   readonly log: Log;
-  /** Addresses that were given win, and are never replaced by something else when they do not answer. */
+  /**
+   * Addresses that were given win, and are never replaced by
+   * something else when they do not answer.
+   */
   readonly givenBrokers?: readonly string[];
   /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
-  /** Default 1. Several are always processes of our own: they are for tests that kill or freeze one. */
+  /**
+   * Default 1. Several are always processes of our own: they are for tests that kill or freeze one.
+   */
   readonly nodes?: number;
 }
 
 /**
- * The real Kafka for demo, bench and tests: the given addresses, else a container where a Docker engine answers, else embedded.
- * Resolves when it answers. Throws `MissingPartError` with a sentence that says how to fix it.
+ * The real Kafka for demo, bench and tests: the given addresses, else a container where a Docker
+ * engine answers, else embedded. Resolves when it answers. Throws `MissingPartError` with a
+ * sentence that says how to fix it.
  */
 export async function startKafka(options: StartKafkaOptions): Promise<RunningKafka> {
   if (options.givenBrokers !== undefined && options.givenBrokers.length > 0) return givenKafka(options.givenBrokers);
@@ -31,13 +37,19 @@ export async function startKafka(options: StartKafkaOptions): Promise<RunningKaf
     try {
       return await startKafkaContainer(options);
     } catch (error) {
-      options.log.warn({ err: error }, 'a Docker engine answers, but its Kafka did not start: starting an embedded one instead');
+      options.log.warn(
+        { err: error },
+        'a Docker engine answers, but its Kafka did not start: starting an embedded one instead',
+      );
     }
   }
   return startEmbeddedKafka(options, options);
 }
 
-/** Checks only whether something listens: how to talk to it (TLS, SASL) is the service's configuration, not ours. */
+/**
+ * Checks only whether something listens: how to talk to it (TLS, SASL) is the service's
+ * configuration, not ours.
+ */
 async function givenKafka(brokers: readonly string[]): Promise<RunningKafka> {
   const listening = await Promise.all(brokers.map(listens));
   if (!listening.includes(true)) {
@@ -69,11 +81,15 @@ function listens(address: string): Promise<boolean> {
 
 export const kafkaImage = `apache/kafka:${kafkaVersion}`;
 
-/** A single Kafka broker in a container, on a free port. testcontainers' own watcher removes it when we are killed. */
+/**
+ * A single Kafka broker in a container, on a free port. testcontainers'
+ * own watcher removes it when we are killed.
+ */
 async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<RunningKafka> {
   const { Wait } = await import('testcontainers');
   const { container: description, host } = await loopbackContainer(kafkaImage);
-  // The broker gives its address to clients, so it has to know the outer port before it starts: a port that the engine chooses is known too late.
+  // The broker gives its address to clients, so it has to know the outer port before it starts: a
+  // port that the engine chooses is known too late.
   const port = await freePort();
   const address = `${host}:${port}`;
   const container = await description
@@ -100,7 +116,10 @@ async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<Run
   };
 }
 
-/** The broker logs "Started" before it is admitted to its cluster, and clients get no broker until then. */
+/**
+ * The broker logs "Started" before it is admitted to its
+ * cluster, and clients get no broker until then.
+ */
 async function untilBrokers(clock: Clock, at: { readonly host: string; readonly port: number }): Promise<boolean> {
   const deadline = clock.monotonicMs() + 30_000;
   while ((await kafkaAnswers(at, 2_000)) === 0) {
@@ -110,7 +129,9 @@ async function untilBrokers(clock: Clock, at: { readonly host: string; readonly 
   return true;
 }
 
-/** The image takes each setting from a variable: upper case, dots to underscores, KAFKA_ before it. */
+/**
+ * The image takes each setting from a variable: upper case, dots to underscores, KAFKA_ before it.
+ */
 function environment(address: string, port: number): Record<string, string> {
   const settings = {
     'process.roles': 'broker,controller',
@@ -122,6 +143,9 @@ function environment(address: string, port: number): Record<string, string> {
     ...smallClusterSettings(1),
   };
   return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, String(value)]),
+    Object.entries(settings).map(([name, value]) => [
+      `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+      String(value),
+    ]),
   );
 }

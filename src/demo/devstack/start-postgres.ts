@@ -7,7 +7,11 @@ import { dockerAnswers, loopbackContainer } from './docker.ts';
 import { freePort } from './free-port.ts';
 import { GuardedProcess } from './guarded-process.ts';
 import { MissingPartError } from './missing-part-error.ts';
-import { type PostgresCluster, type PostgresClusterOptions, preparePostgresCluster } from './prepare-postgres-cluster.ts';
+import {
+  type PostgresCluster,
+  type PostgresClusterOptions,
+  preparePostgresCluster,
+} from './prepare-postgres-cluster.ts';
 import {
   awaitPostgres,
   type EmbeddedPostgres,
@@ -18,7 +22,10 @@ import {
 
 const database = 'tidemark';
 
-/** A Postgres of our own on a free port of the loopback address, stopped with us. 1.0 s from nothing to answering. */
+/**
+ * A Postgres of our own on a free port of the loopback address, stopped
+ * with us. 1.0 s from nothing to answering.
+ */
 export async function startEmbeddedPostgres(
   deps: { readonly clock: Clock; readonly log: Log },
   options: PostgresClusterOptions,
@@ -51,7 +58,8 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
     try {
       return await startServer(deps, cluster, await freePort());
     } catch (error) {
-      // Another program may have taken the port since it was found free; any other failure comes again and is reported then.
+      // Another program may have taken the port since it was found free; any other failure comes
+      // again and is reported then.
       if (attempt === 3) {
         await rm(cluster.folder, { recursive: true, force: true });
         throw error;
@@ -61,7 +69,10 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
   }
 }
 
-/** Sessions outlive a killed server for a moment, on a busy machine for seconds, and no new server starts beside them. */
+/**
+ * Sessions outlive a killed server for a moment, on a busy machine for
+ * seconds, and no new server starts beside them.
+ */
 async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
   const deadline = deps.clock.monotonicMs() + 30_000;
   for (;;) {
@@ -123,19 +134,26 @@ function urlOf(cluster: PostgresCluster, port: number, name: string): string {
 interface StartPostgresOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** An address that was given wins, and is never replaced by something else when it does not answer. */
+  /**
+   * An address that was given wins, and is never replaced by
+   * something else when it does not answer.
+   */
   readonly givenUrl?: string;
   /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
-  /** Embedded only: where the data stays after `stop`. Absent: a temporary folder, removed afterwards. */
+  /**
+   * Embedded only: where the data stays after `stop`. Absent: a
+   * temporary folder, removed afterwards.
+   */
   readonly dataDir?: string;
   /** For tests: no fsync (see postgres-settings.ts). */
   readonly fast?: boolean;
 }
 
 /**
- * The real Postgres for demo, bench and tests: the given address, else a container where a Docker engine answers, else an embedded
- * one. Resolves when it answers. Throws `MissingPartError` with a sentence that says how to fix it.
+ * The real Postgres for demo, bench and tests: the given address, else a container where a Docker
+ * engine answers, else an embedded one. Resolves when it answers. Throws `MissingPartError` with a
+ * sentence that says how to fix it.
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   if (options.givenUrl !== undefined) return givenPostgres(options.givenUrl);
@@ -167,7 +185,10 @@ async function givenPostgres(url: string): Promise<RunningPostgres> {
 export const postgresImage = 'postgres:18';
 const port = 5432;
 
-/** A Postgres in a container, on a free port of the loopback address. testcontainers' own watcher removes it when we are killed. */
+/**
+ * A Postgres in a container, on a free port of the loopback address. testcontainers' own watcher
+ * removes it when we are killed.
+ */
 async function startPostgresContainer(
   deps: { readonly clock: Clock; readonly log: Log },
   options: { readonly fast: boolean },

@@ -10,7 +10,10 @@ export interface LedgerWrite {
   readonly orderId?: string;
   /** The new total that a replace asks for. */
   readonly quantity?: string;
-  /** What order entry made of it: `accepted`, `rejected` (its order never lived), `refused`, `not_applied`, `deferred`, `lapsed`. */
+  /**
+   * What order entry made of it: `accepted`, `rejected` (its order never lived), `refused`,
+   * `not_applied`, `deferred`, `lapsed`.
+   */
   readonly decisions: readonly string[];
 }
 
@@ -52,7 +55,10 @@ interface LedgerLine {
   };
 }
 
-/** Every write that reached the platform, and what became of every order, by the platform's own ledger. `control`: the sandbox's control port. */
+/**
+ * Every write that reached the platform, and what became of every order, by the platform's own
+ * ledger. `control`: the sandbox's control port.
+ */
 export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();
   const requests: LedgerLine[] = [];
@@ -61,7 +67,10 @@ export async function readCommandTruth(fetchUrl: typeof fetch, control: string):
     const line = JSON.parse(text) as LedgerLine;
     if (line.kind === 'request' && line.method in kinds) requests.push(line);
     if (line.kind === 'decision')
-      decisions.set(line.request, [...(decisions.get(line.request) ?? []), line.rejected === true ? 'rejected' : line.decision]);
+      decisions.set(line.request, [
+        ...(decisions.get(line.request) ?? []),
+        line.rejected === true ? 'rejected' : line.decision,
+      ]);
     if (line.kind !== 'change') continue;
     const order = orders.get(line.orderId) ?? { steps: new Set(), amendedTo: new Set(), closed: false, state: '' };
     orders.set(line.orderId, order);

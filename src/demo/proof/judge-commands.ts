@@ -8,16 +8,24 @@ export interface JournaledCommand {
   readonly state: CommandState;
   readonly orderId: string | null;
   readonly quantity: string | null;
-  readonly attempts: readonly { readonly attemptId: string; readonly state: string; readonly sendingAtMs: number | null }[];
+  readonly attempts: readonly {
+    readonly attemptId: string;
+    readonly state: string;
+    readonly sendingAtMs: number | null;
+  }[];
 }
 
 /**
- * Everything in which journal and ledger disagree, as sentences; empty when every promise was kept. The platform must be healed and at rest: what may still
- * land is not known to either.
+ * Everything in which journal and ledger disagree, as sentences; empty when every promise was kept.
+ * The platform must be healed and at rest: what may still land is not known to either.
  */
 export function judgeCommands(commands: readonly JournaledCommand[], truth: CommandTruth): string[] {
-  const byAttempt = new Map(commands.flatMap((command) => command.attempts.map(({ attemptId }) => [attemptId, command])));
-  const byTerms = new Map(commands.filter(({ kind }) => kind !== 'place').map((command) => [termsOf(command), command]));
+  const byAttempt = new Map(
+    commands.flatMap((command) => command.attempts.map(({ attemptId }) => [attemptId, command])),
+  );
+  const byTerms = new Map(
+    commands.filter(({ kind }) => kind !== 'place').map((command) => [termsOf(command), command]),
+  );
   const writesOf = new Map<JournaledCommand, LedgerWrite[]>();
   const faults: string[] = [];
   for (const write of truth.writes) {
@@ -42,7 +50,10 @@ function termsOf({
   return `${kind} ${orderId} ${kind === 'replace' ? quantity : ''}`;
 }
 
-/** Invariants 12 and 13: one write an attempt, its row committed before the first byte, and one acceptance a command. */
+/**
+ * Invariants 12 and 13: one write an attempt, its row committed before the
+ * first byte, and one acceptance a command.
+ */
 function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite[]): string[] {
   const faults: string[] = [];
   const sent = attempts.filter(({ sendingAtMs }) => sendingAtMs !== null);
@@ -58,8 +69,15 @@ function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite
   return faults;
 }
 
-/** Invariant 14: the verdict against what took effect. `unknown` is allowed wherever nothing took effect that could have been seen. */
-function verdictFaults(command: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): string[] {
+/**
+ * Invariant 14: the verdict against what took effect. `unknown` is allowed wherever nothing took
+ * effect that could have been seen.
+ */
+function verdictFaults(
+  command: JournaledCommand,
+  writes: readonly LedgerWrite[],
+  order: TrueOrder | undefined,
+): string[] {
   const { state, kind } = command;
   if (kind === 'place' && order !== undefined && acceptances(writes) > 0) return placeFaults(state, order);
   const effect = tookEffect(command, writes, order);
@@ -74,7 +92,8 @@ function verdictFaults(command: JournaledCommand, writes: readonly LedgerWrite[]
 
 /** A place whose order the platform has: what its venue made of it. */
 function placeFaults(state: CommandState, order: TrueOrder): string[] {
-  const taken = order.steps.has('accepted') || order.steps.has('fill') || !['pending_new', 'rejected'].includes(order.state);
+  const taken =
+    order.steps.has('accepted') || order.steps.has('fill') || !['pending_new', 'rejected'].includes(order.state);
   const right = taken ? 'applied' : order.state === 'rejected' ? 'rejected' : 'accepted';
   if (state === right) return [];
   if (!isFinal(state) && state !== 'unknown' && state !== 'accepted') return ['is neither settled nor unknown'];
@@ -82,23 +101,34 @@ function placeFaults(state: CommandState, order: TrueOrder): string[] {
   return [taken ? 'it took effect' : `its order is ${order.state}`];
 }
 
-function tookEffect({ kind, quantity }: JournaledCommand, writes: readonly LedgerWrite[], order: TrueOrder | undefined): boolean {
+function tookEffect(
+  { kind, quantity }: JournaledCommand,
+  writes: readonly LedgerWrite[],
+  order: TrueOrder | undefined,
+): boolean {
   if (kind === 'place') return acceptances(writes) > 0;
   if (kind === 'replace') return quantity !== null && order?.amendedTo.has(quantity) === true;
-  // Only a cancel that the platform took can be what canceled it; the market's own cancels leave the orders of people alone.
+  // Only a cancel that the platform took can be what canceled it; the market's own cancels leave
+  // the orders of people alone.
   return acceptances(writes) > 0 && order?.steps.has('canceled') === true;
 }
 
 /**
- * The platform took it, the venue refused it, and both were over before anybody looked: old terms that were never seen pending prove nothing (docs/settling.md, "Settling
- * unknown"), so `accepted` is all that can be said, and it is alarmed.
+ * The platform took it, the venue refused it, and both were over before anybody looked: old terms
+ * that were never seen pending prove nothing (docs/settling.md, "Settling unknown"), so `accepted`
+ * is all that can be said, and it is alarmed.
  */
 function isRefusedUnseen(
   { kind, state }: JournaledCommand,
   writes: readonly LedgerWrite[],
   order: TrueOrder | undefined,
 ): boolean {
-  return state === 'accepted' && kind !== 'place' && acceptances(writes) === 1 && order?.steps.has(`${kind}_refused`) === true;
+  return (
+    state === 'accepted' &&
+    kind !== 'place' &&
+    acceptances(writes) === 1 &&
+    order?.steps.has(`${kind}_refused`) === true
+  );
 }
 
 function acceptances(writes: readonly LedgerWrite[]): number {

@@ -3,7 +3,10 @@ import { isFinal } from '../../domain/command.ts';
 import { readCommandTruth } from './command-truth.ts';
 import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
 
-/** Every command of the journal held against the platform's ledger: those of the demo, and those that a user placed or settled. */
+/**
+ * Every command of the journal held against the platform's ledger: those of the demo, and those
+ * that a user placed or settled.
+ */
 export interface CommandsProof {
   readonly commands: number;
   readonly settled: number;
@@ -11,7 +14,9 @@ export interface CommandsProof {
   readonly unresolved: number;
   /** How many have each state. */
   readonly byState: Readonly<Record<string, number>>;
-  /** Verdicts that the ledger contradicts, and writes that were sent twice. Sentences for people. */
+  /**
+   * Verdicts that the ledger contradicts, and writes that were sent twice. Sentences for people.
+   */
   readonly faults: readonly string[];
 }
 
@@ -23,7 +28,10 @@ export const journaledCommands = `select c.command_id as "commandId", c.kind, c.
      from public.attempts a where a.command_id = c.command_id) as attempts
   from public.commands c`;
 
-/** Compares journal and ledger. The platform must be healed and at rest: neither knows of what may still land. `control`: the sandbox's control port. */
+/**
+ * Compares journal and ledger. The platform must be healed and at rest: neither knows of what may
+ * still land. `control`: the sandbox's control port.
+ */
 export async function proveCommands(
   deps: { readonly pool: Pool; readonly fetch: typeof fetch },
   control: string,

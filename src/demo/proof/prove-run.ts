@@ -7,21 +7,33 @@ import { decodeOrder } from '../../service/sources/decode-order.ts';
 import { parseJson } from '../../venue/platform/parse-json.ts';
 import type { TopicCounts } from './topic-counts.ts';
 
-/** The result of a run, by the platform's ledger, the database and the topic: never by the service's own claims. */
+/**
+ * The result of a run, by the platform's ledger, the database and the
+ * topic: never by the service's own claims.
+ */
 export interface RunProof {
   /** Events that the platform sent, by its ledger. */
   readonly observations: number;
   /** Accepted changes in the log. */
   readonly updates: number;
-  /** Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no event: the first list has every order once. */
+  /**
+   * Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no
+   * event: the first list has every order once.
+   */
   readonly byReads: number;
   /** Records on the updates topic, repeats among them. */
   readonly published: number;
   /** (order, revision) pairs that a consumer accepted. */
   readonly consumed: number;
-  /** Log rows that are not on the topic as they are (where there is a topic), and orders whose stored state is not the platform's. */
+  /**
+   * Log rows that are not on the topic as they are (where there is a topic), and orders whose
+   * stored state is not the platform's.
+   */
   readonly lost: number;
-  /** Changes accepted twice: one source version under two revisions, a revision with two contents, or on the topic but not in the log. */
+  /**
+   * Changes accepted twice: one source version under two revisions, a revision with two contents,
+   * or on the topic but not in the log.
+   */
   readonly doubled: number;
   /** First occurrences on the topic that did not follow the revision before by one. */
   readonly outOfOrder: number;
@@ -39,7 +51,10 @@ interface ProofDeps {
   /** Made with `proofStatementMs`. */
   readonly pool: Pool;
   readonly fetch: typeof fetch;
-  /** The records that a consumer read. Undefined: there is no Kafka, so the rows of the log wait for it and are not lost. */
+  /**
+   * The records that a consumer read. Undefined: there is no Kafka, so the rows
+   * of the log wait for it and are not lost.
+   */
   readonly counts: TopicCounts | undefined;
 }
 
@@ -58,7 +73,10 @@ interface StoredOrder {
 const pageRows = 5000;
 const shownFaults = 20;
 
-/** Compares the three. The market must be at rest and the service idle: changes under way would look lost. */
+/**
+ * Compares the three. The market must be at rest and the service
+ * idle: changes under way would look lost.
+ */
 export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProof> {
   const faults: string[] = [];
   const missing = await missingOnTopic(deps, faults);
@@ -155,7 +173,10 @@ async function readOrders(pool: Pool, keys: readonly string[]): Promise<Map<stri
   return new Map(rows.map((row) => [row.key, { order: row.state, sourceVersion: row.source_version }]));
 }
 
-/** One version of the platform must be one revision of ours. A revision that only adds our reference does not count: it may come after the other fields. */
+/**
+ * One version of the platform must be one revision of ours. A revision that only adds our reference
+ * does not count: it may come after the other fields.
+ */
 async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
   const { rows } = await pool.query<{ order_id: string; version: string }>(
     `select order_id, payload::json ->> 'sourceVersion' as version from public.order_updates where stream = 'prediction'
@@ -167,7 +188,10 @@ async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
   return rows.length;
 }
 
-/** One line of the sandbox's `GET /state`: the present truth of an order, as the platform itself holds it. */
+/**
+ * One line of the sandbox's `GET /state`: the present truth of
+ * an order, as the platform itself holds it.
+ */
 interface TruthLine {
   readonly stream: Stream;
   readonly accountId: string;
@@ -211,12 +235,23 @@ export function differences(
 
 function viewOf(truth: TruthLine): OrderView | undefined {
   const { stream, accountId, order } = truth;
-  const origin = { stream, accountId, cause: 'probe' as const, sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 0 };
+  const origin = {
+    stream,
+    accountId,
+    cause: 'probe' as const,
+    sourceEpoch: 0,
+    observedAtMs: 0,
+    receivedMs: 0,
+    bytes: 0,
+  };
   const decoded = decodeOrder(order, origin, () => '');
   return decoded.kind === 'order' ? decoded.view : undefined;
 }
 
-/** The lines of an NDJSON answer, as they come: it may be larger than memory. Throws when it does not answer with 200. */
+/**
+ * The lines of an NDJSON answer, as they come: it may be larger than memory.
+ * Throws when it does not answer with 200.
+ */
 export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGenerator<string, void, undefined> {
   const response = await fetchUrl(url);
   if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`);
@@ -234,8 +269,14 @@ export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGene
 const token = z.object({ access_token: z.string() });
 const listed = z.object({ accounts: z.array(z.object({ trading_account_id: z.string() })) });
 
-/** The accounts that the sandbox's client may see, asked as any client would: orders of other accounts are not lost. */
-export async function visibleAccounts(fetchUrl: typeof fetch, sandbox: SandboxDescription): Promise<ReadonlySet<string>> {
+/**
+ * The accounts that the sandbox's client may see, asked as any client
+ * would: orders of other accounts are not lost.
+ */
+export async function visibleAccounts(
+  fetchUrl: typeof fetch,
+  sandbox: SandboxDescription,
+): Promise<ReadonlySet<string>> {
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: sandbox.clientId,
@@ -243,6 +284,8 @@ export async function visibleAccounts(fetchUrl: typeof fetch, sandbox: SandboxDe
   });
   const granted = await fetchUrl(`${sandbox.platform}/v1/oauth2/token`, { method: 'POST', body: form });
   const { access_token: bearer } = token.parse(await granted.json());
-  const answer = await fetchUrl(`${sandbox.platform}/v2/users/me/accounts`, { headers: { authorization: `Bearer ${bearer}` } });
+  const answer = await fetchUrl(`${sandbox.platform}/v2/users/me/accounts`, {
+    headers: { authorization: `Bearer ${bearer}` },
+  });
   return new Set(listed.parse(await answer.json()).accounts.map((account) => account.trading_account_id));
 }

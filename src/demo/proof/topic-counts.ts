@@ -18,7 +18,8 @@ interface Line {
 /**
  * A consumer that follows the rules of docs/consuming.md and counts what breaks them.
  *
- * Invariant: `consumed` counts each (order, revision) once; one that comes again with the same content is a repeat, which the guarantee allows.
+ * Invariant: `consumed` counts each (order, revision) once; one that comes again with the same
+ * content is a repeat, which the guarantee allows.
  */
 export class TopicCounts {
   records = 0;

@@ -25,7 +25,10 @@ interface ChildOptions {
 
 const keptLines = 20;
 
-/** Starts this program again as a process of its own that does not outlive us, and waits until it says that it is ready. Throws with its last lines otherwise. */
+/**
+ * Starts this program again as a process of its own that does not outlive us, and waits until it
+ * says that it is ready. Throws with its last lines otherwise.
+ */
 export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: ChildOptions): Promise<ChildProgram> {
   const lines: string[] = [];
   const ready = Promise.withResolvers<unknown>();

@@ -40,11 +40,15 @@ export interface Parts {
   stop(): Promise<void>;
 }
 
-/** Starts Postgres and Kafka, or takes those that the environment names. Parts that were started are stopped again when a later one fails. */
+/**
+ * Starts Postgres and Kafka, or takes those that the environment names. Parts that were started are
+ * stopped again when a later one fails.
+ */
 export async function startParts(io: CliIo, log: Log, say: (line: string) => void): Promise<Parts> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
-    for (const each of stops.reverse()) await each().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop'));
+    for (const each of stops.reverse())
+      await each().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop'));
   };
   const { clock, cacheDir, env } = io;
   try {
@@ -55,7 +59,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     say('Starting Kafka …');
     const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
     const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
-      // A Kafka that was named is meant; without one that could be had, a part can be shown all the same.
+      // A Kafka that was named is meant; without one that could be
+      // had, a part can be shown all the same.
       if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
       throw error;
     });
@@ -82,8 +87,13 @@ function startSandbox(io: CliIo, { rate, seed }: Market): Promise<ChildProgram> 
   return startChild(io, { name: 'sandbox', args, env: inheritedEnv(io), pick: jsonObject, startMs: 30_000 });
 }
 
-/** The variables of our environment that a child needs, and none that would configure it without our knowledge. */
+/**
+ * The variables of our environment that a child needs, and none that
+ * would configure it without our knowledge.
+ */
 export function inheritedEnv(io: CliIo): Record<string, string> {
-  const kept = Object.entries(io.env).filter(([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name));
+  const kept = Object.entries(io.env).filter(
+    ([name]) => !/^(DATABASE_URL|KAFKA_|PLATFORM_|TIDEMARK_(?!LOG_LEVEL))/.test(name),
+  );
   return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -15,16 +15,21 @@ interface LiveToken {
 const algorithm = 'ES256';
 
 /**
- * Issues, checks and revokes access tokens: JWTs signed with a key of this process, whose public half is at the JWKS address.
+ * Issues, checks and revokes access tokens: JWTs signed with a key of this process, whose public
+ * half is at the JWKS address.
  *
- * Invariant: `check` answers with a principal only for a token that this instance signed, that has not expired by the injected clock, and that no one
- * revoked; `onRevoked` is called once for each token that is revoked, so that its streams end.
+ * Invariant: `check` answers with a principal only for a token that this instance signed, that has
+ * not expired by the injected clock, and that no one revoked; `onRevoked` is called once for each
+ * token that is revoked, so that its streams end.
  */
 export class AccessTokens {
   /** Of the tokens to come. */
   lifetimeSeconds: number;
   private readonly usualLifetimeSeconds: number;
-  /** `iss` and `aud` of every token: the base address of the platform, which is known once it listens. */
+  /**
+   * `iss` and `aud` of every token: the base address of the
+   * platform, which is known once it listens.
+   */
   issuer = '';
   private readonly live = new Map<string, LiveToken>();
   private readonly listeners = new Set<(tokenId: string) => void>();
@@ -62,7 +67,11 @@ export class AccessTokens {
     this.forgetExpired();
     const issuedAt = Math.floor(this.clock.nowMs() / 1000);
     const expiresIn = this.lifetimeSeconds;
-    const principal: Principal = { ...subject, tokenId: this.random.uuid(), expiresAtMs: (issuedAt + expiresIn) * 1000 };
+    const principal: Principal = {
+      ...subject,
+      tokenId: this.random.uuid(),
+      expiresAtMs: (issuedAt + expiresIn) * 1000,
+    };
     const token = await new SignJWT({ scope: [...subject.scopes].join(' '), client_id: subject.clientId })
       .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid: this.keyId })
       .setIssuer(this.issuer)
@@ -117,6 +126,7 @@ export class AccessTokens {
 
   private forgetExpired(): void {
     if (this.live.size < 4096) return;
-    for (const [tokenId, token] of this.live) if (token.principal.expiresAtMs <= this.clock.nowMs()) this.live.delete(tokenId);
+    for (const [tokenId, token] of this.live)
+      if (token.principal.expiresAtMs <= this.clock.nowMs()) this.live.delete(tokenId);
   }
 }

@@ -29,10 +29,11 @@ const maxKept = 100_000;
 /**
  * Authorization codes: 60 s, once.
  *
- * States of a code: issued → used, or expired. Invariant: a login is handed out for a code at most once. A code that comes a second time was stolen by
- * one of the two who sent it: `onReused` is called with the login, and everything that came of it ends (RFC 6749, section 4.1.2; RFC 9700, section 4.5). A
- * try that proves nothing (other client, other redirect URI, wrong verifier) does not use the code up: else a stranger who saw a code could spoil the login
- * of its owner.
+ * States of a code: issued → used, or expired. Invariant: a login is handed out for a code at most
+ * once. A code that comes a second time was stolen by one of the two who sent it: `onReused` is
+ * called with the login, and everything that came of it ends (RFC 6749, section 4.1.2; RFC 9700,
+ * section 4.5). A try that proves nothing (other client, other redirect URI, wrong verifier) does
+ * not use the code up: else a stranger who saw a code could spoil the login of its owner.
  */
 export class AuthorizationCodes {
   private readonly entries = new Map<string, Entry>();
@@ -54,13 +55,15 @@ export class AuthorizationCodes {
 
   redeem(code: string, proof: CodeProof): { login: Login } | { refusal: TokenRefusal } {
     const entry = this.entries.get(fingerprint(code));
-    if (entry === undefined || entry.login.clientId !== proof.clientId) return invalidGrant('The code is unknown or expired');
+    if (entry === undefined || entry.login.clientId !== proof.clientId)
+      return invalidGrant('The code is unknown or expired');
     if (entry.used) {
       this.deps.onReused(entry.login);
       return invalidGrant('The code was used before; what was issued for it is revoked');
     }
     if (this.deps.clock.monotonicMs() >= entry.endsAtMs) return invalidGrant('The code is unknown or expired');
-    if (proof.redirectUri !== entry.redirectUri) return invalidGrant('redirect_uri is not the one of the authorization request');
+    if (proof.redirectUri !== entry.redirectUri)
+      return invalidGrant('redirect_uri is not the one of the authorization request');
     const fault = verifierFault(entry.codeChallenge, proof.codeVerifier);
     if (fault !== undefined) return invalidGrant(fault);
     entry.used = true;
@@ -77,7 +80,10 @@ export class AuthorizationCodes {
   }
 }
 
-/** A verifier where no challenge was sent means that the challenge was taken out on the way (RFC 9700, section 4.8.2). */
+/**
+ * A verifier where no challenge was sent means that the challenge was taken
+ * out on the way (RFC 9700, section 4.8.2).
+ */
 function verifierFault(challenge: string | undefined, verifier: string | undefined): string | undefined {
   if (challenge === undefined)
     return verifier === undefined ? undefined : 'code_verifier, but the authorization request had no code_challenge';

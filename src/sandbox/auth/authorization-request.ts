@@ -1,6 +1,9 @@
 import type { Directory, SandboxClient } from './directory.ts';
 
-/** An authorization request that may be shown to a user (specification, "GET {auth_url}/oauth2/authorize"). */
+/**
+ * An authorization request that may be shown to a user (specification, "GET
+ * {auth_url}/oauth2/authorize").
+ */
 export interface AuthorizationRequest {
   readonly client: SandboxClient;
   /** One of the client's own, character by character. */
@@ -21,13 +24,18 @@ export interface RedirectedError {
 
 export type ReadAuthorization =
   | { readonly kind: 'request'; readonly request: AuthorizationRequest }
-  /** The client or where to redirect to is not known: the user sees the error, and no redirect follows. */
+  /**
+   * The client or where to redirect to is not known: the user
+   * sees the error, and no redirect follows.
+   */
   | { readonly kind: 'untrusted'; readonly description: string }
   | { readonly kind: 'refused'; readonly refusal: RedirectedError };
 
 /**
- * Reads the parameters of an authorization request. The redirect URI is compared as text (specification, "Authentication" 4; RFC 9700, section 4.1.3), and
- * before anything else, so that no fault of the rest can send a user to an address that was not registered. A public client must use PKCE, with S256 only.
+ * Reads the parameters of an authorization request. The redirect URI is compared as text
+ * (specification, "Authentication" 4; RFC 9700, section 4.1.3), and before anything else, so that
+ * no fault of the rest can send a user to an address that was not registered. A public client must
+ * use PKCE, with S256 only.
  */
 export function readAuthorizationRequest(directory: Directory, entries: Iterable<[string, string]>): ReadAuthorization {
   const { values, repeated } = gather(entries);
@@ -43,12 +51,19 @@ export function readAuthorizationRequest(directory: Directory, entries: Iterable
   if (fault !== undefined) return { kind: 'refused', refusal: { ...returned, ...fault } };
   const codeChallenge = values.get('code_challenge');
   const scopes = askedScopes(client, values.get('scope'));
-  return { kind: 'request', request: { client, scopes, ...returned, ...(codeChallenge !== undefined && { codeChallenge }) } };
+  return {
+    kind: 'request',
+    request: { client, scopes, ...returned, ...(codeChallenge !== undefined && { codeChallenge }) },
+  };
 }
 
 type Fault = Pick<RedirectedError, 'error' | 'description'>;
 
-function findFault(client: SandboxClient, values: ReadonlyMap<string, string>, repeated: ReadonlySet<string>): Fault | undefined {
+function findFault(
+  client: SandboxClient,
+  values: ReadonlyMap<string, string>,
+  repeated: ReadonlySet<string>,
+): Fault | undefined {
   const [twice] = repeated;
   if (twice !== undefined) return invalid(`${twice.slice(0, 40)} is given twice`);
   const responseType = values.get('response_type');
@@ -60,13 +75,19 @@ function findFault(client: SandboxClient, values: ReadonlyMap<string, string>, r
 }
 
 /** Without a method RFC 7636 means `plain`, which shows the verifier to all who see the request. */
-function pkceFault(client: SandboxClient, challenge: string | undefined, method: string | undefined): Fault | undefined {
+function pkceFault(
+  client: SandboxClient,
+  challenge: string | undefined,
+  method: string | undefined,
+): Fault | undefined {
   if (challenge === undefined) {
     if (method !== undefined) return invalid('code_challenge_method without code_challenge');
     return client.clientSecret === undefined ? invalid('A public client must send a code_challenge') : undefined;
   }
   if (method !== 'S256') return invalid('code_challenge_method must be S256');
-  return /^[A-Za-z0-9_-]{43}$/.test(challenge) ? undefined : invalid('code_challenge must be the base64url of a SHA-256');
+  return /^[A-Za-z0-9_-]{43}$/.test(challenge)
+    ? undefined
+    : invalid('code_challenge must be the base64url of a SHA-256');
 }
 
 function invalid(description: string): Fault {

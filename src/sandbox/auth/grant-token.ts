@@ -31,7 +31,9 @@ interface GrantDeps {
 type Granted = { answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal };
 type Grant = (deps: GrantDeps, client: SandboxClient, parameters: TokenParameters) => Promise<Granted>;
 
-/** By `grant_type`. The sign-in examples of the specification send `code` for `authorization_code`. */
+/**
+ * By `grant_type`. The sign-in examples of the specification send `code` for `authorization_code`.
+ */
 const grants: Readonly<Record<string, Grant>> = {
   client_credentials: grantClientCredentials,
   authorization_code: grantCode,
@@ -39,7 +41,9 @@ const grants: Readonly<Record<string, Grant>> = {
   refresh_token: grantRefresh,
 };
 
-/** The token endpoint: client, grant and answer (specification, "POST /v1/oauth2/token"; RFC 6749). */
+/**
+ * The token endpoint: client, grant and answer (specification, "POST /v1/oauth2/token"; RFC 6749).
+ */
 export async function grantToken(deps: GrantDeps, request: TokenRequest): Promise<Granted> {
   const read = readTokenRequest(request.contentType, request.body);
   if ('refusal' in read) return read;
@@ -52,7 +56,11 @@ export async function grantToken(deps: GrantDeps, request: TokenRequest): Promis
   return grant(deps, authenticated.client, read.parameters);
 }
 
-async function grantClientCredentials(deps: GrantDeps, client: SandboxClient, parameters: TokenParameters): Promise<Granted> {
+async function grantClientCredentials(
+  deps: GrantDeps,
+  client: SandboxClient,
+  parameters: TokenParameters,
+): Promise<Granted> {
   if (client.clientSecret === undefined)
     return refuse(400, 'unauthorized_client', 'A public client has no credentials of its own');
   const scopes = askedScopes(new Set(client.scopes), parameters.get('scope'));
@@ -77,7 +85,8 @@ async function grantRefresh(deps: GrantDeps, client: SandboxClient, parameters: 
   if (presented === undefined) return refuse(400, 'invalid_request', 'refresh_token is missing');
   const login = deps.refreshTokens.peek(presented, client.clientId);
   if (login === undefined) return refuse(400, 'invalid_grant', 'The refresh token is unknown');
-  // Narrower for this access token only; the next refresh may ask for all again (RFC 6749, section 6).
+  // Narrower for this access token only; the next refresh may ask
+  // for all again (RFC 6749, section 6).
   const scopes = askedScopes(login.scopes, parameters.get('scope'));
   if (scopes === undefined) return refuse(400, 'invalid_scope', 'A scope that the user did not grant');
   const result = deps.refreshTokens.redeem(presented, client.clientId);
@@ -91,7 +100,8 @@ async function issue(
   refreshToken?: string,
 ): Promise<Granted> {
   const { token, principal, expiresIn } = await tokens.issue(subject);
-  // Signing takes a turn or two, in which a second use may have ended the login: this token was not there yet to be revoked.
+  // Signing takes a turn or two, in which a second use may have ended the login: this token was not
+  // there yet to be revoked.
   if (principal.loginId !== undefined && refreshTokens.ended(principal.loginId)) {
     tokens.revoke(({ tokenId }) => tokenId === principal.tokenId);
     return refuse(400, 'invalid_grant', 'The login was revoked');
@@ -106,7 +116,10 @@ async function issue(
   return { answer, principal };
 }
 
-/** What was asked for, all of `had` when nothing was (blanks are nothing); undefined when one of them is not there. */
+/**
+ * What was asked for, all of `had` when nothing was (blanks are nothing);
+ * undefined when one of them is not there.
+ */
 function askedScopes(had: ReadonlySet<string>, asked: string | undefined): ReadonlySet<string> | undefined {
   const scopes = new Set((asked ?? '').split(' ').filter((scope) => scope !== ''));
   if (scopes.size === 0) return had;
@@ -114,8 +127,8 @@ function askedScopes(had: ReadonlySet<string>, asked: string | undefined): Reado
 }
 
 /**
- * The client behind a token request: HTTP Basic or `client_id` and `client_secret` in the body, never both (RFC 6749, section 2.3). A public client names
- * itself without a secret.
+ * The client behind a token request: HTTP Basic or `client_id` and `client_secret` in the body,
+ * never both (RFC 6749, section 2.3). A public client names itself without a secret.
  */
 function authenticateClient(
   directory: Directory,
@@ -138,7 +151,9 @@ function authenticateClient(
   return { client };
 }
 
-/** `client_id` and `client_secret` are form-encoded inside of the base64 (RFC 6749, section 2.3.1). */
+/**
+ * `client_id` and `client_secret` are form-encoded inside of the base64 (RFC 6749, section 2.3.1).
+ */
 function readBasic(authorization: string): { clientId: string; secret: string } | undefined {
   const match = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(authorization);
   if (match === null) return undefined;

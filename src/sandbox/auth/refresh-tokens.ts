@@ -4,8 +4,10 @@ import { fingerprint, opaqueToken } from './opaque-token.ts';
 
 /**
  * - `none`: the same refresh token stays good, and no other is returned.
- * - `rotate`: each use returns a new one and ends the old; an old one that comes again ends the family.
- * - `grace`: as `rotate`, but an old one may come again for a while, as it does after a lost answer.
+ * - `rotate`: each use returns a new one and ends the old; an old
+ *   one that comes again ends the family.
+ * - `grace`: as `rotate`, but an old one may come again for a
+ *   while, as it does after a lost answer.
  */
 export const refreshModes = ['none', 'rotate', 'grace'] as const;
 export type RefreshMode = (typeof refreshModes)[number];
@@ -33,8 +35,10 @@ const maxKept = 200_000;
 /**
  * Refresh tokens, a family for each login.
  *
- * States of a token: issued → used (but in mode `none`) → gone with its family, or expired. Invariant: after an old token came again (out of its grace)
- * no token of the family is good any more, and `onReused` was called with the login, so that its access tokens end too (RFC 9700, section 4.14.2).
+ * States of a token: issued → used (but in mode `none`) → gone with its family, or
+ * expired. Invariant: after an old token came again (out of its grace) no token of the
+ * family is good any more, and `onReused` was called with the login, so that its access
+ * tokens end too (RFC 9700, section 4.14.2).
  */
 export class RefreshTokens {
   /** Of the refreshes to come. */

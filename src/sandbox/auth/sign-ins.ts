@@ -34,10 +34,12 @@ const maxSteps = 10_000;
 const noSuchStep = 'This sign-in is unknown, over or expired; start again';
 
 /**
- * Users signing in: password, then the 6-digit code where the user has MFA, then confirm (specification, "Authentication" 7).
+ * Users signing in: password, then the 6-digit code where the user has MFA, then confirm
+ * (specification, "Authentication" 7).
  *
- * States of a sign-in: password → code given; or password → mfa → confirm → code given. Invariant: a code is made once for each sign-in, after every step
- * that the user's settings ask for; wrong answers are bounded in one sign-in and over all of them, for names that do not exist as well.
+ * States of a sign-in: password → code given; or password → mfa → confirm → code given. Invariant:
+ * a code is made once for each sign-in, after every step that the user's settings ask for; wrong
+ * answers are bounded in one sign-in and over all of them, for names that do not exist as well.
  */
 export class SignIns {
   /** Base address of the screen, which is known once it listens. */
@@ -129,9 +131,11 @@ interface AttemptLimits {
 const maxKept = 50_000;
 
 /**
- * A bound on guessing: of passwords and MFA codes, by the name that is guessed for, whether it exists or not (RFC 6749, section 10.10).
+ * A bound on guessing: of passwords and MFA codes, by the name that is guessed for, whether it
+ * exists or not (RFC 6749, section 10.10).
  *
- * Invariant: in any time `t` at most `burst + t / everyMs` wrong answers are looked at for one name. A right answer clears the name.
+ * Invariant: in any time `t` at most `burst + t / everyMs` wrong answers are looked at for one
+ * name. A right answer clears the name.
  */
 export class AttemptLimiter {
   /** When the name's wrong answers are forgiven, each of them adding `everyMs`. */

@@ -1,6 +1,8 @@
 import { mediaTypeOf } from '../rest/read-request.ts';
 
-/** The fields that came to the token endpoint, from a form or from JSON: names to values, each once. */
+/**
+ * The fields that came to the token endpoint, from a form or from JSON: names to values, each once.
+ */
 export type TokenParameters = ReadonlyMap<string, string>;
 
 /** An RFC 6749 error (section 5.2), which is also the platform's flat error body. */
@@ -16,12 +18,22 @@ export interface TokenRefusal {
   readonly description: string;
 }
 
-export function refuse(status: 400 | 401, error: TokenRefusal['error'], description: string): { refusal: TokenRefusal } {
+export function refuse(
+  status: 400 | 401,
+  error: TokenRefusal['error'],
+  description: string,
+): { refusal: TokenRefusal } {
   return { refusal: { status, error, description } };
 }
 
-/** Reads a body in either form. A parameter that comes twice is refused, as section 3.2 asks; one without a value counts as absent. */
-export function readTokenRequest(contentType: string, body: string): { parameters: TokenParameters } | { refusal: TokenRefusal } {
+/**
+ * Reads a body in either form. A parameter that comes twice is refused, as section 3.2 asks; one
+ * without a value counts as absent.
+ */
+export function readTokenRequest(
+  contentType: string,
+  body: string,
+): { parameters: TokenParameters } | { refusal: TokenRefusal } {
   const mediaType = mediaTypeOf(contentType);
   if (mediaType === 'application/x-www-form-urlencoded') return readForm(body);
   if (mediaType === 'application/json') return readJson(body);

@@ -37,7 +37,10 @@ interface ControlAppDeps {
   readonly host: string;
 }
 
-/** The control port: loopback only, no authentication, never a part of the platform (docs/platform-assumptions.md, "The sandbox's first line"). */
+/**
+ * The control port: loopback only, no authentication, never a part of the platform
+ * (docs/platform-assumptions.md, "The sandbox's first line").
+ */
 export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true });
   app.removeContentTypeParser('text/plain');
@@ -89,7 +92,9 @@ function marketVerbs(app: FastifyInstance, { controls }: ControlAppDeps): void {
     return answer(reply, controls.setPrice(symbol, Math.max(1, Math.round(Number(price) * 100))));
   });
   app.post('/day', async () => controls.endDay());
-  app.post('/orders', async (request, reply) => sendOrder(reply, controls.openOrder(handMadeOrder.parse(request.body))));
+  app.post('/orders', async (request, reply) =>
+    sendOrder(reply, controls.openOrder(handMadeOrder.parse(request.body))),
+  );
   app.post<{ Params: { orderId: string } }>('/orders/:orderId', async (request, reply) =>
     sendOrder(reply, controls.moveOrder(request.params.orderId, orderVerb.parse(request.body))),
   );
@@ -122,14 +127,17 @@ function sendOrder(reply: FastifyReply, result: ExchangeOrder | ControlRefusal):
 
 function answer(reply: FastifyReply, result: object | ControlRefusal): FastifyReply {
   if (!('refused' in result)) return reply.send(result);
-  return reply.code(result.refused === 'not_possible' ? 409 : 404).send({ error: result.message, code: result.refused });
+  return reply
+    .code(result.refused === 'not_possible' ? 409 : 404)
+    .send({ error: result.message, code: result.refused });
 }
 
 const chunkChars = 64 * 1024;
 
 /**
- * The present truth of every order as NDJSON, in chunks of whole lines: `{ stream, accountId, orderId, version?, closed, order }`. Orders that change while
- * it is read may show either state, so ask after the market was stopped (`POST /rate` with 0).
+ * The present truth of every order as NDJSON, in chunks of whole lines: `{ stream, accountId,
+ * orderId, version?, closed, order }`. Orders that change while it is read may show either state,
+ * so ask after the market was stopped (`POST /rate` with 0).
  */
 export function* readState(
   { exchange, wire }: { exchange: Exchange; wire?: Wire },

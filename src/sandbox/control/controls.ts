@@ -43,7 +43,10 @@ export interface ControlRefusal {
 /** The longest lag that a list may be asked for later, once lags are on. */
 const historyMs = 60_000;
 
-/** The deeds that a running sandbox takes from outside: the verbs of the control port, of the timeline, and of tests in the same process. */
+/**
+ * The deeds that a running sandbox takes from outside: the verbs of the control port, of the
+ * timeline, and of tests in the same process.
+ */
 export class Controls {
   private readonly deps: ControlDeps;
 
@@ -51,11 +54,15 @@ export class Controls {
     this.deps = deps;
   }
 
-  /** Sets rates, adds rules and acts at once. Answers with how many connections, tokens or orders each action met. */
+  /**
+   * Sets rates, adds rules and acts at once. Answers with how many
+   * connections, tokens or orders each action met.
+   */
   faults(order: FaultOrderParsed): { met: number[] } | ControlRefusal {
     const { parts } = this.deps;
     const missing = (order.now ?? []).find((action) => this.namesMissingAccount(action));
-    if (missing !== undefined) return { refused: 'unknown_account', message: 'an action names an account that is not there' };
+    if (missing !== undefined)
+      return { refused: 'unknown_account', message: 'an action names an account that is not there' };
     parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
     parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
@@ -67,8 +74,9 @@ export class Controls {
   }
 
   /**
-   * Ends every fault: no rules, no rates, nothing held back or hidden, uncertain orders certain again, tokens of the usual lifetime, half-open and hanging connections
-   * cut. What was lost on the way stays lost on the stream, and is in the lists.
+   * Ends every fault: no rules, no rates, nothing held back or hidden, uncertain orders certain
+   * again, tokens of the usual lifetime, half-open and hanging connections cut. What was lost on
+   * the way stays lost on the stream, and is in the lists.
    */
   heal(): void {
     const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
@@ -85,7 +93,10 @@ export class Controls {
     parts.ledger.enter('fault', ',"what":"healed"');
   }
 
-  /** Changes a second from now on; 0 stops the market: then a large order that people placed isn't filled further either. */
+  /**
+   * Changes a second from now on; 0 stops the market: then a large order that
+   * people placed isn't filled further either.
+   */
   setRate(rate: number): void {
     this.deps.parts.ledger.enter('fault', `,"what":"rate","rate":"${rate}"`);
     this.deps.pacer.setRate(rate);
@@ -119,14 +130,19 @@ export class Controls {
   }
 
   /**
-   * Closes an account or opens it again, enrols it for prediction orders or takes that back. Its orders stay as they are; the market makes no new ones where it
-   * may not. Readers learn it as from any platform: the accounts list, refused reads and subscriptions. What a connection followed and may follow no more falls silent.
+   * Closes an account or opens it again, enrols it for prediction orders or takes that back. Its
+   * orders stay as they are; the market makes no new ones where it may not. Readers learn it as
+   * from any platform: the accounts list, refused reads and subscriptions. What a connection
+   * followed and may follow no more falls silent.
    */
   changeAccount(id: string, change: AccountChange): ExchangeAccount | ControlRefusal {
     const { parts, market, subscriptions } = this.deps;
     const account = parts.exchange.accounts.get(id);
     if (account === undefined) return { refused: 'unknown_account', message: 'there is no such account' };
-    parts.ledger.enter('fault', `,"what":"account","accountId":${JSON.stringify(id)},"change":${JSON.stringify(change)}`);
+    parts.ledger.enter(
+      'fault',
+      `,"what":"account","accountId":${JSON.stringify(id)},"change":${JSON.stringify(change)}`,
+    );
     account.status = change.status ?? account.status;
     account.predictions = change.predictions ?? account.predictions;
     account.unlisted = change.listed === undefined ? account.unlisted : !change.listed;
@@ -154,7 +170,10 @@ export class Controls {
     return entry.venue.options;
   }
 
-  /** The instrument trades at this price now; orders that wait for it are met. A prediction's price is that of YES. */
+  /**
+   * The instrument trades at this price now; orders that wait for it are
+   * met. A prediction's price is that of YES.
+   */
   setPrice(symbol: string, ticks: number): { symbol: string; ticks: number } | ControlRefusal {
     const { ledger, entry } = this.deps.parts;
     const instrument = entry.instrument('account', symbol) ?? entry.instrument('prediction', symbol);

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import type { Random } from '../../runtime/random.ts';
-import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../venue/platform/wire/account-order.ts';
+import {
+  accountOrderSides,
+  accountOrderTimesInForce,
+  accountOrderTypes,
+} from '../../venue/platform/wire/account-order.ts';
 import {
   predictionOrderTypes,
   predictionOutcomes,
@@ -15,7 +19,10 @@ import type { Market } from '../market/market.ts';
 
 const decimal = z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero');
 
-/** Each change takes one or more: from here on an order changes a million times before its version leaves int64. */
+/**
+ * Each change takes one or more: from here on an order changes a
+ * million times before its version leaves int64.
+ */
 const lastFirstVersion = 2n ** 63n - 1n - 1_000_000n;
 
 const both = {
@@ -52,7 +59,10 @@ export const handMadeOrder = z.discriminatedUnion('stream', [
     version: z
       .string()
       .regex(/^\d{1,19}$/)
-      .refine((digits) => BigInt(digits) <= lastFirstVersion, `at most ${lastFirstVersion}, so that no change leaves int64`)
+      .refine(
+        (digits) => BigInt(digits) <= lastFirstVersion,
+        `at most ${lastFirstVersion}, so that no change leaves int64`,
+      )
       .default('1'),
     ...both,
   }),

@@ -59,9 +59,15 @@ export const orderVerb = z.discriminatedUnion('action', [
 export type OrderVerb = z.output<typeof orderVerb>;
 
 /**
- * Lets the venue do it. The market leaves the order alone from then on, so that a script has it to itself. Answers with why not, when the order cannot do that.
+ * Lets the venue do it. The market leaves the order alone from then on, so that a script has it to
+ * itself. Answers with why not, when the order cannot do that.
  */
-export function applyOrderVerb(exchange: Exchange, market: Market, order: ExchangeOrder, verb: OrderVerb): string | undefined {
+export function applyOrderVerb(
+  exchange: Exchange,
+  market: Market,
+  order: ExchangeOrder,
+  verb: OrderVerb,
+): string | undefined {
   const refusal = refusalOf(order, verb);
   if (refusal !== undefined) return refusal;
   market.release(order);
@@ -91,7 +97,11 @@ interface Venue {
 }
 
 const doers: {
-  readonly [A in OrderVerb['action']]: (venue: Venue, order: ExchangeOrder, verb: Extract<OrderVerb, { action: A }>) => void;
+  readonly [A in OrderVerb['action']]: (
+    venue: Venue,
+    order: ExchangeOrder,
+    verb: Extract<OrderVerb, { action: A }>,
+  ) => void;
 } = {
   accept: ({ exchange, market }, order) => {
     if (order.state === 'pending_new') acceptOrder(exchange, order, market.nextVenueOrderId());
@@ -130,11 +140,16 @@ function doVerb<A extends OrderVerb['action']>(
 const refreshPart = z.strictObject({ mode: z.enum(refreshModes) });
 const endLogins = z.strictObject({ username: z.string().optional(), clientId: z.string().optional() });
 
-/** The client center of a running sandbox: users, apps and their redirect URIs, and the fate of logins. One that is there already is replaced. */
+/**
+ * The client center of a running sandbox: users, apps and their redirect URIs, and the fate of
+ * logins. One that is there already is replaced.
+ */
 export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
   app.post('/users', async (request, reply) => {
     const user = userPart.parse(request.body);
-    const taken = user.accounts.find(({ id }) => (parts.exchange.accounts.get(id)?.owner ?? user.username) !== user.username);
+    const taken = user.accounts.find(
+      ({ id }) => (parts.exchange.accounts.get(id)?.owner ?? user.username) !== user.username,
+    );
     if (taken !== undefined)
       return reply.code(409).send({ error: `the account ${taken.id} is another user's`, code: 'not_possible' });
     seatUser(parts.exchange, parts.directory, user);
@@ -151,7 +166,8 @@ export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
     parts.ledger.enter('fault', `,"what":"refresh_mode","mode":"${mode}"`);
     return { mode };
   });
-  // As when a user takes the consent back: the next refresh is refused for good, and the access tokens end now.
+  // As when a user takes the consent back: the next refresh is refused
+  // for good, and the access tokens end now.
   app.post('/end-logins', async (request) => {
     const { username, clientId } = endLogins.parse(request.body ?? {});
     const fits = (login: { username?: string; clientId: string }) =>

@@ -10,7 +10,9 @@ interface ChartItem {
   readonly v: Readonly<Record<string, string | number>>;
 }
 
-/** A stock, or an option by its compact OCC symbol; undefined for a symbol that is not traded here. */
+/**
+ * A stock, or an option by its compact OCC symbol; undefined for a symbol that is not traded here.
+ */
 export function chartItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   return stockItem(prices, symbol) ?? optionItem(prices, symbol);
 }
@@ -38,7 +40,10 @@ function stockItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   };
 }
 
-/** An option follows its stock: what it is worth at the stock's price of this moment, and at the open, high and low of the stock's day. */
+/**
+ * An option follows its stock: what it is worth at the stock's price of this moment, and at the
+ * open, high and low of the stock's day.
+ */
 function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const contract = optionContract(symbol);
   const stock = contract === undefined ? undefined : prices.live(contract.underlying);
@@ -47,7 +52,11 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const previousClose = theoreticalTicks(contract, stock.previousClose, prices.today - 1);
   const open = theoreticalTicks(contract, stock.open, prices.today);
   // A put is dearest where its stock is cheapest.
-  const edges = [open, last, ...[stock.high, stock.low].map((ticks) => theoreticalTicks(contract, ticks, prices.today))];
+  const edges = [
+    open,
+    last,
+    ...[stock.high, stock.low].map((ticks) => theoreticalTicks(contract, ticks, prices.today)),
+  ];
   return {
     n: `OPRA:${symbol}`,
     s: symbol,
@@ -66,7 +75,10 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   };
 }
 
-/** One contract for some ten thousand shares, by its symbol: it grows over the session as the volume of the stock does. */
+/**
+ * One contract for some ten thousand shares, by its symbol: it grows over the
+ * session as the volume of the stock does.
+ */
 function contractsTraded(symbol: string, shares: number): number {
   return Math.floor(shares / (10_000 + (numberOf(symbol) % 90_000)));
 }

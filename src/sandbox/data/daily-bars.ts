@@ -2,8 +2,9 @@ import { listingOf, split } from './listings.ts';
 import { type DayNumber, tradingDayBefore } from './trading-days.ts';
 
 /**
- * A number in [0, 1) that belongs to a seed and some whole numbers: the same ones always give the same number, in any order of requests. Data of any day
- * can so be made on request, where a generator would have to be wound forward to it.
+ * A number in [0, 1) that belongs to a seed and some whole numbers: the same ones always give the
+ * same number, in any order of requests. Data of any day can so be made on request, where a
+ * generator would have to be wound forward to it.
  */
 export function noise(seed: number, ...parts: readonly number[]): number {
   let hash = seed ^ 0x9e3779b9;
@@ -40,8 +41,9 @@ export interface DailyBar {
 const historyDays = 300;
 
 /**
- * The past of stocks before the sandbox began, made from the seed backwards: the last close is where the market's walk begins, so that "the change since
- * yesterday" is the walk's own, and every bar opens near the close before it.
+ * The past of stocks before the sandbox began, made from the seed backwards: the last close is
+ * where the market's walk begins, so that "the change since yesterday" is the walk's own, and every
+ * bar opens near the close before it.
  */
 export class DailyBars {
   /** The last trading day before the start. */
@@ -65,7 +67,10 @@ export class DailyBars {
     return this.days;
   }
 
-  /** The bar of a past day, or undefined where there is none. `firstTicks` is where the walk of this symbol begins. Adjusted for splits. */
+  /**
+   * The bar of a past day, or undefined where there is none. `firstTicks` is where the walk of this
+   * symbol begins. Adjusted for splits.
+   */
   barOf(symbol: string, firstTicks: number, day: DayNumber): DailyBar | undefined {
     const index = this.indexOfDay.get(day);
     if (index === undefined) return undefined;

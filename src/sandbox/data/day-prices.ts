@@ -19,8 +19,8 @@ interface LivePrice {
 /**
  * Prices of stocks: the days before the start from the seed, since then from the market's walk.
  *
- * Invariant: low ≤ last ≤ high, and a day's bar never changes once the next trading day has begun. The walk goes on at all hours, so its moves between
- * two sessions counts to the later one.
+ * Invariant: low ≤ last ≤ high, and a day's bar never changes once the next trading day has begun.
+ * The walk goes on at all hours, so its moves between two sessions counts to the later one.
  */
 export class DayPrices {
   readonly bars: DailyBars;
@@ -53,10 +53,20 @@ export class DayPrices {
     const previousClose = this.previousBar(symbol)?.close ?? instrument.firstTicks;
     // The session opens where the one before it closed; the walk has no gaps.
     const range = { open: previousClose, high: Math.max(high, previousClose), low: Math.min(low, previousClose) };
-    return { last, bid: Math.max(1, last - 1), ask: last + 1, ...range, previousClose, volume: this.volumeSoFar(symbol) };
+    return {
+      last,
+      bid: Math.max(1, last - 1),
+      ask: last + 1,
+      ...range,
+      previousClose,
+      volume: this.volumeSoFar(symbol),
+    };
   }
 
-  /** The last session that is over; with `adjusted` false as it was traded then. Undefined for a symbol that is not traded. */
+  /**
+   * The last session that is over; with `adjusted` false as it was traded then. Undefined for a
+   * symbol that is not traded.
+   */
   previousBar(symbol: string, adjusted = true): DailyBar | undefined {
     this.turnDay();
     const instrument = this.instruments.get(symbol);
@@ -68,7 +78,10 @@ export class DayPrices {
     return bar === undefined || adjusted ? bar : unadjusted(symbol, bar);
   }
 
-  /** Where the stock stood at a share (0 to 1) of a session, for quotes of the past. The same answer at any time. */
+  /**
+   * Where the stock stood at a share (0 to 1) of a session, for quotes
+   * of the past. The same answer at any time.
+   */
   at(symbol: string, day: DayNumber, share: number): number | undefined {
     const instrument = this.instruments.get(symbol);
     if (instrument === undefined) return undefined;
@@ -79,7 +92,10 @@ export class DayPrices {
     return Math.max(bar?.low ?? 1, Math.min(bar?.high ?? Number.MAX_SAFE_INTEGER, ticks));
   }
 
-  /** Begins another day at the first question on it: what was walked until then belongs to the day that ended. */
+  /**
+   * Begins another day at the first question on it: what was walked
+   * until then belongs to the day that ended.
+   */
   private turnDay(): void {
     const lastDay = tradingDayBefore(this.today);
     if (lastDay === this.lastDay) return;
@@ -94,8 +110,12 @@ export class DayPrices {
     this.lastDay = lastDay;
   }
 
-  private liveRange(symbol: string, instrument: Instrument): { open: number; high: number; low: number; close: number } {
-    const before = this.lived.get(`${symbol} ${this.lastDay}`) ?? this.bars.barOf(symbol, instrument.firstTicks, this.lastDay);
+  private liveRange(
+    symbol: string,
+    instrument: Instrument,
+  ): { open: number; high: number; low: number; close: number } {
+    const before =
+      this.lived.get(`${symbol} ${this.lastDay}`) ?? this.bars.barOf(symbol, instrument.firstTicks, this.lastDay);
     const open = before?.close ?? instrument.firstTicks;
     return {
       open,
@@ -105,7 +125,10 @@ export class DayPrices {
     };
   }
 
-  /** Grows evenly over the session: nothing before it, all of it afterwards. A day without a session has none. */
+  /**
+   * Grows evenly over the session: nothing before it, all of it
+   * afterwards. A day without a session has none.
+   */
   private volumeSoFar(symbol: string): number {
     const today = this.today;
     if (!isTradingDay(today)) return 0;

@@ -5,8 +5,9 @@ import { contractsAround, type OptionContract, optionContract } from './option-c
 import { dayText } from './trading-days.ts';
 
 /**
- * Stocks and indices whose symbol begins with the query or whose name holds it, an exact symbol first; with a leading `.` options whose symbol begins with
- * the rest of the query (specification, "GET /v1/marketdata/search"). Case does not matter.
+ * Stocks and indices whose symbol begins with the query or whose name holds it, an exact symbol
+ * first; with a leading `.` options whose symbol begins with the rest of the query (specification,
+ * "GET /v1/marketdata/search"). Case does not matter.
  */
 export function findSymbols(prices: DayPrices, query: string, limit: number): FoundSymbol[] {
   return query.startsWith('.')

@@ -41,7 +41,10 @@ export const indices: readonly Listing[] = [
   { symbol: 'VIX', name: 'Cboe Volatility Index', exchange: 'CBOE', type: 'index', tag: 'index', thousandShares: 0 },
 ];
 
-/** On the first trading day after the sandbox's past this stock went from one share to `into`: raw bars of the day before are in old shares. */
+/**
+ * On the first trading day after the sandbox's past this stock went from one share to `into`: raw
+ * bars of the day before are in old shares.
+ */
 export const split = { symbol: 'KO', into: 2 } as const;
 
 const bySymbol = new Map([...stocks, ...indices].map((listing) => [listing.symbol, listing]));

@@ -16,7 +16,10 @@ const occ = /^([A-Z]{1,5}\d|[A-Z]{1,6})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 const underlyings = new Map(stocks.map(({ symbol }) => [rootOf(symbol), symbol]));
 const friday = 5;
 
-/** The contract of a compact OCC symbol, when it is listed: a known stock (an adjusted contract has a digit behind it), a monthly expiry, a strike of whole dollars. */
+/**
+ * The contract of a compact OCC symbol, when it is listed: a known stock (an adjusted contract has
+ * a digit behind it), a monthly expiry, a strike of whole dollars.
+ */
 export function optionContract(symbol: string): OptionContract | undefined {
   const match = occ.exec(symbol);
   if (match === null) return undefined;
@@ -45,7 +48,10 @@ export function contractsAround(underlying: string, ticks: number, today: DayNum
   return contracts;
 }
 
-/** Intrinsic value and a time value that shrinks with the days left and the distance from the strike; at least one tick. Made up, but without arbitrage. */
+/**
+ * Intrinsic value and a time value that shrinks with the days left and the distance from the
+ * strike; at least one tick. Made up, but without arbitrage.
+ */
 export function theoreticalTicks(contract: OptionContract, stockTicks: number, day: DayNumber): number {
   const intrinsic = Math.max(0, contract.right === 'C' ? stockTicks - contract.strike : contract.strike - stockTicks);
   const years = Math.max(0, contract.expires - day) / 365;
@@ -85,7 +91,9 @@ function nextExpiries(today: DayNumber, count: number): DayNumber[] {
   return found;
 }
 
-/** The third Friday, or the trading day before it. Months above 12 run into the years that follow. */
+/**
+ * The third Friday, or the trading day before it. Months above 12 run into the years that follow.
+ */
 function monthlyExpiry(year: number, month: number): DayNumber {
   const first = dayOf(year, month, 1);
   const thirdFriday = first + ((friday - weekdayOf(first) + 7) % 7) + 14;

@@ -30,8 +30,9 @@ const quotesPerDay = ((session.closesAt - session.opensAt) * 60_000_000_000) / e
 const exchanges = [300, 301, 302, 303, 307, 309, 312, 313, 316, 322, 325] as const;
 
 /**
- * The quotes of a contract inside of a range, in the order that was asked for, at most `limit`; one every 20 s of each session, each at a nanosecond of its
- * own. They are made when they are asked for: 70,000 quotes of thousands of contracts need not be kept.
+ * The quotes of a contract inside of a range, in the order that was asked for, at most `limit`; one
+ * every 20 s of each session, each at a nanosecond of its own. They are made when they are asked
+ * for: 70,000 quotes of thousands of contracts need not be kept.
  */
 export function quotesOf(
   deps: { prices: DayPrices; seed: number; nowMs: number },
@@ -63,7 +64,11 @@ export function quotesOf(
 function quotedDaysOf(contract: OptionContract, today: DayNumber): DayNumber[] {
   const newest = Math.min(today, contract.expires);
   const days: DayNumber[] = [];
-  for (let day = isTradingDay(newest) ? newest : tradingDayBefore(newest); days.length < quotedDays; day = tradingDayBefore(day))
+  for (
+    let day = isTradingDay(newest) ? newest : tradingDayBefore(newest);
+    days.length < quotedDays;
+    day = tradingDayBefore(day)
+  )
     days.push(day);
   return days;
 }

@@ -14,7 +14,10 @@ const committees = [
 ] as const;
 const weekDays = 7;
 
-/** Meetings of the FDA's advisory committees, oldest first: one a week on a working day, two of them over. */
+/**
+ * Meetings of the FDA's advisory committees, oldest first: one a
+ * week on a working day, two of them over.
+ */
 export function committeeMeetings(seed: number, today: DayNumber, count: number): FdaEvent[] {
   const week = Math.floor(today / weekDays);
   return Array.from({ length: count }, (_, turn) => meetingOf(seed, week - 2 + turn));
@@ -60,7 +63,10 @@ const holders = [
   'Twelve Oaks Family Office',
 ] as const;
 
-/** The largest holders first; none for a symbol that is not listed. Of the last quarter whose filings are due. */
+/**
+ * The largest holders first; none for a symbol that is not listed.
+ * Of the last quarter whose filings are due.
+ */
 export function holdingsOf(prices: DayPrices, seed: number, symbol: string, limit: number): Holding[] {
   const listing = listingOf(symbol);
   if (listing === undefined || listing.thousandShares === 0) return [];

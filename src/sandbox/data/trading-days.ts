@@ -1,4 +1,7 @@
-/** Days on which New York's exchanges are closed, weekends aside: their published rules, as numbers of days since 1970-01-01. */
+/**
+ * Days on which New York's exchanges are closed, weekends aside: their published rules, as numbers
+ * of days since 1970-01-01.
+ */
 function isHoliday(day: number): boolean {
   const year = new Date(day * 86_400_000).getUTCFullYear();
   let holidays = byYear.get(year);
@@ -90,7 +93,10 @@ export function newYorkDay(atMs: number): DayNumber {
   return Math.floor((atMs + offsetMs(atMs)) / dayMs);
 }
 
-/** The instant at which New York's clocks show so many minutes after midnight on a date, in milliseconds since the epoch. */
+/**
+ * The instant at which New York's clocks show so many minutes after midnight on a date, in
+ * milliseconds since the epoch.
+ */
 export function newYorkInstant(day: DayNumber, minutes: number): number {
   const local = day * dayMs + minutes * 60_000;
   // The second look is right when the first one fell on the other side of a change of the clocks.

@@ -11,7 +11,10 @@ import type { OrderRequestTerms } from './read-order-request.ts';
 import type { EntryDeps, Write } from './write.ts';
 import { nestedRefusal } from './write.ts';
 
-/** `POST /v1/orders`: 200 with the order response, also when the order is rejected (docs/platform-assumptions.md, "Equity and option orders"). */
+/**
+ * `POST /v1/orders`: 200 with the order response, also when the order is rejected
+ * (docs/platform-assumptions.md, "Equity and option orders").
+ */
 export function placeAccountOrder(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Write {
   return {
     refused: false,
@@ -52,10 +55,14 @@ interface Rejection {
   readonly text: string;
 }
 
-/** Orders that a broker refuses although the request is in order: reported by `success` false, `text` and `ordRejReason`. */
+/**
+ * Orders that a broker refuses although the request is in order: reported by `success` false,
+ * `text` and `ordRejReason`.
+ */
 function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRequestTerms): Rejection | undefined {
   if (account.status !== 'OPEN') return { reason: 'ACCOUNT_NOT_OPEN', text: `The account is ${account.status}` };
-  if (deps.venue.options.session === 'down') return { reason: 'VENUE_UNAVAILABLE', text: 'The session with the venue is down' };
+  if (deps.venue.options.session === 'down')
+    return { reason: 'VENUE_UNAVAILABLE', text: 'The session with the venue is down' };
   const price = request.price ?? request.stopPrice;
   if (price !== undefined && exceedsLimit(deps.venue.options, request.quantity, price))
     return { reason: 'INSUFFICIENT_BUYING_POWER', text: 'The order is worth more than the account may trade' };
@@ -65,17 +72,24 @@ function rejectionOf(deps: EntryDeps, account: ExchangeAccount, request: OrderRe
   return { reason: 'CONTRACT_EXPIRED', text: `${dead.symbol} has expired` };
 }
 
-/** Specification, "Equity or option order response". All fields are there but `text` and `ordRejReason` (docs/platform-assumptions.md, "Equity and option orders"). */
+/**
+ * Specification, "Equity or option order response". All fields are there but `text` and
+ * `ordRejReason` (docs/platform-assumptions.md, "Equity and option orders").
+ */
 function encodeOrderResponse(order: ExchangeOrder): string {
   const { terms } = order;
   const average = formatFixed(averagePrice(order.notional, order.cumQty));
   const rejected = order.state === 'rejected';
   let text = `{"success":${!rejected},"clOrdId":${jsonText(terms.clOrdId)},"status":"${accountStatus(order)}","symbol":${jsonText(terms.symbol)},"side":"${terms.side}","qty":"${formatFixed(terms.quantity)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}"`;
-  if (rejected) text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;
+  if (rejected)
+    text += `,"text":${jsonText(order.rejectText ?? '')},"ordRejReason":${jsonText(order.rejectReason ?? '')}`;
   return `${text},"transactTime":"${instantText(order.updatedAt)}"}`;
 }
 
-/** `DELETE /v1/orders/{ordId}?accountId=` asks for a cancel: `202`, body the order (docs/platform-assumptions.md, "Equity and option orders"). */
+/**
+ * `DELETE /v1/orders/{ordId}?accountId=` asks for a cancel: `202`, body the order
+ * (docs/platform-assumptions.md, "Equity and option orders").
+ */
 export function cancelAccountOrder(deps: EntryDeps, account: ExchangeAccount, ordId: string): Write {
   return {
     refused: false,
@@ -86,7 +100,8 @@ export function cancelAccountOrder(deps: EntryDeps, account: ExchangeAccount, or
       const order = deps.exchange.orders.get(ordId);
       if (order === undefined || order.terms.account !== account || order.terms.stream !== 'account')
         return nestedRefusal(404, 'ORDER_NOT_FOUND', 'No such order on this account');
-      if (isClosed(order.state)) return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `The order is closed: ${order.state}`);
+      if (isClosed(order.state))
+        return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `The order is closed: ${order.state}`);
       if (order.pendingAction !== 'none')
         return nestedRefusal(409, 'ORDER_NOT_ACTIONABLE', `A ${order.pendingAction} still awaits the venue`);
       deps.venue.ask(order, 'cancel');

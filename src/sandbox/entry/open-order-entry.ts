@@ -18,7 +18,10 @@ export interface OpenEntryDeps {
   readonly during: <T>(cause: 'entry' | 'venue', work: () => T) => T;
 }
 
-/** Order entry on the market's instruments: from now on each trade of one is met by the orders that people placed. */
+/**
+ * Order entry on the market's instruments: from now on each trade of one
+ * is met by the orders that people placed.
+ */
 export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed: number): EntryDeps {
   const { clock, random, exchange, market, during } = deps;
   const { equities, predictions } = market.inventor;

@@ -1,7 +1,13 @@
 import type { Random } from '../../runtime/random.ts';
 import { encodePredictionOrder } from '../exchange/encode-row.ts';
 import type { ExchangeAccount } from '../exchange/exchange-order.ts';
-import { type AskedTerms, type ExchangeOrder, isClosed, type OrderTerms, workingTermsOf } from '../exchange/exchange-order.ts';
+import {
+  type AskedTerms,
+  type ExchangeOrder,
+  isClosed,
+  type OrderTerms,
+  workingTermsOf,
+} from '../exchange/exchange-order.ts';
 import { whole } from '../exchange/wire-text.ts';
 import { exceedsLimit, type VenueOptions } from '../venue/venue.ts';
 import type { PredictionRequestTerms, ReplaceTerms } from './read-prediction-request.ts';
@@ -14,7 +20,10 @@ const predictionAnswer = {
   body: (order: ExchangeOrder) => `{"success":true,"data":${encodePredictionOrder(order)}}`,
 } as const;
 
-/** `POST /v1/predictions/orders`: `pending_new` until the venue answers (docs/platform-assumptions.md, "Prediction orders"). */
+/**
+ * `POST /v1/predictions/orders`: `pending_new` until the venue answers
+ * (docs/platform-assumptions.md, "Prediction orders").
+ */
 export function placePredictionOrder(
   deps: EntryDeps,
   account: ExchangeAccount,
@@ -40,7 +49,12 @@ export function placePredictionOrder(
   };
 }
 
-function termsOf(random: Random, account: ExchangeAccount, request: PredictionRequestTerms, placedBy: string): OrderTerms {
+function termsOf(
+  random: Random,
+  account: ExchangeAccount,
+  request: PredictionRequestTerms,
+  placedBy: string,
+): OrderTerms {
   return {
     stream: 'prediction',
     orderId: random.uuid(),
@@ -62,8 +76,9 @@ function termsOf(random: Random, account: ExchangeAccount, request: PredictionRe
 }
 
 /**
- * `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` = `replace` until the venue answers. `by` is "recorded as the user who asked": in
- * the ledger, for the order resource has no field for it.
+ * `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` =
+ * `replace` until the venue answers. `by` is "recorded as the user who asked": in the
+ * ledger, for the order resource has no field for it.
  */
 export function replacePredictionOrder(
   deps: EntryDeps,
@@ -83,7 +98,10 @@ export function replacePredictionOrder(
   return { ...write, by };
 }
 
-/** `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md): `pendingAction` = `cancel` until the venue answers. */
+/**
+ * `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md):
+ * `pendingAction` = `cancel` until the venue answers.
+ */
 export function cancelPredictionOrder(deps: EntryDeps, account: ExchangeAccount, orderId: string): Write {
   return change(deps, account, orderId, 'cancel', (order) => {
     deps.venue.ask(order, 'cancel');
@@ -128,7 +146,10 @@ function notActionable(order: ExchangeOrder): Refusal | undefined {
   return undefined;
 }
 
-/** The terms that really change, or why the amend is refused. Equal by value is no change (docs/platform-assumptions.md: `0.020` = `0.02`). */
+/**
+ * The terms that really change, or why the amend is refused. Equal by value is no change
+ * (docs/platform-assumptions.md: `0.020` = `0.02`).
+ */
 function changedTerms(order: ExchangeOrder, asked: ReplaceTerms): AskedTerms | Refusal {
   const refuse = (why: string) => predictionRefusal('INVALID_ORDER', why);
   const working = workingTermsOf(order);
@@ -140,7 +161,8 @@ function changedTerms(order: ExchangeOrder, asked: ReplaceTerms): AskedTerms | R
   if (asked.expireAt !== undefined && timeInForce !== 'gtd') return refuse('expireTime belongs to time in force gtd');
   if (timeInForce === 'gtd' && (asked.expireAt ?? working.expireAt) === undefined)
     return refuse('expireTime is required for time in force gtd');
-  if (asked.quantity !== undefined && asked.quantity < order.cumQty) return refuse('quantity is below what was executed');
+  if (asked.quantity !== undefined && asked.quantity < order.cumQty)
+    return refuse('quantity is below what was executed');
   const terms: AskedTerms = {
     ...changed('quantity', asked.quantity, order.workingQuantity),
     ...changed('price', asked.price, order.workingPrice),

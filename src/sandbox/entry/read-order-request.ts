@@ -1,10 +1,17 @@
-import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from '../../venue/platform/wire/account-order.ts';
+import {
+  accountOrderSides,
+  accountOrderTimesInForce,
+  accountOrderTypes,
+} from '../../venue/platform/wire/account-order.ts';
 import { optionContract } from '../data/option-contracts.ts';
 import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/wire-text.ts';
 import { MemberFault, Members, required } from './request-members.ts';
 
-/** The terms of `POST /v1/orders` as they were understood. Prices are there where the type has them, and only there. */
+/**
+ * The terms of `POST /v1/orders` as they were understood. Prices are there
+ * where the type has them, and only there.
+ */
 export interface OrderRequestTerms {
   readonly accountId: string;
   readonly symbol: string;
@@ -19,8 +26,9 @@ export interface OrderRequestTerms {
 }
 
 /**
- * Every rule and length of the order request (specification, "Equity or option order request", "POST /v1/orders", "Limits"). Members that the table does
- * not name are ignored: unlike for replace, the specification does not forbid them.
+ * Every rule and length of the order request (specification, "Equity or option order request",
+ * "POST /v1/orders", "Limits"). Members that the table does not name are ignored: unlike for
+ * replace, the specification does not forbid them.
  * @throws MemberFault
  */
 export function readOrderRequest(body: Readonly<Record<string, unknown>>): OrderRequestTerms {
@@ -75,7 +83,8 @@ function readLegs(members: Members, underlying: string, side: string): Leg[] {
 }
 
 function readLeg(leg: unknown, index: number, underlying: string): Leg {
-  if (typeof leg !== 'object' || leg === null || Array.isArray(leg)) throw new MemberFault(`legs[${index}] must be an object`);
+  if (typeof leg !== 'object' || leg === null || Array.isArray(leg))
+    throw new MemberFault(`legs[${index}] must be an object`);
   const members = new Members(leg as Record<string, unknown>);
   try {
     const symbol = required(members.text('symbol', { min: 1, max: 21 }), 'symbol');

@@ -24,7 +24,10 @@ export interface PredictionRequestTerms {
   readonly clientOrderRef: string | undefined;
 }
 
-/** The members of a replace (specification, "Replace prediction order request"). A term that was left out is undefined. */
+/**
+ * The members of a replace (specification, "Replace prediction order
+ * request"). A term that was left out is undefined.
+ */
 export interface ReplaceTerms {
   readonly accountId: string;
   readonly quantity: Fixed | undefined;

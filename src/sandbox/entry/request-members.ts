@@ -5,8 +5,9 @@ import { mediaTypeOf } from '../rest/read-request.ts';
 type BodyFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
 
 /**
- * The members of a JSON object, or the fault of the bytes (specification, "Prediction order errors"; docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`).
- * Assumption: a body that does not call itself `application/json` is `INVALID_JSON`.
+ * The members of a JSON object, or the fault of the bytes (specification, "Prediction order
+ * errors"; docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`). Assumption: a body
+ * that does not call itself `application/json` is `INVALID_JSON`.
  */
 type BodyResult =
   | { readonly members: Readonly<Record<string, unknown>> }
@@ -25,16 +26,21 @@ export function readBody(body: unknown, contentType: string | undefined): BodyRe
   } catch {
     return { fault: 'INVALID_JSON', message: 'The body is not JSON' };
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { members: value as Record<string, unknown> };
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return { members: value as Record<string, unknown> };
   return { fault: 'INVALID_ORDER', message: 'The body must be a JSON object' };
 }
 
-/** A member that breaks a rule of its field. Thrown inside a reader of one request, and turned into its refusal there. */
+/**
+ * A member that breaks a rule of its field. Thrown inside a reader of one
+ * request, and turned into its refusal there.
+ */
 export class MemberFault extends Error {}
 
 /**
- * Reads the members of one request by their rules. Each method answers with the value, or with undefined where an optional member is left out, and
- * throws a `MemberFault` that names the member. Lengths count characters as people do, not UTF-16 units.
+ * Reads the members of one request by their rules. Each method answers with the value, or with
+ * undefined where an optional member is left out, and throws a `MemberFault` that names the member.
+ * Lengths count characters as people do, not UTF-16 units.
  */
 export class Members {
   private readonly members: Readonly<Record<string, unknown>>;
@@ -63,7 +69,9 @@ export class Members {
     const length = [...value].length;
     const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
     if (length >= min && length <= max) return value;
-    throw new MemberFault(min === max ? `${name} must have ${min} characters` : `${name} must have ${min} to ${max} characters`);
+    throw new MemberFault(
+      min === max ? `${name} must have ${min} characters` : `${name} must have ${min} to ${max} characters`,
+    );
   }
 
   word<T extends string>(name: string, words: readonly T[]): T | undefined {

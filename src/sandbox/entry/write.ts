@@ -6,7 +6,10 @@ import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import type { Instrument } from '../market/instruments.ts';
 import type { Venue } from '../venue/venue.ts';
 
-/** Why a write is not done. `flat` and `nested` are the general error bodies, `prediction` the envelope (specification, "Errors"). */
+/**
+ * Why a write is not done. `flat` and `nested` are the general error bodies, `prediction` the
+ * envelope (specification, "Errors").
+ */
 export interface Refusal {
   readonly refused: true;
   readonly status: number;
@@ -17,7 +20,9 @@ export interface Refusal {
 
 export type WriteKind = 'place' | 'replace' | 'cancel';
 
-/** A write that order entry understood: its subject, how it is done, and the answer to the caller. */
+/**
+ * A write that order entry understood: its subject, how it is done, and the answer to the caller.
+ */
 export interface Write {
   readonly refused: false;
   readonly kind: WriteKind;
@@ -27,7 +32,10 @@ export interface Write {
   readonly reference?: string;
   /** Who asked, where the order itself does not show it: `placedBy` names only who placed it. */
   readonly by?: string;
-  /** Does it, if the state of the moment allows it. A delayed one is judged when it arrives, not when it was asked for. */
+  /**
+   * Does it, if the state of the moment allows it. A delayed one is judged
+   * when it arrives, not when it was asked for.
+   */
   attempt(): ExchangeOrder | Refusal;
   /** JSON of the success answer about `order`. */
   readonly answer: { readonly status: number; readonly body: (order: ExchangeOrder) => string };
@@ -65,7 +73,10 @@ export interface EntryDeps {
   readonly during: <T>(work: () => T) => T;
 }
 
-/** Why prediction order entry takes nothing just now; nothing is sent to the venue then (specification, "Prediction order errors", 503 and 429). */
+/**
+ * Why prediction order entry takes nothing just now; nothing is sent to the venue then
+ * (specification, "Prediction order errors", 503 and 429).
+ */
 export function entryClosed(venue: Venue): Refusal | undefined {
   if (venue.options.session === 'down')
     return predictionRefusal('ORDER_ENTRY_UNAVAILABLE', 'The session with the venue is down; nothing was sent');
@@ -77,7 +88,8 @@ export function entryClosed(venue: Venue): Refusal | undefined {
 /**
  * Writes whose answer has gone out and which are done later.
  *
- * States of a write here: on its way → done. Invariant: each is done exactly once: after its delay, or at once when it heals; none after `stop`.
+ * States of a write here: on its way → done. Invariant: each is done exactly once: after its delay,
+ * or at once when it heals; none after `stop`.
  */
 export class LateWrites {
   private readonly underway = new Map<() => void, Timer>();

@@ -5,17 +5,22 @@ import type { Micros } from './wire-text.ts';
 export const present: Micros = Number.MAX_VALUE;
 
 /**
- * The orders of one account and stream by their last change, oldest first: the list endpoints page through it.
+ * The orders of one account and stream by their last change, oldest
+ * first: the list endpoints page through it.
  *
- * Invariant: entries rise by `at`; an order has exactly one entry that is not superseded. An order that changes while a reader pages moves to the
- * end and is met again there, never missed. Superseded entries that no reader can ask for are dropped once they outnumber the rest, so a change
- * costs O(1) and the list stays within twice its orders, at any rate.
+ * Invariant: entries rise by `at`; an order has exactly one entry that is not superseded. An order
+ * that changes while a reader pages moves to the end and is met again there, never missed.
+ * Superseded entries that no reader can ask for are dropped once they outnumber the rest, so a
+ * change costs O(1) and the list stays within twice its orders, at any rate.
  */
 export class ChangeList {
   private entries: ChangeEntry[] = [];
   private dead = 0;
 
-  /** Enters the change just made. `before` is the row as it stood until now, when lists may lag; no reader asks for entries superseded at or before `horizon`. */
+  /**
+   * Enters the change just made. `before` is the row as it stood until now, when lists may lag; no
+   * reader asks for entries superseded at or before `horizon`.
+   */
   push(order: ExchangeOrder, before: string | undefined, horizon: Micros): void {
     const last = order.entry;
     if (last !== undefined) {
@@ -44,7 +49,8 @@ export class ChangeList {
   }
 
   /**
-   * The entries that were the newest of their orders at `asOf`, oldest first, from the first later than `after` on; stops when `visit` answers false.
+   * The entries that were the newest of their orders at `asOf`, oldest first, from the first later
+   * than `after` on; stops when `visit` answers false.
    */
   visit(after: Micros, asOf: Micros, visit: (entry: ChangeEntry) => boolean): void {
     for (let i = this.firstLater(after); i < this.entries.length; i += 1) {
@@ -73,12 +79,15 @@ export class ChangeList {
       else entry.previous = undefined;
     }
     this.entries = kept;
-    // An entry that is kept for lag counts as alive until the next round, so that a long lag does not compact at each change.
+    // An entry that is kept for lag counts as alive until the next round, so that a long lag does
+    // not compact at each change.
     this.dead = 0;
   }
 }
 
-/** The entry of `order` that was its newest at `asOf`; undefined when the order did not exist then. */
+/**
+ * The entry of `order` that was its newest at `asOf`; undefined when the order did not exist then.
+ */
 export function entryAt(order: ExchangeOrder, asOf: Micros): ChangeEntry | undefined {
   let entry = order.entry;
   while (entry !== undefined && entry.at > asOf) entry = entry.previous;

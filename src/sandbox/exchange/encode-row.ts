@@ -29,9 +29,10 @@ export function accountStatus(order: ExchangeOrder): string {
 }
 
 /**
- * JSON of one account order: `payload.data` of an `account.order` event (specification, "Events"), or with `accountId` and `createdAt` the item of
- * the list. By concatenation: no slower than making an object for `JSON.stringify`, and the same way as for prediction orders, whose versions that cannot
- * write.
+ * JSON of one account order: `payload.data` of an `account.order` event (specification,
+ * "Events"), or with `accountId` and `createdAt` the item of the list. By concatenation: no
+ * slower than making an object for `JSON.stringify`, and the same way as for prediction
+ * orders, whose versions that cannot write.
  */
 export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): string {
   const terms = order.terms;
@@ -40,16 +41,18 @@ export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): 
   if (order.workingPrice !== undefined) text += `,"price":"${formatFixed(order.workingPrice)}"`;
   const average = formatFixed(averagePrice(order.notional, order.cumQty));
   const legs = terms.legs?.length ?? 0;
-  const kind = legs === 0 ? '"CS","category":"equity"' : legs === 1 ? '"OPT","category":"option"' : '"MLEG","category":"option"';
+  const kind =
+    legs === 0 ? '"CS","category":"equity"' : legs === 1 ? '"OPT","category":"option"' : '"MLEG","category":"option"';
   text += `,"ordStatus":"${accountStatus(order)}","cumQty":"${formatFixed(order.cumQty)}","leavesQty":"${formatFixed(leavesOf(order))}","avgPrice":"${average}","securityType":${kind},"updatedAt":"${instantText(order.updatedAt)}"`;
   if (as === 'event') return `${text}}`;
   return `${text},"accountId":${jsonText(terms.account.id)},"createdAt":"${instantText(order.createdAt)}"}`;
 }
 
 /**
- * JSON of one prediction order (specification, "Prediction order"), the same on the stream and in every reply. `version` is a JSON number with all its
- * digits, which `JSON.stringify` could not write. Optional fields are left out when absent, never zero; `avgPx` is required, and "0" until the first fill
- * (docs/decisions/012-avgpx-is-always-there.md).
+ * JSON of one prediction order (specification, "Prediction order"), the same on the stream and in
+ * every reply. `version` is a JSON number with all its digits, which `JSON.stringify` could not
+ * write. Optional fields are left out when absent, never zero; `avgPx` is required, and "0" until
+ * the first fill (docs/decisions/012-avgpx-is-always-there.md).
  */
 export function encodePredictionOrder(order: ExchangeOrder): string {
   const terms = order.terms;

@@ -17,7 +17,10 @@ export interface ExchangeAccount {
 
 export type Stream = 'account' | 'prediction';
 
-/** One vocabulary for both kinds of order; `suspended` and `replaced` are states of account orders, `unknown` of prediction orders. */
+/**
+ * One vocabulary for both kinds of order; `suspended` and `replaced` are states of account orders,
+ * `unknown` of prediction orders.
+ */
 export type OrderState =
   | 'pending_new'
   | 'new'
@@ -35,12 +38,18 @@ export type Certainty = 'certain' | 'unknown_unacked' | 'unknown_gap' | 'unknown
 
 const closedStates: ReadonlySet<OrderState> = new Set(['filled', 'canceled', 'rejected', 'expired', 'replaced']);
 
-/** `done_for_day`, `suspended` and `unknown` count as open (docs/platform-assumptions.md, "Prediction orders"). */
+/**
+ * `done_for_day`, `suspended` and `unknown` count as open
+ * (docs/platform-assumptions.md, "Prediction orders").
+ */
 export function isClosed(state: OrderState): boolean {
   return closedStates.has(state);
 }
 
-/** Terms that an amend asked for and the venue has not answered yet. Absent: the working value stays. */
+/**
+ * Terms that an amend asked for and the venue has not answered
+ * yet. Absent: the working value stays.
+ */
 export interface AskedTerms {
   readonly quantity?: Fixed;
   readonly price?: Fixed;
@@ -65,7 +74,10 @@ export interface OrderTerms {
   readonly symbol: string;
   /** Prediction orders only: `YES` or `NO`. */
   readonly outcome?: string;
-  /** Option orders only: one leg, or two to four. The account stream does not show them (specification, "Events"). */
+  /**
+   * Option orders only: one leg, or two to four. The account stream does not show them
+   * (specification, "Events").
+   */
   readonly legs?: readonly Leg[];
   readonly side: string;
   /** In the words of its own stream: `LIMIT` or `limit`. */
@@ -76,7 +88,10 @@ export interface OrderTerms {
   readonly price?: Fixed;
   readonly stopPrice?: Fixed;
   readonly expireAt?: Micros;
-  /** `clOrdId` of an account order, the client order id that went to the venue for a prediction order. */
+  /**
+   * `clOrdId` of an account order, the client order id that went
+   * to the venue for a prediction order.
+   */
   readonly clOrdId: string;
   readonly clientOrderRef?: string;
   readonly placedBy?: string;
@@ -85,8 +100,9 @@ export interface OrderTerms {
 }
 
 /**
- * The present truth of one order, changed in place by `Exchange.change` alone. Every field is always there, in this order: a million of them
- * share one hidden class, and the hot path stays monomorphic.
+ * The present truth of one order, changed in place by `Exchange.change` alone.
+ * Every field is always there, in this order: a million of them share one hidden
+ * class, and the hot path stays monomorphic.
  */
 export interface ExchangeOrder {
   readonly terms: OrderTerms;
@@ -94,7 +110,9 @@ export interface ExchangeOrder {
   state: OrderState;
   pendingAction: 'none' | 'replace' | 'cancel';
   asked: AskedTerms | undefined;
-  /** Terms that amends changed and that have no working field on the wire; undefined until one did. */
+  /**
+   * Terms that amends changed and that have no working field on the wire; undefined until one did.
+   */
   amended: WorkingTerms | undefined;
   workingQuantity: Fixed;
   workingPrice: Fixed | undefined;

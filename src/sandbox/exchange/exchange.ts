@@ -5,20 +5,28 @@ import type { ExchangeAccount } from './exchange-order.ts';
 import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './exchange-order.ts';
 import type { Micros } from './wire-text.ts';
 
-/** Called after each change, in the order of the changes. `step` names the change: `accepted`, `fill`, `canceled` … */
+/**
+ * Called after each change, in the order of the changes. `step` names the
+ * change: `accepted`, `fill`, `canceled` …
+ */
 export type ChangeListener = (order: ExchangeOrder, step: string) => void;
 
 interface ExchangeOptions {
-  /** Orders kept at most. Beyond it the oldest closed ones are forgotten, as a platform's own retention would. */
+  /**
+   * Orders kept at most. Beyond it the oldest closed ones are
+   * forgotten, as a platform's own retention would.
+   */
   readonly maxOrders: number;
 }
 
 /**
- * The venue's books: every account, every order, and the present truth of each. All changes go through `change`, from every side (market,
- * control port, order entry), so that lists, streams and ledger agree.
+ * The venue's books: every account, every order, and the present truth of each. All
+ * changes go through `change`, from every side (market, control port, order entry),
+ * so that lists, streams and ledger agree.
  *
- * Invariant: `updatedAt` strictly rises over all changes of the exchange, even when the wall clock steps back; a prediction order's version rises
- * by at least one with each change, unless its store was lost; a closed order has `closedAt` and no pending action.
+ * Invariant: `updatedAt` strictly rises over all changes of the exchange, even when the wall clock
+ * steps back; a prediction order's version rises by at least one with each change, unless its store
+ * was lost; a closed order has `closedAt` and no pending action.
  */
 export class Exchange {
   readonly accounts = new Map<string, ExchangeAccount>();
@@ -57,19 +65,28 @@ export class Exchange {
     return lists[stream];
   }
 
-  /** From now on keeps what rows looked like up to `forMs` ago, so that lists can lag by as much; 0 stops it. */
+  /**
+   * From now on keeps what rows looked like up to `forMs` ago, so
+   * that lists can lag by as much; 0 stops it.
+   */
   keepHistory(forMs: number): void {
     if (this.historyMs === 0) this.historySince = this.lastAt;
     this.historyMs = forMs;
   }
 
-  /** The instant that a list which lags by `lagMs` shows: never before history was kept. `present` without lag. */
+  /**
+   * The instant that a list which lags by `lagMs` shows: never before
+   * history was kept. `present` without lag.
+   */
   asOf(lagMs: number): Micros {
     if (lagMs === 0 || this.historyMs === 0) return present;
     return Math.max(this.historySince, Math.floor(this.clock.nowMs() * 1000) - lagMs * 1000);
   }
 
-  /** A new order, which `setUp` may change before it can be seen. With `createdAt` it is from before the start: in lists, but never on a stream. */
+  /**
+   * A new order, which `setUp` may change before it can be seen. With `createdAt` it is from before
+   * the start: in lists, but never on a stream.
+   */
   open(terms: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
     const at = this.tick(createdAt);
     const order: ExchangeOrder = {
@@ -108,7 +125,10 @@ export class Exchange {
     return order;
   }
 
-  /** One change of one order. Its new `updatedAt` and `version` stand before `mutate` runs, which may raise the version further. */
+  /**
+   * One change of one order. Its new `updatedAt` and `version` stand before `mutate` runs, which
+   * may raise the version further.
+   */
   change(order: ExchangeOrder, step: string, mutate: (order: ExchangeOrder) => void): void {
     const before = this.historyMs > 0 ? encodeRow(order) : undefined;
     const wasClosed = isClosed(order.state);
@@ -123,7 +143,8 @@ export class Exchange {
   /** The orders that carry this `clOrdId` or `clientOrderRef`, oldest first. */
   byClientReference(reference: string): ExchangeOrder[] {
     const found: ExchangeOrder[] = [];
-    for (let order = this.byReference.get(reference); order !== undefined; order = order.sameReference) found.push(order);
+    for (let order = this.byReference.get(reference); order !== undefined; order = order.sameReference)
+      found.push(order);
     return found;
   }
 

@@ -9,7 +9,8 @@ import {
 } from './exchange-order.ts';
 import type { Fixed } from './wire-text.ts';
 
-// The steps of a venue with one order. Each is one change, one version, one event; the market, the control port and order entry share them.
+// The steps of a venue with one order. Each is one change, one version, one event; the market, the
+// control port and order entry share them.
 
 /** The venue has the order: it has an id of the venue's now, and works. */
 export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
@@ -54,8 +55,15 @@ export function expireOrder(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** An amend or a cancel is on its way to the venue: the order keeps working on its present terms. */
-export function askVenue(exchange: Exchange, order: ExchangeOrder, action: 'replace' | 'cancel', asked?: AskedTerms): void {
+/**
+ * An amend or a cancel is on its way to the venue: the order keeps working on its present terms.
+ */
+export function askVenue(
+  exchange: Exchange,
+  order: ExchangeOrder,
+  action: 'replace' | 'cancel',
+  asked?: AskedTerms,
+): void {
   exchange.change(order, `${action}_pending`, (it) => {
     it.pendingAction = action;
     it.asked = asked;
@@ -78,7 +86,10 @@ export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** The venue refuses what is pending: the terms before it keep working, and the reason is recorded on the order. */
+/**
+ * The venue refuses what is pending: the terms before it keep working,
+ * and the reason is recorded on the order.
+ */
 export function refusePending(exchange: Exchange, order: ExchangeOrder, reason: string, text: string): void {
   exchange.change(order, `${order.pendingAction}_refused`, (it) => {
     it.pendingAction = 'none';
@@ -101,7 +112,10 @@ export function resumeOrder(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** The platform lost sight of a prediction order and says so. With `state` the order shows as `unknown` meanwhile. */
+/**
+ * The platform lost sight of a prediction order and says so. With
+ * `state` the order shows as `unknown` meanwhile.
+ */
 export function loseSight(
   exchange: Exchange,
   order: ExchangeOrder,
@@ -116,7 +130,10 @@ export function loseSight(
   });
 }
 
-/** The platform knows again: the order is what it was, unless something was heard of it meanwhile (a cancel, a fill), which stands. */
+/**
+ * The platform knows again: the order is what it was, unless something was heard of it meanwhile (a
+ * cancel, a fill), which stands.
+ */
 export function regainSight(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'certain_again', (it) => {
     if (it.state === 'unknown') it.state = it.certainState;
@@ -146,7 +163,10 @@ export function takeEndBack(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** A stop limit order becomes a limit order, a stop order a market order (specification, "Equity order"). */
+/**
+ * A stop limit order becomes a limit order, a stop order a
+ * market order (specification, "Equity order").
+ */
 export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'triggered', (it) => {
     it.workingOrderType = triggeredType(it.workingOrderType);

@@ -1,7 +1,8 @@
 /**
- * Exact decimals of the venue: a bigint counts units of 10^-12, the finest that an order may name (18 + 12 digits). A fill costs an addition, a
- * division and three conversions to text, which takes half as long as with decimal.js and covers all 30 digits, in a loop that has to stay far below 20 µs
- * an update.
+ * Exact decimals of the venue: a bigint counts units of 10^-12, the finest that an order
+ * may name (18 + 12 digits). A fill costs an addition, a division and three conversions to
+ * text, which takes half as long as with decimal.js and covers all 30 digits, in a loop
+ * that has to stay far below 20 µs an update.
  */
 export type Fixed = bigint;
 
@@ -9,7 +10,10 @@ const fractionDigits = 12;
 const unit = 10n ** 12n;
 const plain = /^(0|[1-9]\d{0,17})(?:\.(\d{1,12}))?$/;
 
-/** The number that a decimal text shows, or undefined when it isn't one (sign, exponent, leading zero, more than 18 + 12 digits). */
+/**
+ * The number that a decimal text shows, or undefined when it isn't one (sign, exponent, leading
+ * zero, more than 18 + 12 digits).
+ */
 export function parseFixed(text: string): Fixed | undefined {
   const match = plain.exec(text);
   if (match === null) return undefined;
@@ -28,7 +32,10 @@ export function whole(count: number): Fixed {
   return BigInt(count) * unit;
 }
 
-/** Canonical text: no trailing zeros, no point without digits behind it. For values of zero and above. */
+/**
+ * Canonical text: no trailing zeros, no point without digits
+ * behind it. For values of zero and above.
+ */
 export function formatFixed(value: Fixed): string {
   const digits = value.toString().padStart(fractionDigits + 1, '0');
   const point = digits.length - fractionDigits;
@@ -40,15 +47,22 @@ export function formatFixed(value: Fixed): string {
 /** Price times quantity, in units of 10^-24, so that an average stays exact until it is divided. */
 export type Notional = bigint;
 
-/** The average price of `quantity` for `notional`, cut (not rounded) to 12 digits; 0 before anything was filled. */
+/**
+ * The average price of `quantity` for `notional`, cut (not rounded) to
+ * 12 digits; 0 before anything was filled.
+ */
 export function averagePrice(notional: Notional, quantity: Fixed): Fixed {
   return quantity === 0n ? 0n : notional / quantity;
 }
 
-/** Microseconds since the epoch: below 2^53 until the year 2255, and fine enough that no two changes share an instant. */
+/**
+ * Microseconds since the epoch: below 2^53 until the year 2255, and fine
+ * enough that no two changes share an instant.
+ */
 export type Micros = number;
 
-// The text up to the second is what costs (0.35 µs by `toISOString`), and an update shows up to five instants, most of them seen lately.
+// The text up to the second is what costs (0.35 µs by `toISOString`), and an update shows up to
+// five instants, most of them seen lately.
 const slots = 4096;
 const seconds = new Float64Array(slots).fill(-1);
 const prefixes: string[] = new Array(slots).fill('');
@@ -66,7 +80,10 @@ export function instantText(at: Micros): string {
 
 const plainText = /^[\w.:@/ +-]*$/;
 
-/** A JSON string. Nearly all of ours need no escaping, and the test for that costs half of `JSON.stringify`. */
+/**
+ * A JSON string. Nearly all of ours need no escaping, and the test
+ * for that costs half of `JSON.stringify`.
+ */
 export function jsonText(value: string): string {
   return plainText.test(value) ? `"${value}"` : JSON.stringify(value);
 }

@@ -12,7 +12,10 @@ export interface ActionDeps {
   readonly uncertainty: Uncertainty;
 }
 
-/** Does one fault at once. Answers with how many connections, tokens or orders it met; undefined when it names an account that isn't there. */
+/**
+ * Does one fault at once. Answers with how many connections, tokens or orders it met; undefined
+ * when it names an account that isn't there.
+ */
 export function actNow(deps: ActionDeps, action: FaultAction): number | undefined {
   switch (action.action) {
     case 'cut':

@@ -53,7 +53,8 @@ const defaultLateMs = 1000;
 const defaultVeilMs = 5000;
 
 /**
- * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so that faults don't change the market's moves.
+ * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so
+ * that faults don't change the market's moves.
  *
  * States: quiet (no rule, no rate; costs nothing) ⇄ faulty. `heal` makes it quiet at once.
  */
@@ -127,11 +128,19 @@ export class FaultPlan {
     return ruled ?? (drawable ? this.drawn(this.requestRates) : undefined);
   }
 
-  /** A write that order entry understood. Only the rule's own word or a draw decides whether it is done. */
+  /**
+   * A write that order entry understood. Only the rule's own word
+   * or a draw decides whether it is done.
+   */
   forWrite(place: FaultPlace): MetWriteFault | undefined {
     const rule = this.matching('write', place);
     if (rule?.on === 'write')
-      return { fault: rule.fault, applied: rule.applied ?? usual(rule.fault), delayMs: this.draw(rule.delayMs), at: rule.at };
+      return {
+        fault: rule.fault,
+        applied: rule.applied ?? usual(rule.fault),
+        delayMs: this.draw(rule.delayMs),
+        at: rule.at,
+      };
     const fault = this.drawn(this.writeRates);
     if (fault === undefined) return undefined;
     return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.late), at: undefined };

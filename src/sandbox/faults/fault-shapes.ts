@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { wireWords } from './wire-words.ts';
 
-/** Faults of one event on its way to one connection. Rates are probabilities per event and connection. */
+/**
+ * Faults of one event on its way to one connection. Rates are
+ * probabilities per event and connection.
+ */
 export const streamFaults = [
   'duplicate',
   'reorder',
@@ -64,7 +67,10 @@ export const garbageKinds = [
 
 export const cutWays = ['fin', 'rst', 'mid_frame'] as const;
 
-/** Faults of one write to order entry: which answer it gets. Whether it is done is said by `applied`. Rates are probabilities per write. */
+/**
+ * Faults of one write to order entry: which answer it gets. Whether it is done is said by
+ * `applied`. Rates are probabilities per write.
+ */
 export const writeFaults = [
   /** 504 with the documented body. */
   'outcome_unknown',
@@ -89,11 +95,18 @@ export const writeFaults = [
   'wrong_order',
 ] as const;
 
-/** Faults of one new order that came through order entry. Rates are probabilities per acceptance. */
+/**
+ * Faults of one new order that came through order entry. Rates are probabilities per acceptance.
+ */
 export const orderFaults = [
-  /** In no list, no GET and on no stream for a while: for all but the venue there is no such order. */
+  /**
+   * In no list, no GET and on no stream for a while: for all but the venue there is no such order.
+   */
   'hidden',
-  /** Lists and GETs do not show the caller's reference for a while, and a lookup by it finds nothing. The stream shows it. */
+  /**
+   * Lists and GETs do not show the caller's reference for a while, and a lookup by it finds
+   * nothing. The stream shows it.
+   */
   'unreferenced',
 ] as const;
 
@@ -165,7 +178,13 @@ const writeRule = z
 
 /** A fault for the next `times` matches, after `skip` that are let pass. */
 export const faultRule = z.discriminatedUnion('on', [
-  z.strictObject({ on: z.literal('event'), fault: z.enum(streamFaults), ...counts, ...place, orderId: z.string().optional() }),
+  z.strictObject({
+    on: z.literal('event'),
+    fault: z.enum(streamFaults),
+    ...counts,
+    ...place,
+    orderId: z.string().optional(),
+  }),
   z.strictObject({
     on: z.literal('request'),
     fault: z.enum(requestFaults),
@@ -198,8 +217,15 @@ const faultAction = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('expire_tokens'), lifetimeSeconds: z.number().int().min(1).optional() }),
   z.strictObject({ action: z.literal('revoke_tokens'), clientId: z.string().optional() }),
   /** The platform cannot confirm the open prediction orders of an account for a while. */
-  z.strictObject({ action: z.literal('unknown_gap'), accountId: z.string(), forMs: z.number().int().min(0).default(2000) }),
-  /** The platform lost its store of prediction orders of an account: versions restart, the last `forgotten` orders are gone from it. */
+  z.strictObject({
+    action: z.literal('unknown_gap'),
+    accountId: z.string(),
+    forMs: z.number().int().min(0).default(2000),
+  }),
+  /**
+   * The platform lost its store of prediction orders of an account: versions restart, the last
+   * `forgotten` orders are gone from it.
+   */
   z.strictObject({
     action: z.literal('unknown_store_lost'),
     accountId: z.string(),

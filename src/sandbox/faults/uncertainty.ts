@@ -8,7 +8,8 @@ import { loseSight, regainSight } from '../exchange/venue-steps.ts';
 /**
  * Prediction orders that the platform cannot confirm for a while (specification, `certainty`).
  *
- * Invariant: an order that was made uncertain here becomes certain again after its time, or when it heals, whichever is first; the market leaves it alone meanwhile.
+ * Invariant: an order that was made uncertain here becomes certain again after its time, or when it
+ * heals, whichever is first; the market leaves it alone meanwhile.
  */
 export class Uncertainty {
   private readonly lost = new Set<ExchangeOrder>();
@@ -21,7 +22,10 @@ export class Uncertainty {
     this.clock = deps.clock;
   }
 
-  /** Something may have been missed: the open orders of the account are unknown for `forMs`. Returns how many. */
+  /**
+   * Something may have been missed: the open orders of the account
+   * are unknown for `forMs`. Returns how many.
+   */
   gap(account: ExchangeAccount, forMs: number): number {
     const open = openOrders(this.exchange, account);
     for (const order of open) this.lose(order, 'unknown_gap', 'The order session had a gap; a recovery is running');
@@ -30,8 +34,9 @@ export class Uncertainty {
   }
 
   /**
-   * The store of prediction orders was lost: every version of the account restarts at 1, the `forgotten` oldest open orders are gone for good, the others
-   * say so for `forMs`. Closed orders restart without an event: nothing about them changed but their number.
+   * The store of prediction orders was lost: every version of the account restarts at 1, the
+   * `forgotten` oldest open orders are gone for good, the others say so for `forMs`. Closed orders
+   * restart without an event: nothing about them changed but their number.
    */
   storeLost(account: ExchangeAccount, forMs: number, forgotten: number): number {
     const open = openOrders(this.exchange, account);
@@ -71,7 +76,8 @@ export class Uncertainty {
   }
 
   private restore(orders: readonly ExchangeOrder[]): void {
-    for (const order of orders) if (this.lost.delete(order) && order.entry !== undefined) regainSight(this.exchange, order);
+    for (const order of orders)
+      if (this.lost.delete(order) && order.entry !== undefined) regainSight(this.exchange, order);
   }
 }
 

@@ -19,11 +19,12 @@ interface VeilsDeps {
 }
 
 /**
- * Orders that exist and that readers of the platform do not see, or not with their owner: as from a replica that is behind, or an index that is still being
- * built, shows of them.
+ * Orders that exist and that readers of the platform do not see, or not with their owner: as from a
+ * replica that is behind, or an index that is still being built, shows of them.
  *
- * States of an order here: veiled → plain, once. Invariant: a veil ends after its time or when it heals, whichever is first, and the truth (`GET /state`, the
- * ledger's changes) never has one. Costs a test of emptiness where none is drawn.
+ * States of an order here: veiled → plain, once. Invariant: a veil ends after its time or when it
+ * heals, whichever is first, and the truth (`GET /state`, the ledger's changes) never has one.
+ * Costs a test of emptiness where none is drawn.
  */
 export class Veils {
   private readonly veiled = new Map<ExchangeOrder, Veil>();
@@ -81,7 +82,10 @@ interface Cuttable {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Connections that a fault left without an answer. They stay until the other side gives up, or until it heals. */
+/**
+ * Connections that a fault left without an answer. They stay until
+ * the other side gives up, or until it heals.
+ */
 export class HangingSockets {
   private readonly sockets = new Set<Cuttable>();
 

@@ -15,11 +15,17 @@ export const wireWords = z.strictObject({
   extras: probability.optional(),
   /** A decimal is a JSON number, or has zeros behind it up to forty digits. */
   numbers: probability.optional(),
-  /** An order of one option has a contract's symbol in place of the underlying's, always the one of December 2026 at 200. */
+  /**
+   * An order of one option has a contract's symbol in place of the
+   * underlying's, always the one of December 2026 at 200.
+   */
   contracts: z.boolean().optional(),
   /** The root of a contract's symbol is padded with blanks. */
   padded: probability.optional(),
-  /** An average price has forty digits, none of them zero at the end. Always the same ones for one average of an order. */
+  /**
+   * An average price has forty digits, none of them zero at the end. Always
+   * the same ones for one average of an order.
+   */
   longAverages: z.boolean().optional(),
   /** `updatedAt` ends at the second. */
   coarse: z.boolean().optional(),
@@ -29,7 +35,10 @@ export const wireWords = z.strictObject({
 
 type WireWords = z.infer<typeof wireWords>;
 
-/** `JSON.rawJSON` and the source of a number, which the types of the language lack: a version of 19 digits stays as it is. */
+/**
+ * `JSON.rawJSON` and the source of a number, which the types of the language
+ * lack: a version of 19 digits stays as it is.
+ */
 const json = JSON as unknown as {
   rawJSON(text: string): object;
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
@@ -44,13 +53,25 @@ const decimals = new Set([
   ...['quantity', 'workingQuantity', 'avgPx', 'stopPx', 'workingPrice'],
 ]);
 
-/** The fields that an object may leave out, by a field that tells what it is. The first that fits counts. */
+/**
+ * The fields that an object may leave out, by a field that
+ * tells what it is. The first that fits counts.
+ */
 const optional: readonly (readonly [mark: string, fields: readonly string[]])[] = [
   ['ordId', ['price', 'stopPrice', 'text', 'ordRejReason', 'accountId', 'createdAt', 'legs']],
   [
     'orderId',
     [
-      ...['certaintyReason', 'clientOrderRef', 'closedAt', 'expireTime', 'firstAckAt', 'price', 'stopPx', 'rejectReason'],
+      ...[
+        'certaintyReason',
+        'clientOrderRef',
+        'closedAt',
+        'expireTime',
+        'firstAckAt',
+        'price',
+        'stopPx',
+        'rejectReason',
+      ],
       ...['rejectText', 'sentAt', 'venueOrderId', 'workingPrice', 'placedBy'],
     ],
   ],
@@ -60,8 +81,8 @@ const optional: readonly (readonly [mark: string, fields: readonly string[]])[] 
 ];
 
 /**
- * The words of the platform. Invariant: what a reader must know of an order is the same in each text of it, so that lists, streams and `GET /state` agree; only
- * what says nothing is drawn.
+ * The words of the platform. Invariant: what a reader must know of an order is the same in each
+ * text of it, so that lists, streams and `GET /state` agree; only what says nothing is drawn.
  */
 export class Wire {
   private words: WireWords = {};
@@ -97,10 +118,12 @@ export class Wire {
     if (typeof value !== 'object' || value === null || 'rawJSON' in value) return value;
     const fields = value as Fields;
     for (const [name, field] of Object.entries(fields)) fields[name] = this.reworded(field);
-    if (typeof fields['symbol'] === 'string') fields['symbol'] = this.symbol(fields['symbol'], fields['securityType'] === 'OPT');
+    if (typeof fields['symbol'] === 'string')
+      fields['symbol'] = this.symbol(fields['symbol'], fields['securityType'] === 'OPT');
     this.order(fields);
     this.nothings(fields);
-    if (this.draws(this.words.extras)) Object.assign(fields, { x_trace: 'a1', x_meta: { region: null, shard: 7, notes: [] } });
+    if (this.draws(this.words.extras))
+      Object.assign(fields, { x_trace: 'a1', x_meta: { region: null, shard: 7, notes: [] } });
     return fields;
   }
 
@@ -133,7 +156,8 @@ export class Wire {
   private nothings(fields: Fields): void {
     const { nulls } = this.words;
     const [, names = []] = optional.find(([mark]) => mark in fields) ?? [];
-    for (const name of names) if (!(name in fields) && this.draws(nulls)) fields[name] = this.random.next() < 0.5 ? null : '';
+    for (const name of names)
+      if (!(name in fields) && this.draws(nulls)) fields[name] = this.random.next() < 0.5 ? null : '';
     const { orders } = fields;
     if (Array.isArray(orders) && orders.length === 0 && this.draws(nulls)) fields['orders'] = null;
   }

@@ -6,12 +6,25 @@ import { instantText } from '../exchange/wire-text.ts';
 const secretFields =
   /("?(?:client_secret|password|code_verifier|refresh_token|(?:verification_)?code|next_step_auth_id)"?\s*[:=]\s*"?)[^"&\s,}]+/g;
 
-/** A request body without its secrets: the ledger is read by people and kept by tests, and a sandbox may be given real credentials by mistake. */
+/**
+ * A request body without its secrets: the ledger is read by people and kept by tests, and a sandbox
+ * may be given real credentials by mistake.
+ */
 export function maskSecrets(text: string): string {
   return text.replace(secretFields, '$1[redacted]');
 }
 
-type LedgerKind = 'start' | 'request' | 'decision' | 'answer' | 'token' | 'sign_in' | 'session' | 'change' | 'event' | 'fault';
+type LedgerKind =
+  | 'start'
+  | 'request'
+  | 'decision'
+  | 'answer'
+  | 'token'
+  | 'sign_in'
+  | 'session'
+  | 'change'
+  | 'event'
+  | 'fault';
 
 interface LedgerOptions {
   /** Holds the segment files. Made and removed by the caller. */
@@ -33,10 +46,12 @@ const flushAtBytes = 512 * 1024;
 const flushEveryMs = 100;
 
 /**
- * The append-only record of everything that this platform received and emitted, one JSON object a line, numbered without a hole. It is the oracle of
- * tests and demo, so a line is entered in the same turn of the event loop as the thing that it records, and nothing is ever changed.
+ * The append-only record of everything that this platform received and emitted, one JSON object a
+ * line, numbered without a hole. It is the oracle of tests and demo, so a line is entered in the
+ * same turn of the event loop as the thing that it records, and nothing is ever changed.
  *
- * Only lines that wait for the disk are in memory; the rest is in segment files. 0.4 µs a line of 1 kB when it is entered, 1 µs more when it is written.
+ * Only lines that wait for the disk are in memory; the rest is in segment files. 0.4 µs a line of 1
+ * kB when it is entered, 1 µs more when it is written.
  */
 export class Ledger {
   private seq = 0;
@@ -71,7 +86,10 @@ export class Ledger {
     return this.allSegments;
   }
 
-  /** Enters one line and returns its number. `members` is the text of further JSON members, each with a comma before it. */
+  /**
+   * Enters one line and returns its number. `members` is the text of further
+   * JSON members, each with a comma before it.
+   */
   enter(kind: LedgerKind, members: string): number {
     this.seq += 1;
     const line = `{"seq":${this.seq},"at":"${instantText(this.clock.nowMs() * 1000)}","kind":"${kind}"${members}}\n`;
@@ -82,7 +100,9 @@ export class Ledger {
     return this.seq;
   }
 
-  /** Resolves when everything entered before the call is in a file. Rejects when the disk refuses. */
+  /**
+   * Resolves when everything entered before the call is in a file. Rejects when the disk refuses.
+   */
   async flush(): Promise<void> {
     this.write();
     await this.writing;
@@ -127,7 +147,11 @@ export class Ledger {
     let segment = this.allSegments.at(-1);
     if (segment === undefined || segment.bytes >= this.options.segmentBytes || this.handle === undefined) {
       await this.handle?.close();
-      segment = { path: join(this.options.folder, `ledger-${String(firstSeq).padStart(14, '0')}.ndjson`), firstSeq, bytes: 0 };
+      segment = {
+        path: join(this.options.folder, `ledger-${String(firstSeq).padStart(14, '0')}.ndjson`),
+        firstSeq,
+        bytes: 0,
+      };
       this.handle = await open(segment.path, 'a');
       this.allSegments.push(segment);
     }

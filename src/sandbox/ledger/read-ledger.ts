@@ -6,15 +6,19 @@ interface LedgerFilter {
   readonly since: number;
   /** Only these kinds; all when undefined. */
   readonly kinds: ReadonlySet<string> | undefined;
-  /** Lines at most: a page, after which the next begins with `since` = the last `seq` of it. All when undefined. */
+  /**
+   * Lines at most: a page, after which the next begins with `since` =
+   * the last `seq` of it. All when undefined.
+   */
   readonly limit?: number | undefined;
 }
 
 const head = /^\{"seq":(\d+),"at":"[^"]*","kind":"(\w+)"/;
 
 /**
- * The ledger as text, whole lines, everything entered before the call. When segments had to be dropped the first line is
- * `{"kind":"truncated","firstSeq":n}`, so that no reader takes a part for the whole.
+ * The ledger as text, whole lines, everything entered before the call. When
+ * segments had to be dropped the first line is `{"kind":"truncated","firstSeq":n}`,
+ * so that no reader takes a part for the whole.
  */
 export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGenerator<string> {
   await ledger.flush();
@@ -26,7 +30,11 @@ export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGe
     const next = segments[index + 1];
     if (segment.bytes === 0 || (next !== undefined && next.firstSeq <= filter.since + 1)) continue;
     let rest = '';
-    const chunks = createReadStream(segment.path, { encoding: 'utf8', end: segment.bytes - 1, highWaterMark: 1024 * 1024 });
+    const chunks = createReadStream(segment.path, {
+      encoding: 'utf8',
+      end: segment.bytes - 1,
+      highWaterMark: 1024 * 1024,
+    });
     for await (const chunk of chunks as AsyncIterable<string>) {
       const text = rest + chunk;
       const end = text.lastIndexOf('\n') + 1;

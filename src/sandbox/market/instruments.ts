@@ -29,7 +29,10 @@ export interface Instrument {
   onPrice: ((instrument: Instrument) => void) | undefined;
 }
 
-/** Every move of the price goes through `ticks`, so that the range of the day never contradicts the price. */
+/**
+ * Every move of the price goes through `ticks`, so that the
+ * range of the day never contradicts the price.
+ */
 class WalkedInstrument implements Instrument {
   readonly symbol: string;
   readonly firstTicks: number;

@@ -5,7 +5,8 @@ import type { ExchangeAccount, ExchangeOrder, Leg, OrderTerms, Stream } from '..
 import { type Fixed, fixed, type Micros, whole } from '../exchange/wire-text.ts';
 import { below, equities, happens, type Instrument, oneOf, predictionMarkets } from './instruments.ts';
 
-// Account orders write these words in capitals, prediction orders in small letters. Sets: they are asked for at every step of the market.
+// Account orders write these words in capitals, prediction orders in small letters. Sets: they are
+// asked for at every step of the market.
 const stops: ReadonlySet<string> = new Set(['stop', 'stop_limit', 'STOP', 'STOP_LIMIT']);
 const immediateOrCancel: ReadonlySet<string> = new Set(['ioc', 'IOC']);
 const fillOrKill: ReadonlySet<string> = new Set(['fok', 'FOK']);
@@ -23,7 +24,10 @@ export function isFillOrKill(order: ExchangeOrder): boolean {
   return fillOrKill.has(timeInForceOf(order));
 }
 
-/** Whether the time in force lets the order expire: a day order with any session, for the market's own have no hours; a gtd order once it is due. */
+/**
+ * Whether the time in force lets the order expire: a day order with any session, for the market's
+ * own have no hours; a gtd order once it is due.
+ */
 export function mayExpire(order: ExchangeOrder, clock: Pick<Clock, 'nowMs'>): boolean {
   const timeInForce = timeInForceOf(order);
   return timeInForce === 'day' || timeInForce === 'DAY' || isDue(order, clock);
@@ -46,14 +50,26 @@ const predictionTypes = ['limit', 'limit', 'limit', 'market', 'stop', 'stop_limi
 const predictionTimes = ['day', 'gtc', 'gtc', 'ioc', 'fok', 'gtd'] as const;
 const dayUs = 86_400 * 1_000_000;
 const weekUs = 7 * dayUs;
-const firstVersions = [1n, 1n, 1n, 1n, 1n, 9_007_199_254_740_989n, 9_007_199_254_741_990n, 9_223_372_036_854_000_000n] as const;
+const firstVersions = [
+  1n,
+  1n,
+  1n,
+  1n,
+  1n,
+  9_007_199_254_740_989n,
+  9_007_199_254_741_990n,
+  9_223_372_036_854_000_000n,
+] as const;
 
 /** Ticks of 0.01 as a price. */
 export function priceOf(ticks: number): Fixed {
   return BigInt(ticks) * 10_000_000_000n;
 }
 
-/** Draws new orders from a seed: account, instrument, quantity. The same draws give the same orders at any time (but for `expireAt` and the month of options). */
+/**
+ * Draws new orders from a seed: account, instrument, quantity. The same draws give the same orders
+ * at any time (but for `expireAt` and the month of options).
+ */
 export class TermsInventor {
   readonly equities: Instrument[] = equities();
   readonly predictions: Instrument[] = predictionMarkets();

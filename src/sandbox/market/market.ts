@@ -20,10 +20,12 @@ export interface MarketOptions {
 const attempts = 8;
 
 /**
- * Makes orders live: opens them, and moves a random one by one step of its life at each call. Everything is drawn from one seed, so the same number of
- * steps gives the same orders in the same states; only instants come from the clock, and which gtd orders are due: none in the first day.
+ * Makes orders live: opens them, and moves a random one by one step of its life at each call.
+ * Everything is drawn from one seed, so the same number of steps gives the same orders in the same
+ * states; only instants come from the clock, and which gtd orders are due: none in the first day.
  *
- * Invariant: `working` holds the orders that the market moves, each at its `marketSlot`; a closed one leaves at once and another opens in its place.
+ * Invariant: `working` holds the orders that the market moves, each at its `marketSlot`; a closed
+ * one leaves at once and another opens in its place.
  */
 export class Market {
   readonly inventor: TermsInventor;
@@ -124,12 +126,16 @@ export class Market {
       }
     }
     if (waiting === undefined) return false;
-    // Stops that wait, and nothing else: one of their owners gives up. A market that stands still would keep no rate.
+    // Stops that wait, and nothing else: one of their owners gives up. A
+    // market that stands still would keep no rate.
     askVenue(this.exchange, waiting, 'cancel');
     return true;
   }
 
-  /** Where the order's instrument stands now; of an option, where its underlying does, as in `OrderLife`. */
+  /**
+   * Where the order's instrument stands now; of an option, where
+   * its underlying does, as in `OrderLife`.
+   */
   priceOf({ terms: { stream, symbol } }: ExchangeOrder): Fixed {
     const instruments = stream === 'account' ? this.inventor.equities : this.inventor.predictions;
     const instrument = instruments.find((it) => it.symbol === symbol);

@@ -20,7 +20,15 @@ import {
 import { type Fixed, whole } from '../exchange/wire-text.ts';
 import { isTouched } from '../venue/match-order.ts';
 import { below, happens, oneOf } from './instruments.ts';
-import { isDue, isFillOrKill, isImmediateOrCancel, isStop, mayExpire, priceOf, type TermsInventor } from './invent-terms.ts';
+import {
+  isDue,
+  isFillOrKill,
+  isImmediateOrCancel,
+  isStop,
+  mayExpire,
+  priceOf,
+  type TermsInventor,
+} from './invent-terms.ts';
 
 interface OrderLifeDeps {
   readonly exchange: Exchange;
@@ -39,10 +47,16 @@ const rejections = [
 ] as const;
 
 const fillShare = 0.75;
-/** Of the fills. With it an order has 5.9 changes on average, though fok ends with its first fill and ioc soon after: the load of the benchmarks. */
+/**
+ * Of the fills. With it an order has 5.9 changes on average, though fok ends with its first fill
+ * and ioc soon after: the load of the benchmarks.
+ */
 const wholeShare = 0.14;
 
-/** The next event of an order of the market: drawn, within the limits of its type and its time in force. */
+/**
+ * The next event of an order of the market: drawn, within the
+ * limits of its type and its time in force.
+ */
 export class OrderLife {
   private readonly deps: OrderLifeDeps;
 
@@ -50,7 +64,10 @@ export class OrderLife {
     this.deps = deps;
   }
 
-  /** One change of the order, two where another goes on for it. False when it waits for its stop, and nothing was changed. */
+  /**
+   * One change of the order, two where another goes on for it. False when it waits for its stop,
+   * and nothing was changed.
+   */
   advance(order: ExchangeOrder): boolean {
     const { exchange, random, clock } = this.deps;
     const draw = trades(order) ? random.next() : undefined;
@@ -81,11 +98,14 @@ export class OrderLife {
     const { exchange, random } = this.deps;
     const [reason, text] = oneOf(random, rejections);
     if (happens(random, 0.2)) refusePending(exchange, order, reason, text);
-    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, 0.4)) this.succeed(order);
+    else if (order.pendingAction === 'replace' && order.terms.stream === 'account' && happens(random, 0.4))
+      this.succeed(order);
     else acceptPending(exchange, order);
   }
 
-  /** The venue closes an account order as replaced and goes on with the rest of it under another id. */
+  /**
+   * The venue closes an account order as replaced and goes on with the rest of it under another id.
+   */
   private succeed(order: ExchangeOrder): void {
     const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
     const price = order.asked?.price ?? order.workingPrice;
@@ -163,7 +183,12 @@ export class OrderLife {
     const { exchange, random } = this.deps;
     const quantity = order.workingQuantity + whole(1 + below(random, 50));
     const price = order.workingPrice === undefined ? undefined : this.fillPrice(order);
-    askVenue(exchange, order, 'replace', price === undefined || happens(random, 0.3) ? { quantity } : { quantity, price });
+    askVenue(
+      exchange,
+      order,
+      'replace',
+      price === undefined || happens(random, 0.3) ? { quantity } : { quantity, price },
+    );
   }
 }
 

@@ -3,7 +3,10 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 interface PacerOptions {
   /** Changes a second; Infinity for as fast as the machine and the readers can. */
   readonly rate: number;
-  /** Changes owed for longer than this are dropped, so that a machine which slept does not wake to a flood. */
+  /**
+   * Changes owed for longer than this are dropped, so that a
+   * machine which slept does not wake to a flood.
+   */
   readonly catchUpMs: number;
 }
 
@@ -12,10 +15,11 @@ const sliceBudgetMs = 10;
 const shortestSliceMs = 2;
 
 /**
- * Calls `step` at a rate, in slices of a few milliseconds: timers are no finer, and one timer a change would cost more than the change. Late slices
- * catch up, within a bound.
+ * Calls `step` at a rate, in slices of a few milliseconds: timers are no finer, and one timer a
+ * change would cost more than the change. Late slices catch up, within a bound.
  *
- * States: stopped → running ⇄ held (readers are behind) → stopped. Invariant: over any time without a hold, steps = rate × time, short of one slice.
+ * States: stopped → running ⇄ held (readers are behind) → stopped. Invariant: over any time without
+ * a hold, steps = rate × time, short of one slice.
  */
 export class Pacer {
   private rate: number;
@@ -29,7 +33,10 @@ export class Pacer {
   private readonly held: (unpaced: boolean) => boolean;
   private readonly catchUpMs: number;
 
-  /** `held` is asked before each round of steps, and learns whether there is no rate but the machine's own. */
+  /**
+   * `held` is asked before each round of steps, and learns
+   * whether there is no rate but the machine's own.
+   */
   constructor(deps: { clock: Clock; step: () => boolean; held: (unpaced: boolean) => boolean }, options: PacerOptions) {
     this.clock = deps.clock;
     this.step = deps.step;
@@ -38,7 +45,10 @@ export class Pacer {
     this.catchUpMs = options.catchUpMs;
   }
 
-  /** Changes that were owed and never made, because the machine or a reader was too slow for the rate. */
+  /**
+   * Changes that were owed and never made, because the machine or
+   * a reader was too slow for the rate.
+   */
   get dropped(): number {
     return this.droppedSteps;
   }
@@ -61,7 +71,9 @@ export class Pacer {
     this.start();
   }
 
-  /** `count` changes on top of the rate, as fast as the machine can, whether readers keep up or not. */
+  /**
+   * `count` changes on top of the rate, as fast as the machine can, whether readers keep up or not.
+   */
   burst(count: number): void {
     this.burstLeft += count;
     this.timer?.cancel();
@@ -69,7 +81,8 @@ export class Pacer {
   }
 
   private arm(): void {
-    const wait = this.burstLeft > 0 || this.rate === Number.POSITIVE_INFINITY ? 0 : Math.max(shortestSliceMs, 1000 / this.rate);
+    const wait =
+      this.burstLeft > 0 || this.rate === Number.POSITIVE_INFINITY ? 0 : Math.max(shortestSliceMs, 1000 / this.rate);
     if (wait === Number.POSITIVE_INFINITY) return;
     this.timer = this.clock.after(Math.min(wait, 60_000), () => this.slice());
   }

@@ -23,11 +23,19 @@ interface SeedDeps {
 }
 
 const sixDaysUs = 6 * 86_400 * 1_000_000;
-const closedStates: readonly OrderState[] = ['filled', 'filled', 'filled', 'canceled', 'canceled', 'expired', 'rejected'];
+const closedStates: readonly OrderState[] = [
+  'filled',
+  'filled',
+  'filled',
+  'canceled',
+  'canceled',
+  'expired',
+  'rejected',
+];
 
 /**
- * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists and in no event. A million takes 8 to
- * 10 s and 1.5 GB.
+ * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists
+ * and in no event. A million takes 8 to 10 s and 1.5 GB.
  */
 export function seedOrders(deps: SeedDeps, options: SeedOptions): void {
   const { exchange, market, random, clock } = deps;
@@ -48,7 +56,10 @@ export function seedOrders(deps: SeedDeps, options: SeedOptions): void {
   seedForeign(deps, nowUs - 60_000_000);
 }
 
-/** A few orders on accounts that the market leaves alone, so that there is something which others must not see. */
+/**
+ * A few orders on accounts that the market leaves alone, so that
+ * there is something which others must not see.
+ */
 function seedForeign(deps: { exchange: Exchange; market: Market }, createdAt: number): void {
   for (const account of deps.exchange.accounts.values()) {
     if (account.traded) continue;
@@ -73,7 +84,8 @@ function live(order: ExchangeOrder, isOpen: boolean, deps: Pick<SeedDeps, 'marke
   if (isOpen) accept(order, market);
   else acknowledge(order, market);
   const units = Number(order.workingQuantity / whole(1));
-  const traded = order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
+  const traded =
+    order.state === 'filled' ? order.workingQuantity : whole(below(random, Math.max(1, Math.floor(units / 2))));
   const filled = order.state !== 'filled' && isFillOrKill(order) ? 0n : traded;
   order.cumQty = filled;
   order.notional = filled * (order.workingPrice ?? market.priceOf(order));

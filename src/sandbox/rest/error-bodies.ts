@@ -2,9 +2,11 @@ import type { FastifyReply } from 'fastify';
 import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 
 /**
- * The three shapes of an error body, as different routes of the real service mix them (specification, "General error bodies"). Which route uses which
- * is our choice: accounts, users, tokens, chart quotes, previous day and ownership flat; orders, search, options quotes and themes nested; prediction orders
- * their envelope; an FDA calendar without events and a 500 without a body.
+ * The three shapes of an error body, as different routes of the real service mix them
+ * (specification, "General error bodies"). Which route uses which is our choice:
+ * accounts, users, tokens, chart quotes, previous day and ownership flat; orders, search,
+ * options quotes and themes nested; prediction orders their envelope; an FDA calendar
+ * without events and a 500 without a body.
  */
 export function sendFlat(
   reply: FastifyReply,
@@ -14,7 +16,9 @@ export function sendFlat(
   more: { readonly metadata?: object } = {},
 ): FastifyReply {
   const body =
-    codes.length === 0 ? { error: message } : { error: message, codes: codes.map((code) => ({ code, description: message })) };
+    codes.length === 0
+      ? { error: message }
+      : { error: message, codes: codes.map((code) => ({ code, description: message })) };
   return reply.code(status).send({ ...body, ...more });
 }
 
@@ -35,14 +39,19 @@ export function sendPredictionError(reply: FastifyReply, code: PredictionErrorCo
   return reply.code(status).send({ success: false, error: { code, message, type } });
 }
 
-/** The shapes in which a route refuses a request. `prediction` is the nested one, without a code in 401 (specification, "Prediction order errors": none). */
+/**
+ * The shapes in which a route refuses a request. `prediction` is the nested one, without a code in
+ * 401 (specification, "Prediction order errors": none).
+ */
 export type TurningAway = 'flat' | 'nested' | 'prediction';
 
 export function unauthorized(reply: FastifyReply, shape: TurningAway): FastifyReply {
   reply.header('www-authenticate', 'Bearer error="invalid_token"');
   const message = 'The access token is missing, expired or revoked';
   if (shape === 'prediction') return reply.code(401).send({ error: { type: 'authentication', message } });
-  return shape === 'flat' ? sendFlat(reply, 401, message) : sendNested(reply, 401, 'authentication', 'UNAUTHENTICATED', message);
+  return shape === 'flat'
+    ? sendFlat(reply, 401, message)
+    : sendNested(reply, 401, 'authentication', 'UNAUTHENTICATED', message);
 }
 
 export function forbidden(reply: FastifyReply, shape: TurningAway, message: string): FastifyReply {

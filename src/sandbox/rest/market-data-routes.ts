@@ -62,7 +62,10 @@ function isApiKey(given: string | string[] | undefined): boolean {
   return typeof given === 'string' && timingSafeEqual(digest(given), digest(apiKey));
 }
 
-/** Options quotes (nested errors) and the bar of the previous day (flat ones); specification, "Market data". */
+/**
+ * Options quotes (nested errors) and the bar of the previous day
+ * (flat ones); specification, "Market data".
+ */
 export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(optionsQuotesPath, async (request, reply) => {
     const principal = await requireScope(parts.tokens, request, reply, 'options:information', 'nested');
@@ -76,7 +79,9 @@ export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
     const { quotes, more } = quotesOf({ prices, seed, nowMs: parts.data.nowMs() }, contract, range, order, limit);
     const last = quotes.at(-1);
     const nextUrl =
-      more && last !== undefined ? `"nextUrl":${jsonText(nextPage(request, writeCursor(last.at, ticker, order)))},` : '';
+      more && last !== undefined
+        ? `"nextUrl":${jsonText(nextPage(request, writeCursor(last.at, ticker, order)))},`
+        : '';
     const head = `${nextUrl}"requestId":"${requestId(request)}","status":"OK"`;
     return reply.type('application/json').send(`{${head},"results":[${quotes.map(quoteText).join(',')}]}`);
   });
@@ -93,7 +98,15 @@ export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
     const average = Number(((open + high + low + close) / 400).toFixed(4));
     const t = newYorkInstant(day, session.closesAt);
     const result = { T: ticker, v: volume, vw: average, ...prices, t, n: trades };
-    return { adjusted, queryCount: 1, resultsCount: 1, requestId: requestId(request), status: 'OK', ticker, results: [result] };
+    return {
+      adjusted,
+      queryCount: 1,
+      resultsCount: 1,
+      requestId: requestId(request),
+      status: 'OK',
+      ticker,
+      results: [result],
+    };
   });
 }
 
@@ -124,7 +137,10 @@ interface QuotesQuery {
 const firstInstant = 0n;
 const lastInstant = 2n ** 63n - 1n;
 
-/** Reads the query of `GET /v1/options/quotes`, cursor and filters together, or says why it is wrong. */
+/**
+ * Reads the query of `GET /v1/options/quotes`, cursor and
+ * filters together, or says why it is wrong.
+ */
 function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string } {
   const read = readQuery(optionsQuotesQuery, query);
   if ('fault' in read) return read;
@@ -133,10 +149,18 @@ function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string
   if (next === undefined) return { ticker, range, order, limit };
   const last = readCursor(next, ticker, order);
   if (last === undefined) return { fault: 'next: not a cursor of this query' };
-  return { ticker, range: order === 'asc' ? narrower(range, { after: last }) : narrower(range, { before: last }), order, limit };
+  return {
+    ticker,
+    range: order === 'asc' ? narrower(range, { after: last }) : narrower(range, { before: last }),
+    order,
+    limit,
+  };
 }
 
-/** Where the next page begins: behind the last quote of this one. Opaque to readers, bound to contract and order. */
+/**
+ * Where the next page begins: behind the last quote of this one. Opaque
+ * to readers, bound to contract and order.
+ */
 function writeCursor(last: bigint, ticker: string, order: 'asc' | 'desc'): string {
   return Buffer.from(`${order}:${last}:${ticker}`).toString('base64url');
 }
@@ -167,7 +191,9 @@ function narrower(range: QuoteRange, by: Partial<QuoteRange>): QuoteRange {
   return { after: after > range.after ? after : range.after, before: before < range.before ? before : range.before };
 }
 
-/** A nanosecond is itself; a date is the whole New York day (docs/platform-assumptions.md, "Data"). */
+/**
+ * A nanosecond is itself; a date is the whole New York day (docs/platform-assumptions.md, "Data").
+ */
 function instantsOf(text: string): [first: bigint, last: bigint] {
   const day = parseDay(text);
   if (day === undefined) return [BigInt(text), BigInt(text)];
@@ -176,8 +202,8 @@ function instantsOf(text: string): [first: bigint, last: bigint] {
 }
 
 /**
- * Company ownership (flat errors), investment themes (nested ones with `meta`), FDA calendar (its 404 has no body at all: the third shape); specification,
- * "Research data".
+ * Company ownership (flat errors), investment themes (nested ones with `meta`), FDA calendar (its
+ * 404 has no body at all: the third shape); specification, "Research data".
  */
 export function researchRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const { prices, seed, options } = parts.data;

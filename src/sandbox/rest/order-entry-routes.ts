@@ -2,9 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ordersPath, predictionOrdersPath } from '../../venue/platform/wire/order-pages.ts';
 import type { Principal } from '../auth/directory.ts';
 import { cancelAccountOrder, placeAccountOrder } from '../entry/account-order-writes.ts';
-import { cancelPredictionOrder, placePredictionOrder, replacePredictionOrder } from '../entry/prediction-order-writes.ts';
+import {
+  cancelPredictionOrder,
+  placePredictionOrder,
+  replacePredictionOrder,
+} from '../entry/prediction-order-writes.ts';
 import { type OrderRequestTerms, readOrderRequest } from '../entry/read-order-request.ts';
-import { placeMembers, readPredictionRequest, readReplaceRequest, replaceMembers } from '../entry/read-prediction-request.ts';
+import {
+  placeMembers,
+  readPredictionRequest,
+  readReplaceRequest,
+  replaceMembers,
+} from '../entry/read-prediction-request.ts';
 import { MemberFault, Members, readBody } from '../entry/request-members.ts';
 import type { Refusal, Write } from '../entry/write.ts';
 import { badOrder, predictionRefusal } from '../entry/write.ts';
@@ -14,7 +23,10 @@ import { forbidden } from './error-bodies.ts';
 import { noteTurnedAway, performWrite } from './perform-write.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
 
-/** `POST /v1/orders` (specification) and `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md): equities and options. */
+/**
+ * `POST /v1/orders` (specification) and `DELETE /v1/orders/{ordId}?accountId=`
+ * (docs/platform-assumptions.md): equities and options.
+ */
 export function orderEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.post(ordersPath, (request, reply) => placeOrder(parts, request, reply));
   app.delete<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(
@@ -61,7 +73,10 @@ interface Understood {
   readonly write: (account: ExchangeAccount) => Write | Refusal;
 }
 
-/** Writing prediction orders: staging only, enrolled accounts only (specification, "Prediction orders"; docs/platform-assumptions.md for place and cancel). */
+/**
+ * Writing prediction orders: staging only, enrolled accounts only (specification, "Prediction
+ * orders"; docs/platform-assumptions.md for place and cancel).
+ */
 export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts): void {
   const one = `${predictionOrdersPath}/:orderId`;
   app.post(predictionOrdersPath, (request, reply) => enter(parts, request, reply, place(parts)));
@@ -70,7 +85,12 @@ export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts)
 }
 
 /** Token, scope, what was asked, account, enrolment; only then the order itself. */
-async function enter(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply, handler: Handler): Promise<FastifyReply> {
+async function enter(
+  parts: SandboxParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  handler: Handler,
+): Promise<FastifyReply> {
   const principal = await requireScope(parts.tokens, request, reply, 'order:execution', 'prediction');
   if (principal === undefined) return noteTurnedAway(parts, request, reply);
   const asked = handler(request, principal);
@@ -87,7 +107,8 @@ const place =
   (request, principal) =>
     reading(request, placeMembers, (members) => {
       const terms = readPredictionRequest(members, parts.clock.nowMs() * 1000);
-      if (parts.entry.instrument('prediction', terms.symbol) === undefined) throw new MemberFault('symbol is not known');
+      if (parts.entry.instrument('prediction', terms.symbol) === undefined)
+        throw new MemberFault('symbol is not known');
       return {
         accountId: terms.accountId,
         write: (account) => placePredictionOrder(parts.entry, account, terms, callerOf(principal)),
@@ -110,7 +131,8 @@ const cancel =
   (parts: SandboxParts): Handler =>
   (request) => {
     const accountId = (request.query as Record<string, unknown>)['accountId'];
-    if (typeof accountId !== 'string' || accountId === '') return predictionRefusal('INVALID_ORDER', 'accountId is missing');
+    if (typeof accountId !== 'string' || accountId === '')
+      return predictionRefusal('INVALID_ORDER', 'accountId is missing');
     return { accountId, write: (account) => cancelPredictionOrder(parts.entry, account, orderIdOf(request)) };
   };
 
@@ -124,7 +146,8 @@ function reading(
   if ('fault' in body) return predictionRefusal(body.fault, body.message);
   const members = new Members(body.members);
   const unknown = members.unknownOf(known);
-  if (unknown !== undefined) return predictionRefusal('UNKNOWN_FIELD', `The field ${unknown.slice(0, 50)} is not accepted`);
+  if (unknown !== undefined)
+    return predictionRefusal('UNKNOWN_FIELD', `The field ${unknown.slice(0, 50)} is not accepted`);
   try {
     return read(members);
   } catch (error) {

@@ -34,12 +34,16 @@ interface ListNames {
   readonly state: 'status' | 'state';
 }
 
-/** Reads the query of an order list (docs/platform-assumptions.md, "Prediction orders" and "Equity and option orders"), or says why it is wrong. */
+/**
+ * Reads the query of an order list (docs/platform-assumptions.md, "Prediction orders" and "Equity
+ * and option orders"), or says why it is wrong.
+ */
 export function readListQuery(
   query: Readonly<Record<string, unknown>>,
   names: ListNames,
 ): ListQuery | { readonly fault: string } {
-  for (const [name, value] of Object.entries(query)) if (typeof value !== 'string') return { fault: `${name} is given twice` };
+  for (const [name, value] of Object.entries(query))
+    if (typeof value !== 'string') return { fault: `${name} is given twice` };
   const given = query as Readonly<Record<string, string>>;
   const accountId = given['accountId'];
   if (accountId === undefined || accountId === '') return { fault: 'accountId is missing' };
@@ -89,7 +93,8 @@ interface Shelf {
 }
 
 /**
- * One page of an order list as JSON: `{ "orders": [...], "nextCursor"?: string }`, oldest change first. `lagMs` above 0 shows the state of so long ago.
+ * One page of an order list as JSON: `{ "orders": [...], "nextCursor"?: string }`, oldest change
+ * first. `lagMs` above 0 shows the state of so long ago.
  */
 export function listOrders(
   { exchange, veils }: Shelf,
@@ -121,7 +126,10 @@ export function listOrders(
   return `{"orders":[${rows.join(',')}]${cursor}}`;
 }
 
-/** One order as JSON, or undefined when the account has none of that id (or had none yet, `lagMs` ago). */
+/**
+ * One order as JSON, or undefined when the account has none of
+ * that id (or had none yet, `lagMs` ago).
+ */
 export function getOrder(
   { exchange, veils }: Shelf,
   account: ExchangeAccount,
@@ -143,7 +151,8 @@ function rowOf(entry: ChangeEntry, veils: Shelf['veils']): string {
 
 /** `clOrdId` of an account order is always there: one that the platform made up. */
 function withoutReference(row: string, { terms }: ExchangeOrder): string {
-  if (terms.stream === 'account') return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":"${terms.orderId}"`);
+  if (terms.stream === 'account')
+    return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":"${terms.orderId}"`);
   return row.replace(`,"clientOrderRef":${jsonText(terms.clientOrderRef ?? '')}`, '');
 }
 
@@ -176,21 +185,28 @@ export function orderRoutes(app: FastifyInstance, parts: SandboxParts): void {
     if (account === undefined) return reply;
     return reply.type('application/json').send(listOrders(parts, account, 'account', query, request.lagMs));
   });
-  app.get<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(`${ordersPath}/:ordId`, async (request, reply) => {
-    const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
-    if (principal === undefined) return reply;
-    const accountId = request.query['accountId'];
-    if (typeof accountId !== 'string' || accountId === '')
-      return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', 'accountId is missing');
-    const account = requireAccount(parts.directory, principal, accountId, reply);
-    if (account === undefined) return reply;
-    const row = getOrder(parts, account, 'account', request.params.ordId, request.lagMs);
-    if (row === undefined) return sendNested(reply, 404, 'not_found', 'ORDER_NOT_FOUND', 'No such order on this account');
-    return reply.type('application/json').send(row);
-  });
+  app.get<{ Params: { ordId: string }; Querystring: Record<string, unknown> }>(
+    `${ordersPath}/:ordId`,
+    async (request, reply) => {
+      const principal = await requireScope(parts.tokens, request, reply, 'order:information', 'nested');
+      if (principal === undefined) return reply;
+      const accountId = request.query['accountId'];
+      if (typeof accountId !== 'string' || accountId === '')
+        return sendNested(reply, 400, 'invalid_request', 'INVALID_PARAMETER', 'accountId is missing');
+      const account = requireAccount(parts.directory, principal, accountId, reply);
+      if (account === undefined) return reply;
+      const row = getOrder(parts, account, 'account', request.params.ordId, request.lagMs);
+      if (row === undefined)
+        return sendNested(reply, 404, 'not_found', 'ORDER_NOT_FOUND', 'No such order on this account');
+      return reply.type('application/json').send(row);
+    },
+  );
 }
 
-/** Reading prediction orders: staging only, enrolled accounts only (docs/platform-assumptions.md, "Prediction orders"). */
+/**
+ * Reading prediction orders: staging only, enrolled accounts only
+ * (docs/platform-assumptions.md, "Prediction orders").
+ */
 export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get<{ Querystring: Record<string, unknown> }>(predictionOrdersPath, async (request, reply) => {
     const query = readListQuery(request.query, { reference: 'clientOrderRef', state: 'state' });
@@ -204,7 +220,12 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
     async (request, reply) => {
       const accountId = request.query['accountId'];
       const named = typeof accountId === 'string' && accountId !== '';
-      const account = await enrolledAccount(parts, request, reply, named ? accountId : { fault: 'accountId is missing' });
+      const account = await enrolledAccount(
+        parts,
+        request,
+        reply,
+        named ? accountId : { fault: 'accountId is missing' },
+      );
       if (account === undefined) return reply;
       const row = getOrder(parts, account, 'prediction', request.params.orderId, request.lagMs);
       if (row === undefined) return sendPredictionError(reply, 'ORDER_NOT_FOUND', 'No such order on this account');
@@ -213,7 +234,10 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
   );
 }
 
-/** Token, then parameters, then account: who may not ask learns nothing of what is wrong with the question. */
+/**
+ * Token, then parameters, then account: who may not ask learns
+ * nothing of what is wrong with the question.
+ */
 async function enrolledAccount(
   parts: SandboxParts,
   request: FastifyRequest,

@@ -11,9 +11,10 @@ import { faultedAnswers } from './request-faults.ts';
 import { enterFaultedAnswer } from './request-record.ts';
 
 /**
- * Does a write and answers it, or lets it meet a fault. One `decision` line of the ledger says how order entry judged the request: `accepted` as which order, `refused`
- * with which code, `not_applied` because of a fault, or `deferred`, which is followed by a second line once it has arrived: `accepted` or `lapsed`, with
- * `late`. So the acceptances of a reference can be counted.
+ * Does a write and answers it, or lets it meet a fault. One `decision` line of the ledger says how
+ * order entry judged the request: `accepted` as which order, `refused` with which code,
+ * `not_applied` because of a fault, or `deferred`, which is followed by a second line once it has
+ * arrived: `accepted` or `lapsed`, with `late`. So the acceptances of a reference can be counted.
  */
 export function performWrite(
   parts: SandboxParts,
@@ -26,12 +27,19 @@ export function performWrite(
     return sendRefusal(reply, write);
   }
   const { kind, stream, accountId, reference } = write;
-  const place = { method: request.method, write: kind, stream, accountId, ...(reference === undefined ? {} : { reference }) };
+  const place = {
+    method: request.method,
+    write: kind,
+    stream,
+    accountId,
+    ...(reference === undefined ? {} : { reference }),
+  };
   const met = parts.faults.forWrite(place);
   if (met === undefined) return answer(reply, write, attempt(parts, request, write, ''));
   request.fault = met.fault;
   const fault = `,"fault":"${met.fault}"`;
-  if (met.applied === 'yes') return answerFaulted(parts, request, reply, write, met, attempt(parts, request, write, fault));
+  if (met.applied === 'yes')
+    return answerFaulted(parts, request, reply, write, met, attempt(parts, request, write, fault));
   if (met.applied === 'no') decide(parts, request, write, 'not_applied', fault);
   else {
     decide(parts, request, write, 'deferred', `${fault},"delayMs":${met.delayMs}`);
@@ -40,7 +48,10 @@ export function performWrite(
   return answerFaulted(parts, request, reply, write, met, undefined);
 }
 
-/** A request that was turned away before it was understood: no token, no scope, a foreign account. The answer has been sent already. */
+/**
+ * A request that was turned away before it was understood: no token, no scope, a foreign account.
+ * The answer has been sent already.
+ */
 export function noteTurnedAway(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   decide(parts, request, undefined, 'refused', `,"status":${reply.statusCode}`);
   return reply;
@@ -54,7 +65,13 @@ function attempt(parts: SandboxParts, request: FastifyRequest, write: Write, mor
     return result;
   }
   const late = more.includes('"late"');
-  decide(parts, request, write, late ? 'lapsed' : 'refused', `,"status":${result.status},"code":${jsonText(result.code)}${more}`);
+  decide(
+    parts,
+    request,
+    write,
+    late ? 'lapsed' : 'refused',
+    `,"status":${result.status},"code":${jsonText(result.code)}${more}`,
+  );
   return result;
 }
 
@@ -66,12 +83,19 @@ function answer(reply: FastifyReply, write: Write, result: ExchangeOrder | Refus
 function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { status, code, message, shape } = refusal;
   // Only prediction refusals are made with the prediction shape, and only from its table of codes.
-  if (shape === 'prediction') return sendPredictionError(reply, code as Parameters<typeof sendPredictionError>[1], message);
+  if (shape === 'prediction')
+    return sendPredictionError(reply, code as Parameters<typeof sendPredictionError>[1], message);
   if (shape === 'flat') return sendFlat(reply, status, message, [code]);
   return sendNested(reply, status, status === 404 ? 'not_found' : 'conflict', code, message);
 }
 
-function decide(parts: SandboxParts, request: FastifyRequest, write: Write | undefined, decision: string, more: string): void {
+function decide(
+  parts: SandboxParts,
+  request: FastifyRequest,
+  write: Write | undefined,
+  decision: string,
+  more: string,
+): void {
   const about = write === undefined ? '' : describe(write);
   parts.ledger.enter('decision', `,"request":${request.ledgerSeq},"decision":"${decision}"${about}${more}`);
 }
@@ -158,7 +182,11 @@ function torn({ parts, request, reply, write, met, result }: Met): FastifyReply 
 }
 
 /** The last order of the account that another caller's request could have named. */
-function anotherOrder(parts: SandboxParts, write: Write, result: ExchangeOrder | Refusal | undefined): ExchangeOrder | undefined {
+function anotherOrder(
+  parts: SandboxParts,
+  write: Write,
+  result: ExchangeOrder | Refusal | undefined,
+): ExchangeOrder | undefined {
   const account = parts.exchange.accounts.get(write.accountId);
   if (account === undefined) return undefined;
   let other: ExchangeOrder | undefined;

@@ -1,14 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
-/** The media type of a `content-type` header in lower case, without its parameters; empty when there is none. */
+/**
+ * The media type of a `content-type` header in lower case, without
+ * its parameters; empty when there is none.
+ */
 export function mediaTypeOf(contentType: string | undefined): string {
   return contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
 /**
- * The address with a path that can be decoded. An id like `%zz` is taken as it stands, so that the route answers: token first, then in its own shape that
- * there is no such order, with a line in the ledger. The router alone would answer 400 to everybody, in a shape that nothing documents.
+ * The address with a path that can be decoded. An id like `%zz` is taken as it stands, so that the
+ * route answers: token first, then in its own shape that there is no such order, with a line in the
+ * ledger. The router alone would answer 400 to everybody, in a shape that nothing documents.
  */
 export function decodableUrl(url: string): string {
   const end = url.indexOf('?');
@@ -29,16 +33,21 @@ function isDecodable(path: string): boolean {
 const mediaType = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
 /**
- * A `content-type` that is no media type counts as none, so that the route answers: token first, then in its own shape. The framework alone would answer 415 to
+ * A `content-type` that is no media type counts as none, so that the route answers:
+ * token first, then in its own shape. The framework alone would answer 415 to
  * everybody, in a shape that nothing documents.
  */
 export function ignoreBrokenMediaTypes(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw: { headers } }) => {
-    if (headers['content-type'] !== undefined && !mediaType.test(headers['content-type'])) delete headers['content-type'];
+    if (headers['content-type'] !== undefined && !mediaType.test(headers['content-type']))
+      delete headers['content-type'];
   });
 }
 
-/** The JSON body of a request by its shape, or what is wrong with it: `INVALID_JSON`, `INVALID_BODY`. */
+/**
+ * The JSON body of a request by its shape, or what is wrong
+ * with it: `INVALID_JSON`, `INVALID_BODY`.
+ */
 export function readJsonBody<Shape extends z.ZodType>(
   shape: Shape,
   request: FastifyRequest,
@@ -57,8 +66,9 @@ export function readJsonBody<Shape extends z.ZodType>(
 }
 
 /**
- * Reads a query string by its shape: texts become numbers and booleans where the shape wants them. Answers with what is wrong instead, naming the
- * parameter. Parameters that the shape doesn't know are ignored, as web servers do.
+ * Reads a query string by its shape: texts become numbers and booleans where the shape wants them.
+ * Answers with what is wrong instead, naming the parameter. Parameters that the shape doesn't know
+ * are ignored, as web servers do.
  */
 export function readQuery<Shape extends z.ZodObject>(
   shape: Shape,

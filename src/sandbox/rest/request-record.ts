@@ -14,7 +14,10 @@ declare module 'fastify' {
   }
 }
 
-/** Enters each request with its bytes when it has come in whole, and each answer when it has gone out. */
+/**
+ * Enters each request with its bytes when it has come in whole,
+ * and each answer when it has gone out.
+ */
 export function recordRequests(app: FastifyInstance, ledger: Ledger, listener: string): void {
   app.decorateRequest('ledgerSeq', 0);
   app.decorateRequest('lagMs', 0);

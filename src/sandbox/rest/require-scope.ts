@@ -11,7 +11,10 @@ export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : bearer.exec(header)?.[1];
 }
 
-/** The caller, when its token is good and carries `scope`; else the refusal has been sent and the handler has nothing left to do. */
+/**
+ * The caller, when its token is good and carries `scope`; else the refusal has been sent and the
+ * handler has nothing left to do.
+ */
 export async function requireScope(
   tokens: AccessTokens,
   request: FastifyRequest,
@@ -32,7 +35,10 @@ export async function requireScope(
   return principal;
 }
 
-/** The account, when the caller may see it; a foreign one and one that does not exist look the same (docs/platform-assumptions.md, "Equity and option orders"). */
+/**
+ * The account, when the caller may see it; a foreign one and one that does not exist look the same
+ * (docs/platform-assumptions.md, "Equity and option orders").
+ */
 export function requireAccount(
   directory: Directory,
   principal: Principal,

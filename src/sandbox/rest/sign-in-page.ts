@@ -5,8 +5,15 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:10
 label{display:block;margin:.75rem 0}input{display:block;width:100%;padding:.5rem;font:inherit;box-sizing:border-box}
 button{padding:.5rem 1rem;font:inherit;margin-right:.5rem}.error{color:#a40000}ul{padding-left:1.25rem}small{color:#555}`;
 
-/** The screen where a user signs in and consents: plain HTML, no script. `entries` are the request's own parameters, carried along. */
-export function signInPage(request: AuthorizationRequest, entries: readonly [string, string][], error?: string): string {
+/**
+ * The screen where a user signs in and consents: plain HTML, no script. `entries` are the request's
+ * own parameters, carried along.
+ */
+export function signInPage(
+  request: AuthorizationRequest,
+  entries: readonly [string, string][],
+  error?: string,
+): string {
   const scopes = [...request.scopes].map((scope) => `<li>${asText(scope)}</li>`).join('');
   return page(
     'Sign in',
@@ -60,10 +67,18 @@ function alert(error: string | undefined): string {
 }
 
 function hidden(entries: readonly (readonly [string, string])[]): string {
-  return entries.map(([name, value]) => `<input type="hidden" name="${asText(name)}" value="${asText(value)}">`).join('');
+  return entries
+    .map(([name, value]) => `<input type="hidden" name="${asText(name)}" value="${asText(value)}">`)
+    .join('');
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 function asText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);

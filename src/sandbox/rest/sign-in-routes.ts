@@ -13,7 +13,10 @@ import type { SandboxParts } from '../sandbox-parts.ts';
 import { mediaTypeOf } from './read-request.ts';
 import { confirmPage, mfaPage, signInPage, stopPage } from './sign-in-page.ts';
 
-/** The sign-in screen and where it posts to (specification, "OAuth2"; docs/platform-assumptions.md, "OAuth2"). On the address of the screen. */
+/**
+ * The sign-in screen and where it posts to (specification, "OAuth2"; docs/platform-assumptions.md,
+ * "OAuth2"). On the address of the screen.
+ */
 export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(authorizeScreenPath, async (request, reply) => {
     closeUp(reply);
@@ -36,7 +39,10 @@ export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** The steps after the password. On the base address, as the specification has them, and beside the screen, whose forms post to them. */
+/**
+ * The steps after the password. On the base address, as the specification has them, and beside the
+ * screen, whose forms post to them.
+ */
 export function mfaRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.post(mfaPath, async (request, reply) => {
     const { answers, entries } = readBody(request, reply);
@@ -64,7 +70,12 @@ export function mfaRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 function userSaidNo({ redirectUri, state }: AuthorizationRequest): RedirectedError {
-  return { redirectUri, error: 'access_denied', description: 'The user said no', ...(state !== undefined && { state }) };
+  return {
+    redirectUri,
+    error: 'access_denied',
+    description: 'The user said no',
+    ...(state !== undefined && { state }),
+  };
 }
 
 const ownFields = new Set(['username', 'password', 'decision']);
@@ -75,7 +86,10 @@ function requestEntries(entries: Iterable<[string, string]>): [string, string][]
 }
 
 /** A form gets pages and redirects, everything else JSON. */
-function readBody(request: FastifyRequest, reply: FastifyReply): { answers: SignInAnswers; entries?: [string, string][] } {
+function readBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+): { answers: SignInAnswers; entries?: [string, string][] } {
   closeUp(reply);
   const contentType = request.headers['content-type'] ?? '';
   const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
@@ -99,7 +113,13 @@ function closeUp(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store').header('pragma', 'no-cache').header('referrer-policy', 'no-referrer');
 }
 
-function enter(parts: SandboxParts, request: FastifyRequest, step: string, result: SignInResult, username?: string): void {
+function enter(
+  parts: SandboxParts,
+  request: FastifyRequest,
+  step: string,
+  result: SignInResult,
+  username?: string,
+): void {
   const user = username === undefined ? '' : `,"user":${jsonText(username.slice(0, 100))}`;
   parts.ledger.enter('sign_in', `,"request":${request.ledgerSeq},"step":"${step}","result":"${result.kind}"${user}`);
 }
@@ -135,13 +155,21 @@ const jsonAnswers: SignInAnswers = {
   },
   refused(reply, { error, description, state, redirectUri }) {
     const status = error === 'access_denied' ? 403 : 400;
-    const body = { error, error_description: description, ...(state !== undefined && { state }), redirect_uri: redirectUri };
+    const body = {
+      error,
+      error_description: description,
+      ...(state !== undefined && { state }),
+      redirect_uri: redirectUri,
+    };
     return reply.code(status).send(body);
   },
   untrusted: (reply, description) => reply.code(400).send({ error: 'invalid_request', error_description: description }),
 };
 
-/** 303, so that no browser sends the form with the password on to the client (RFC 9700, section 4.12). */
+/**
+ * 303, so that no browser sends the form with the password on
+ * to the client (RFC 9700, section 4.12).
+ */
 const htmlAnswers: SignInAnswers = {
   result(reply, result, step) {
     switch (result.kind) {
@@ -165,8 +193,9 @@ const htmlAnswers: SignInAnswers = {
 const tooManyText = 'Too many wrong answers; wait a moment';
 
 /**
- * Pages that hold a password may not be framed, cached or scripted, and tell no other site where the user came from (RFC 9700, sections 4.2.4 and 4.16). The
- * form may lead to ourselves and, by the redirect after it, to the client's own address: browsers hold `form-action` against both.
+ * Pages that hold a password may not be framed, cached or scripted, and tell no other site where
+ * the user came from (RFC 9700, sections 4.2.4 and 4.16). The form may lead to ourselves and, by
+ * the redirect after it, to the client's own address: browsers hold `form-action` against both.
  */
 function sendPage(reply: FastifyReply, status: number, html: string, request?: AuthorizationRequest): FastifyReply {
   const target = request === undefined ? '' : ` ${sourceOf(request.redirectUri)}`;

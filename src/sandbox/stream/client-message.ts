@@ -11,7 +11,12 @@ import { instantText, jsonText } from '../exchange/wire-text.ts';
 
 /** The wish of a client, or why it cannot be understood. `id` is its own, when it could be read. */
 export type ClientMessage =
-  | { readonly type: 'subscribe' | 'unsubscribe'; readonly id: string; readonly topic: StreamTopic; readonly accountId: string }
+  | {
+      readonly type: 'subscribe' | 'unsubscribe';
+      readonly id: string;
+      readonly topic: StreamTopic;
+      readonly accountId: string;
+    }
   | { readonly type: 'bad'; readonly id?: string; readonly message: string };
 
 /** Reads one message of a client (docs/platform-assumptions.md, "Order stream"). */
@@ -25,7 +30,8 @@ export function readClientMessage(data: Buffer, isBinary: boolean): ClientMessag
   }
   if (!isRecord(parsed)) return { type: 'bad', message: 'Messages are objects' };
   const id = parsed['id'];
-  if (typeof id !== 'string' || id.length > 200) return { type: 'bad', message: 'id must be a string of at most 200 characters' };
+  if (typeof id !== 'string' || id.length > 200)
+    return { type: 'bad', message: 'id must be a string of at most 200 characters' };
   const { type, payload } = parsed;
   if (type !== 'subscribe' && type !== 'unsubscribe')
     return { type: 'bad', id, message: 'type must be subscribe or unsubscribe' };
@@ -56,7 +62,9 @@ export function encodeEvent(order: ExchangeOrder, data: string): string {
   return `{"type":"event","timestamp":"${instantText(order.updatedAt)}","payload":{"topic":"${stream}","name":"${eventNames[stream]}","target":${jsonText(accountTarget(account.id))},"data":${data}}}`;
 }
 
-/** Any frame of RFC 6455, unmasked, for faults: `opcode` 1 text, 2 binary, 0 continuation, 9 ping. */
+/**
+ * Any frame of RFC 6455, unmasked, for faults: `opcode` 1 text, 2 binary, 0 continuation, 9 ping.
+ */
 export function rawFrame(opcode: number, payload: Buffer, flags: { final?: boolean; reserved?: boolean } = {}): Buffer {
   const first = (flags.final === false ? 0 : 0x80) | (flags.reserved === true ? 0x40 : 0) | opcode;
   if (payload.length < 126) return Buffer.concat([Buffer.from([first, payload.length]), payload]);

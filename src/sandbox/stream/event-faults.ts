@@ -16,8 +16,10 @@ const badVersions = ['9223372036854775808', '1.0', '1e3', '-1', 'null', '""', '"
 const oversizeBytes = 64 * 1024 + 1;
 
 /**
- * Frames that break a rule each: of JSON, of the event's shape, of UTF-8, of WebSocket, or of the limit of 64 KiB. Where it can, a frame is a real event with
- * one thing wrong, so that a reader can say which order to ask after. None of them can be read as a state of the order: the platform is careless, not a liar.
+ * Frames that break a rule each: of JSON, of the event's shape, of UTF-8, of WebSocket, or
+ * of the limit of 64 KiB. Where it can, a frame is a real event with one thing wrong, so
+ * that a reader can say which order to ask after. None of them can be read as a state of the
+ * order: the platform is careless, not a liar.
  */
 function garbageOf(kind: GarbageKind, event: string = anEvent): Buffer {
   return makers[kind](event);
@@ -74,8 +76,9 @@ const longestHoldMs = 250;
 /**
  * The last step of an event on its way to one connection, where faults meet it.
  *
- * Invariant: at most one fault an event. An event that is held back leaves after a few later events or 250 ms, whichever is first, and never after the
- * connection ended; the ledger says when (`released`).
+ * Invariant: at most one fault an event. An event that is held back leaves after a
+ * few later events or 250 ms, whichever is first, and never after the connection
+ * ended; the ledger says when (`released`).
  */
 export class EventFaults {
   private readonly held = new Map<StreamSession, Held[]>();
@@ -111,7 +114,10 @@ export class EventFaults {
     this.ledger.enter('event', `,"session":${session.number},"outcome":"garbage","garbage":"${kind}"`);
   }
 
-  /** Sends an event of an account that the connection's token does not name. False when there is none. */
+  /**
+   * Sends an event of an account that the connection's token does
+   * not name. False when there is none.
+   */
   sendForeign(session: StreamSession): boolean {
     const order = this.foreignOrder();
     if (order === undefined) return false;
@@ -140,7 +146,13 @@ export class EventFaults {
     this.held.clear();
   }
 
-  private meet(fault: StreamFault, session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
+  private meet(
+    fault: StreamFault,
+    session: StreamSession,
+    order: ExchangeOrder,
+    text: string,
+    change: number,
+  ): EventOutcome {
     switch (fault) {
       case 'duplicate':
         session.sendEvent(text);

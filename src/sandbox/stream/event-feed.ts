@@ -10,11 +10,13 @@ import type { StreamSession, Subscriptions } from './stream-session.ts';
 type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
 
 /**
- * Takes each change to the ledger and to everybody who follows its account. The process as a whole needs 12 to 18 µs of processor a change
- * with one follower, ledger and kernel included (bench/sandbox-rate.ts).
+ * Takes each change to the ledger and to everybody who follows its account. The process as a whole
+ * needs 12 to 18 µs of processor a change with one follower, ledger and kernel included
+ * (bench/sandbox-rate.ts).
  *
- * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief) before its event is anywhere, and for each follower there is a line that says the fate of
- * the event: sent, or withheld and by which fault.
+ * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief)
+ * before its event is anywhere, and for each follower there is a line that says the fate of the
+ * event: sent, or withheld and by which fault.
  */
 export class EventFeed {
   private cause: ChangeCause = 'control';
@@ -36,7 +38,10 @@ export class EventFeed {
     this.brief = options.detail === 'brief';
   }
 
-  /** Events that met no fault, over all connections: a benchmark compares it with the reader's counts without reading the ledger. */
+  /**
+   * Events that met no fault, over all connections: a benchmark compares it with the reader's
+   * counts without reading the ledger.
+   */
   get eventsSent(): number {
     return this.sent;
   }
@@ -67,7 +72,10 @@ export class EventFeed {
     for (const session of followers) this.deliver(session, order, text, change);
   }
 
-  /** An order that was hidden is shown: its followers get its state of now. Nothing about it changes, so lists keep it at its old place. */
+  /**
+   * An order that was hidden is shown: its followers get its state of now. Nothing about it
+   * changes, so lists keep it at its old place.
+   */
   show(order: ExchangeOrder): void {
     const { stream, account, orderId } = order.terms;
     const shown = this.ledger.enter('fault', `,"what":"shown","stream":"${stream}","orderId":"${orderId}"`);

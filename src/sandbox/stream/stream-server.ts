@@ -16,7 +16,10 @@ type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 
 const lateAckMs = 3000;
 
-/** Carries out one message of a client, and answers it (docs/platform-assumptions.md, "Order stream"). */
+/**
+ * Carries out one message of a client, and answers it
+ * (docs/platform-assumptions.md, "Order stream").
+ */
 function answerClient(
   parts: SandboxParts,
   subscriptions: Subscriptions,
@@ -95,15 +98,22 @@ const maxMessageBytes = 64 * 1024;
 const noSuchPath = '{"error":{"type":"not_found","code":"NOT_FOUND","message":"No such path"}}';
 const unauthenticated =
   '{"error":{"type":"authentication","code":"UNAUTHENTICATED","message":"The access token is missing, expired or revoked"}}';
-const forbidden = '{"error":{"type":"forbidden","code":"FORBIDDEN","message":"The token lacks the scope order:information"}}';
+const forbidden =
+  '{"error":{"type":"forbidden","code":"FORBIDDEN","message":"The token lacks the scope order:information"}}';
 
 /**
- * The order stream of every listener: upgrades, sessions, and their end. `Subscriptions` has the accounts that each connection follows.
+ * The order stream of every listener: upgrades, sessions, and their end. `Subscriptions` has the
+ * accounts that each connection follows.
  *
- * Invariant: a session exists only for a token that was good at the upgrade; it ends when the token does.
+ * Invariant: a session exists only for a token that was good at
+ * the upgrade; it ends when the token does.
  */
 export class StreamServer {
-  private readonly server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessageBytes });
+  private readonly server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: maxMessageBytes,
+  });
   private readonly pending = new Set<Socket>();
   private sessionCount = 0;
   private readonly parts: SandboxParts;
@@ -111,7 +121,10 @@ export class StreamServer {
   private readonly eventFaults: EventFaults;
   private readonly options: SessionOptions;
 
-  constructor(deps: { parts: SandboxParts; subscriptions: Subscriptions; eventFaults: EventFaults }, options: SessionOptions) {
+  constructor(
+    deps: { parts: SandboxParts; subscriptions: Subscriptions; eventFaults: EventFaults },
+    options: SessionOptions,
+  ) {
     this.parts = deps.parts;
     this.subscriptions = deps.subscriptions;
     this.eventFaults = deps.eventFaults;
@@ -135,7 +148,10 @@ export class StreamServer {
     });
   }
 
-  /** Says goodbye to everybody, and cuts who has not answered after `graceMs`. Resolves when no connection is left. */
+  /**
+   * Says goodbye to everybody, and cuts who has not answered after
+   * `graceMs`. Resolves when no connection is left.
+   */
   async stop(graceMs: number): Promise<void> {
     for (const session of this.subscriptions.sessions) session.close(streamCloseCodes.goingAway, 'going away');
     for (const socket of this.pending) socket.destroy();
@@ -157,7 +173,9 @@ export class StreamServer {
     else if (!principal.scopes.has('order:information')) this.refuse(listener, socket, 403, forbidden);
     else {
       this.pending.delete(socket);
-      this.server.handleUpgrade(request, socket, head, (ws) => this.listen(this.open(listener, principal, ws, socket), ws));
+      this.server.handleUpgrade(request, socket, head, (ws) =>
+        this.listen(this.open(listener, principal, ws, socket), ws),
+      );
     }
   }
 
@@ -165,7 +183,10 @@ export class StreamServer {
     ws.on('message', (data: Buffer, isBinary) => {
       if (!session.open) return;
       const text = JSON.stringify(data.toString('utf8'));
-      this.parts.ledger.enter('session', `,"session":${session.number},"what":"message","bytes":${data.length},"text":${text}`);
+      this.parts.ledger.enter(
+        'session',
+        `,"session":${session.number},"what":"message","bytes":${data.length},"text":${text}`,
+      );
       answerClient(this.parts, this.subscriptions, this.eventFaults, session, readClientMessage(data, isBinary));
     });
   }
@@ -196,7 +217,8 @@ export class StreamServer {
     this.parts.ledger.enter('session', `,"what":"upgrade_refused","listener":"${listener}","fault":"${fault}"`);
     if (fault === 'hang') this.parts.hanging.add(socket);
     else if (fault === 'reset') socket.resetAndDestroy();
-    else if (fault === 'html') refuseUpgrade(socket, 502, '<html><body><h1>Bad Gateway</h1></body></html>', 'text/html');
+    else if (fault === 'html')
+      refuseUpgrade(socket, 502, '<html><body><h1>Bad Gateway</h1></body></html>', 'text/html');
     else refuseUpgrade(socket, Number(fault.slice('status_'.length)), '{"error":"Not now"}');
   }
 }

@@ -18,7 +18,10 @@ export interface SessionOptions {
 interface SessionDeps {
   readonly clock: Clock;
   readonly ws: WebSocket;
-  /** The socket below `ws`: its writes are gathered, and faults need bytes that no library would send. */
+  /**
+   * The socket below `ws`: its writes are gathered, and faults
+   * need bytes that no library would send.
+   */
   readonly socket: Socket;
   readonly principal: Principal;
   readonly onClosed: (session: StreamSession) => void;
@@ -29,8 +32,10 @@ const longestTimerMs = 2 ** 31 - 1;
 /**
  * One connection to the order stream.
  *
- * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames leave in the order of the calls; nothing leaves after `close`, `cut` or
- * `halfOpen`; a token that ends takes the connection with it (4401), and so does a reader that lets more than `maxBacklogBytes` gather (4429).
+ * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames
+ * leave in the order of the calls; nothing leaves after `close`, `cut` or `halfOpen`; a
+ * token that ends takes the connection with it (4401), and so does a reader that lets
+ * more than `maxBacklogBytes` gather (4429).
  */
 export class StreamSession {
   readonly number: number;
@@ -69,8 +74,9 @@ export class StreamSession {
   }
 
   /**
-   * An event. Those of one slice of the market leave in one write, at its end: 1.4 µs of processor each instead of 5. (Framing them here, into one
-   * buffer, saves another 0.3 µs: not worth a second implementation of the protocol.)
+   * An event. Those of one slice of the market leave in one write, at its end: 1.4 µs of processor
+   * each instead of 5. (Framing them here, into one buffer, saves another 0.3 µs: not worth a
+   * second implementation of the protocol.)
    */
   sendEvent(text: string): void {
     if (this.state !== 'open') return;

@@ -1,16 +1,17 @@
 import type { Principal } from '../auth/directory.ts';
 
 /** Every user's settings at first: one value of each JSON type. */
-export const defaultSettings: readonly { readonly category: string; readonly key: string; readonly value: unknown }[] = [
-  { category: 'display', key: 'theme', value: 'dark' },
-  { category: 'display', key: 'fontSize', value: 14 },
-  { category: 'display', key: 'columns', value: ['symbol', 'last', 'change'] },
-  { category: 'trading', key: 'confirmOrders', value: true },
-  { category: 'trading', key: 'defaultQuantity', value: '100' },
-  { category: 'trading', key: 'defaultRoute', value: null },
-  { category: 'notifications', key: 'quietHours', value: { from: '22:00', to: '07:00' } },
-  { category: 'notifications', key: 'fills', value: 'push' },
-];
+export const defaultSettings: readonly { readonly category: string; readonly key: string; readonly value: unknown }[] =
+  [
+    { category: 'display', key: 'theme', value: 'dark' },
+    { category: 'display', key: 'fontSize', value: 14 },
+    { category: 'display', key: 'columns', value: ['symbol', 'last', 'change'] },
+    { category: 'trading', key: 'confirmOrders', value: true },
+    { category: 'trading', key: 'defaultQuantity', value: '100' },
+    { category: 'trading', key: 'defaultRoute', value: null },
+    { category: 'notifications', key: 'quietHours', value: { from: '22:00', to: '07:00' } },
+    { category: 'notifications', key: 'fills', value: 'push' },
+  ];
 
 /** Whom a token speaks for: the user who signed in, or the client itself. */
 type Subject = string;
@@ -23,8 +24,9 @@ export function subjectOf({ username, clientId }: Principal): Subject {
 type Settings = Map<string, Map<string, unknown>>;
 
 /**
- * What users keep with the platform: an e-mail address and settings. Everybody begins with the seeded settings. A client-credentials token speaks for its
- * client, which has records of its own, so that both kinds of token can try these endpoints.
+ * What users keep with the platform: an e-mail address and settings. Everybody begins with the
+ * seeded settings. A client-credentials token speaks for its client, which has records of its own,
+ * so that both kinds of token can try these endpoints.
  */
 export class UserRecords {
   private readonly emails = new Map<Subject, string>();
@@ -54,7 +56,10 @@ export class UserRecords {
     return undefined;
   }
 
-  /** Everything that was changed, in a fixed order: two equal texts mean that nothing happened in between. */
+  /**
+   * Everything that was changed, in a fixed order: two equal
+   * texts mean that nothing happened in between.
+   */
   snapshot(): string {
     const settings = [...this.settings].map(([subject, categories]) => [
       subject,

@@ -5,7 +5,10 @@ import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import type { Instrument } from '../market/instruments.ts';
 import { priceOf } from '../market/invent-terms.ts';
 
-/** When the order ends by its time in force, in milliseconds since the epoch: a day order with the next close of the session, a gtd order at its expiry. */
+/**
+ * When the order ends by its time in force, in milliseconds since the epoch: a day order with the
+ * next close of the session, a gtd order at its expiry.
+ */
 export function expiryMs(order: ExchangeOrder, nowMs: number): number | undefined {
   const { timeInForce, expireAt } = workingTermsOf(order);
   if (timeInForce.toLowerCase() === 'day') return nextCloseMs(nowMs);
@@ -21,8 +24,9 @@ export function nextCloseMs(nowMs: number): number {
 }
 
 /**
- * At which price the venue trades these terms now: the walk of an equity, the worth of the option or of the whole combination (net of all legs, at least
- * a tick), the walk of a prediction market for YES and the rest to 1 for NO.
+ * At which price the venue trades these terms now: the walk of an equity, the worth of the option
+ * or of the whole combination (net of all legs, at least a tick), the walk of a prediction market
+ * for YES and the rest to 1 for NO.
  */
 export function referencePrice(terms: OrderTerms, instrument: Instrument, today: DayNumber): Fixed {
   if (terms.stream === 'prediction') return priceOf(terms.outcome === 'NO' ? 100 - instrument.ticks : instrument.ticks);
@@ -73,14 +77,16 @@ interface Match {
 }
 
 /**
- * The effect of one print on one order. A stop waits until its price is touched and is then a market order; a touched stop limit is a limit order at its
- * price, which fills at that price or better, in part or not at all, and rests (specification, "Equity order"). Never more than is left, never worse than
- * the limit. ioc and fok are judged at the first print after the trigger.
+ * The effect of one print on one order. A stop waits until its price is touched and is then a
+ * market order; a touched stop limit is a limit order at its price, which fills at that price or
+ * better, in part or not at all, and rests (specification, "Equity order"). Never more than is
+ * left, never worse than the limit. ioc and fok are judged at the first print after the trigger.
  */
 export function matchOrder(order: Matchable, print: Print): Match {
   const stopped = order.type === 'stop' || order.type === 'stop_limit';
   if (stopped && !isTouched(order, print.price)) return { triggered: false, quantity: 0n, hungry: false, ends: false };
-  const marketable = order.limit === undefined || (order.buys ? print.price <= order.limit : print.price >= order.limit);
+  const marketable =
+    order.limit === undefined || (order.buys ? print.price <= order.limit : print.price >= order.limit);
   const most = print.available < order.left ? print.available : order.left;
   const allOrNone = order.timeInForce === 'fok';
   const quantity = !marketable || (allOrNone && most < order.left) ? 0n : most;

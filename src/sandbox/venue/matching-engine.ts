@@ -9,7 +9,10 @@ import { type Matchable, matchOrder, type Print } from './match-order.ts';
 
 interface MatchingDeps {
   readonly exchange: Exchange;
-  /** Draws how much a print has to offer: a seed of its own, so that orders that people place leave the market's story as it is. */
+  /**
+   * Draws how much a print has to offer: a seed of its own, so that orders that people place leave
+   * the market's story as it is.
+   */
   readonly random: Random;
   readonly instrumentOf: (order: ExchangeOrder) => Instrument | undefined;
   readonly priceOf: (order: ExchangeOrder, instrument: Instrument) => Fixed;
@@ -18,8 +21,9 @@ interface MatchingDeps {
 /**
  * The orders that people placed, matched against the price walk.
  *
- * States of an order here: resting → gone (filled, ended or released). Invariant: an order is in the book of its instrument only while it is open; it
- * trades at its limit or better, never beyond its working quantity; within one print the order that rests longer is served first.
+ * States of an order here: resting → gone (filled, ended or released). Invariant: an order is in
+ * the book of its instrument only while it is open; it trades at its limit or better, never beyond
+ * its working quantity; within one print the order that rests longer is served first.
  */
 export class MatchingEngine {
   private readonly books = new Map<Instrument, Set<ExchangeOrder>>();
@@ -32,7 +36,10 @@ export class MatchingEngine {
     this.depth = options.depth;
   }
 
-  /** The order begins to work: it meets the present price at once. False when nothing here trades its symbol. */
+  /**
+   * The order begins to work: it meets the present price at once.
+   * False when nothing here trades its symbol.
+   */
   enter(order: ExchangeOrder): boolean {
     const instrument = this.deps.instrumentOf(order);
     if (instrument === undefined || isClosed(order.state)) return false;
@@ -51,7 +58,10 @@ export class MatchingEngine {
     if (instrument !== undefined) this.books.get(instrument)?.delete(order);
   }
 
-  /** The instrument trades at its present price. True when orders would take more at it than there was. */
+  /**
+   * The instrument trades at its present price. True when orders
+   * would take more at it than there was.
+   */
   print(instrument: Instrument): boolean {
     const book = this.books.get(instrument);
     if (book === undefined || book.size === 0) return false;
@@ -75,7 +85,8 @@ export class MatchingEngine {
       book.delete(order);
       return false;
     }
-    // An order that waits for its first answer, rests until the next session or is out of sight does not trade.
+    // An order that waits for its first answer, rests until the next
+    // session or is out of sight does not trade.
     if (order.state !== 'new' && order.state !== 'partially_filled') return false;
     const print: Print = { price: this.deps.priceOf(order, instrument), available: offer.available };
     const match = matchOrder(matchable(order), print);

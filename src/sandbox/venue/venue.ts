@@ -3,20 +3,32 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { type AskedTerms, type ExchangeOrder, isClosed, workingTermsOf } from '../exchange/exchange-order.ts';
-import { acceptOrder, acceptPending, askVenue, expireOrder, refusePending, rejectOrder } from '../exchange/venue-steps.ts';
+import {
+  acceptOrder,
+  acceptPending,
+  askVenue,
+  expireOrder,
+  refusePending,
+  rejectOrder,
+} from '../exchange/venue-steps.ts';
 import { type Fixed, parseFixed } from '../exchange/wire-text.ts';
 import { happens, type Instrument } from '../market/instruments.ts';
 import { expiryMs } from './match-order.ts';
 import type { MatchingEngine } from './matching-engine.ts';
 
 const fields = {
-  /** Milliseconds until the venue answers a new order, an amend or a cancel; `manual`: only when the control port says so. */
+  /**
+   * Milliseconds until the venue answers a new order, an amend or a cancel;
+   * `manual`: only when the control port says so.
+   */
   answerMs: z.union([z.number().int().min(0).max(600_000), z.literal('manual')]),
   /** The share of new orders, amends and cancels that the venue refuses. */
   refuseShare: z.number().min(0).max(1),
   /** Units that one print offers on average: smaller ones fill orders in more parts. */
   depth: z.number().int().min(0).max(1_000_000_000),
-  /** Prediction orders that may wait for the venue at a time; beyond it order entry is at capacity. */
+  /**
+   * Prediction orders that may wait for the venue at a time; beyond it order entry is at capacity.
+   */
   capacity: z.number().int().min(0).max(10_000_000),
   /** Whether the session with the venue is up. */
   session: z.enum(['up', 'down']),
@@ -65,11 +77,13 @@ const retryMs = 50;
 const longestTimerMs = 2_000_000_000;
 
 /**
- * The venue's side of the orders that people place: it answers new orders, amends and cancels after a while, lets accepted ones trade, and ends those
- * whose day or time is over.
+ * The venue's side of the orders that people place: it answers new orders, amends and cancels after
+ * a while, lets accepted ones trade, and ends those whose day or time is over.
  *
- * States of an order here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* → closed. Invariant: each ask is answered at most once, by
- * by the first that comes, venue or control port; an order that is closed has no timer here; an order that is out of sight is neither answered nor ended.
+ * States of an order here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄
+ * *working* → closed. Invariant: each ask is answered at most once, by by the first that
+ * comes, venue or control port; an order that is closed has no timer here; an order that is
+ * out of sight is neither answered nor ended.
  */
 export class Venue {
   options: VenueOptions;
@@ -96,7 +110,10 @@ export class Venue {
     this.deps.engine.depth = this.options.depth;
   }
 
-  /** A new order arrived. Account orders are acknowledged at once, prediction orders later (docs/platform-assumptions.md: 202, `pending_new`). */
+  /**
+   * A new order arrived. Account orders are acknowledged at once, prediction orders later
+   * (docs/platform-assumptions.md: 202, `pending_new`).
+   */
   submit(order: ExchangeOrder): void {
     if (this.options.answerMs === 'manual') this.awaitAnswer(order);
     else if (order.terms.stream === 'prediction') {
@@ -108,16 +125,23 @@ export class Venue {
     }
   }
 
-  /** An amend or a cancel arrived: the order keeps working on its present terms until it is answered. */
+  /**
+   * An amend or a cancel arrived: the order keeps working on its
+   * present terms until it is answered.
+   */
   ask(order: ExchangeOrder, action: 'replace' | 'cancel', asked?: AskedTerms): void {
     askVenue(this.deps.exchange, order, action, asked);
     this.awaitAnswer(order);
     this.later(() => this.answerPending(order, action, order.asked));
   }
 
-  /** Called after every change of the exchange: an order that needs no answer and no timer any more is forgotten. */
+  /**
+   * Called after every change of the exchange: an order that needs no
+   * answer and no timer any more is forgotten.
+   */
   changed(order: ExchangeOrder): void {
-    if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new') this.waiting.delete(order);
+    if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new')
+      this.waiting.delete(order);
     if (this.expiries.size === 0 || !isClosed(order.state)) return;
     this.expiries.get(order)?.cancel();
     this.expiries.delete(order);
@@ -130,7 +154,10 @@ export class Venue {
     });
   }
 
-  /** The market has stopped, or goes on: an order that waits for quantity alone is filled no further while it is stopped. */
+  /**
+   * The market has stopped, or goes on: an order that waits for quantity alone
+   * is filled no further while it is stopped.
+   */
   pause(paused: boolean): void {
     this.paused = paused;
     this.refill?.cancel();
@@ -167,7 +194,8 @@ export class Venue {
     const { exchange, random, nextVenueOrderId } = this.deps;
     if (order.entry === undefined || isClosed(order.state) || order.certainState !== 'pending_new') return;
     if (order.certainty !== 'certain') this.later(() => this.answerNew(order), retryMs);
-    else if (happens(random, this.options.refuseShare)) rejectOrder(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
+    else if (happens(random, this.options.refuseShare))
+      rejectOrder(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
     else {
       acceptOrder(exchange, order, nextVenueOrderId());
       this.begin(order);
@@ -181,7 +209,8 @@ export class Venue {
       this.later(() => this.answerPending(order, action, asked), retryMs);
       return;
     }
-    if (happens(random, this.options.refuseShare)) refusePending(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
+    if (happens(random, this.options.refuseShare))
+      refusePending(exchange, order, 'VENUE_REFUSED', 'Refused by the venue');
     else if (asked?.quantity !== undefined && asked.quantity < order.cumQty)
       refusePending(exchange, order, 'TOO_LATE', 'More was filled meanwhile than the amend would leave');
     else this.grant(order);

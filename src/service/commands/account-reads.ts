@@ -12,7 +12,10 @@ interface AccountReadsDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics['commands'], 'probes'>;
   readonly probes: ProbeBudget;
-  /** Wall time of the oldest send that a read of the account is to judge: an order that was hidden for a while appears with its old time. */
+  /**
+   * Wall time of the oldest send that a read of the account is to judge: an order that was hidden
+   * for a while appears with its old time.
+   */
   readonly oldestSendMs: (stream: Stream, accountId: string) => number | undefined;
 }
 
@@ -30,8 +33,9 @@ type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<Account
 /**
  * The reads that find out the outcome of a desk's commands, within the budget of all desks.
  *
- * States of a read of an account: waiting for its token, in order of asking → running → done. Callers that ask for the same read in the meantime share it: one
- * read of an account judges all its commands at once.
+ * States of a read of an account: waiting for its token, in order of asking → running →
+ * done. Callers that ask for the same read in the meantime share it: one read of an
+ * account judges all its commands at once.
  */
 export class AccountReads {
   private readonly flights = new Map<string, Promise<AccountRead>>();
@@ -54,7 +58,10 @@ export class AccountReads {
     this.flights.clear();
   }
 
-  /** A complete read of the account by its one reader, shared by all callers that ask while it waits or runs. Never rejects. */
+  /**
+   * A complete read of the account by its one reader, shared by all callers that
+   * ask while it waits or runs. Never rejects.
+   */
   read(stream: Stream, accountId: string): Promise<AccountRead> {
     const key = `${stream}:${accountId}`;
     const known = this.flights.get(key);
@@ -67,7 +74,10 @@ export class AccountReads {
     return flight;
   }
 
-  /** A read of one order or one reference, if the budget has room for it now. Undefined: there is no room, and the reads of the account have to do. */
+  /**
+   * A read of one order or one reference, if the budget has room for it now. Undefined: there is no
+   * room, and the reads of the account have to do.
+   */
   async direct(read: BudgetedRead, stop: AbortSignal): Promise<AccountLook | undefined> {
     const { metrics, probes } = this.deps;
     if (!probes.takeDirect()) {
@@ -77,7 +87,10 @@ export class AccountReads {
     return this.run(read, stop, this.stopped.signal);
   }
 
-  /** A read that no read of the account can stand in for: it waits for its token in the line of those. Never rejects. */
+  /**
+   * A read that no read of the account can stand in for: it waits for its
+   * token in the line of those. Never rejects.
+   */
   async inTurn(read: BudgetedRead): Promise<AccountLook> {
     const stop = this.stopped.signal;
     return (await this.deps.probes.turn(stop)) ? this.run(read, stop) : stoppedRead;
@@ -93,7 +106,10 @@ export class AccountReads {
     return { stream, accountId, calledAtMs, look };
   }
 
-  /** The budget of a read whose token was taken, so its first request is paid. A repeat asks the bucket first; any other request is only charged to it. */
+  /**
+   * The budget of a read whose token was taken, so its first request is paid. A repeat asks the
+   * bucket first; any other request is only charged to it.
+   */
   private budget(): ReadBudget {
     const { probes } = this.deps;
     let paid = 1;
@@ -126,7 +142,8 @@ interface ProbeDeps {
 }
 
 /**
- * One read. It ends with its deadline, with the term, or with one of `stops`, and a later result is ignored. Never rejects, never hangs. A read that did not
+ * One read. It ends with its deadline, with the term, or with one of `stops`,
+ * and a later result is ignored. Never rejects, never hangs. A read that did not
  * end well is `failed`, which proves nothing.
  */
 export async function runProbe(
@@ -140,7 +157,9 @@ export async function runProbe(
   const { signal } = within;
   try {
     const work = read(signal);
-    return await (work === undefined ? failed('NOT_FOLLOWED', 'the account is not followed') : unlessAborted(work, signal));
+    return await (work === undefined
+      ? failed('NOT_FOLLOWED', 'the account is not followed')
+      : unlessAborted(work, signal));
   } catch (error) {
     return signal.aborted ? failed('DEADLINE', 'the read did not end in time') : failed('PROBE_FAILED', String(error));
   }

@@ -1,8 +1,10 @@
 /**
- * Runs the work of one account in turn, and of different accounts side by side. The checks and the journaling of a command must not interleave with those of
- * another command of the same account: otherwise two equal places would both find nothing unresolved before them.
+ * Runs the work of one account in turn, and of different accounts side by side. The checks and the
+ * journaling of a command must not interleave with those of another command of the same account:
+ * otherwise two equal places would both find nothing unresolved before them.
  *
- * Invariant: at most one piece of work of an account runs, and at most `maxWaiting` wait. Nothing is kept for an account that has no work.
+ * Invariant: at most one piece of work of an account runs, and at most `maxWaiting` wait. Nothing
+ * is kept for an account that has no work.
  */
 export class AccountTurns {
   private readonly lines = new Map<string, { tail: Promise<unknown>; length: number }>();

@@ -4,7 +4,10 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 
-/** Lines that wait for the database: an hour of what people do, or a minute and a half of commands at their greatest rate. */
+/**
+ * Lines that wait for the database: an hour of what people do, or a minute and a
+ * half of commands at their greatest rate.
+ */
 const maxPending = 10_000;
 /** Lines of one statement. */
 const maxAtOnce = 1_000;
@@ -21,12 +24,15 @@ interface AuditTrailDeps {
 }
 
 /**
- * Records each act and its principal. It is written beside the work and never delays it: the act of an operator is also on the halt or the command itself, with
- * name and reason, in the transaction that does it. Lines that could not be written are kept, in their order, and written when the database is back; a process that
- * ends meanwhile, or has no room left, puts each line into its log.
+ * Records each act and its principal. It is written beside the work and never delays it:
+ * the act of an operator is also on the halt or the command itself, with name and
+ * reason, in the transaction that does it. Lines that could not be written are kept, in
+ * their order, and written when the database is back; a process that ends meanwhile, or
+ * has no room left, puts each line into its log.
  *
- * Invariant: one write at a time, of everything recorded since the last one began. Lines of commands are written at most ten times a second, since at a hundred
- * commands a second a commit for each would cost as much as a step; any other line is written at once, with those that wait.
+ * Invariant: one write at a time, of everything recorded since the last one began. Lines of
+ * commands are written at most ten times a second, since at a hundred commands a second a commit
+ * for each would cost as much as a step; any other line is written at once, with those that wait.
  */
 export class AuditTrail {
   private pending: AuditEntry[] = [];
@@ -55,7 +61,10 @@ export class AuditTrail {
     });
   }
 
-  /** The process ends: writes without waiting for more lines. Resolves once everything recorded so far is written or given up. */
+  /**
+   * The process ends: writes without waiting for more lines. Resolves once everything recorded so
+   * far is written or given up.
+   */
   async drained(): Promise<void> {
     this.ending = true;
     this.ended.abort();
@@ -63,7 +72,10 @@ export class AuditTrail {
     await this.writing;
   }
 
-  /** The journal itself still says who asked for each command, so their lines go first. Without one the entry itself is lost. */
+  /**
+   * The journal itself still says who asked for each command, so their lines go first. Without one
+   * the entry itself is lost.
+   */
   private makeRoom(entry: AuditEntry): void {
     const at = ofCommands.has(entry.action) ? -1 : this.pending.findIndex(({ action }) => ofCommands.has(action));
     const [gone = entry] = at < 0 ? [] : this.pending.splice(at, 1);
@@ -85,9 +97,11 @@ export class AuditTrail {
         this.again = false;
         backoff.reset();
       } catch (err) {
-        if (this.ending) this.lost([...entries, ...this.pending.splice(0)], 'an audit record could not be written', err);
+        if (this.ending)
+          this.lost([...entries, ...this.pending.splice(0)], 'an audit record could not be written', err);
         else {
-          if (!this.again) log.error({ err, lines: entries.length }, 'the audit trail could not be written: its lines are kept');
+          if (!this.again)
+            log.error({ err, lines: entries.length }, 'the audit trail could not be written: its lines are kept');
           this.again = true;
           this.pending.unshift(...entries);
           await clock.sleep(backoff.nextMs(), this.ended.signal);

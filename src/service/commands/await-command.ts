@@ -9,7 +9,10 @@ interface AwaitDeps {
   readonly clock: Clock;
 }
 
-/** How often the journal is asked about a command that this process does not follow, because it stands by. */
+/**
+ * How often the journal is asked about a command that this
+ * process does not follow, because it stands by.
+ */
 const pollMs = 500;
 /** The same for a command that it does follow: its term may end while a caller waits. */
 const followedPollMs = 5_000;
@@ -20,8 +23,9 @@ function isOver(command: Command): boolean {
 }
 
 /**
- * The command once it is over, or as it stands after `waitMs`. Undefined: there is no such command, or the journal could not be read within the wait. Never
- * rejects. Where this process follows the command, the answer comes with its commit; elsewhere the journal is asked twice a second.
+ * The command once it is over, or as it stands after `waitMs`. Undefined: there is no such command,
+ * or the journal could not be read within the wait. Never rejects. Where this process follows the
+ * command, the answer comes with its commit; elsewhere the journal is asked twice a second.
  */
 export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: number): Promise<Command | undefined> {
   const { books, clock } = deps;
@@ -41,7 +45,8 @@ export async function awaitCommand(deps: AwaitDeps, commandId: string, waitMs: n
         if (found !== 'unreadable' && (newest === undefined || found.version >= newest.version)) newest = found;
       }
       const leftMs = untilMs - clock.monotonicMs();
-      // Also where it goes on after all (a person settles a conflict): a sleep under this signal would be none.
+      // Also where it goes on after all (a person settles a conflict):
+      // a sleep under this signal would be none.
       if ((newest !== undefined && isOver(newest)) || leftMs <= 0 || over.signal.aborted) return newest;
       await clock.sleep(Math.min(leftMs, followed ? followedPollMs : pollMs), over.signal);
     }

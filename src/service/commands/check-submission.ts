@@ -31,14 +31,19 @@ export type CheckResult =
       readonly order?: Order;
       readonly tookToken: boolean;
     }
-  /** A cancel of an order that was never seen: the platform has to be asked which account it belongs to. */
+  /**
+   * A cancel of an order that was never seen: the platform has to
+   * be asked which account it belongs to.
+   */
   | { readonly kind: 'unseen' }
   | Declined;
 
 /**
- * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a write"). A cancel is checked only for whether its account may
- * be traded: whether its order is still open is for the platform to say. Called in the account's turn: no command of the account is opened between these checks and the opening. Rejects when
- * the order could not be read. `isPaced`: a cancel of a cancel-all; the length of its list is limit enough.
+ * All checks that decline a command before anything is journaled (docs/settling.md, "Outcome of a
+ * write"). A cancel is checked only for whether its account may be traded: whether its order is
+ * still open is for the platform to say. Called in the account's turn: no command of the account is
+ * opened between these checks and the opening. Rejects when the order could not be read. `isPaced`:
+ * a cancel of a cancel-all; the length of its list is limit enough.
  */
 export async function checkSubmission(
   deps: CheckDeps,
@@ -59,15 +64,17 @@ export async function checkSubmission(
   }
   const priors = priorsOf(deps, request.accountId);
   const held = await deps.journal.readOrder(request.stream, request.orderId);
-  // An order of another account is treated like one that was never seen: neither the answer nor its timing shows which of the two it is.
+  // An order of another account is treated like one that was never seen: neither the answer nor its
+  // timing shows which of the two it is.
   if (held === undefined || held.order.accountId !== request.accountId)
     return mayExistUnseen(submission) ? { kind: 'unseen' } : orderNotFound;
   return orderObjection(submission, held, priors, deps.clock.nowMs()) ?? passed(deps, submission, held, isPaced);
 }
 
 /**
- * All that declines a place before its budget and the journal are asked, in the order in which it is asked: `checkSubmission` takes the first. One at a time, so
- * that a place pays for no further one.
+ * All that declines a place before its budget and the journal are asked, in the
+ * order in which it is asked: `checkSubmission` takes the first. One at a time,
+ * so that a place pays for no further one.
  */
 export function* placeObjections(
   deps: Omit<CheckDeps, 'journal' | 'budgets'>,
@@ -87,8 +94,8 @@ function priorsOf({ book }: Pick<CheckDeps, 'book'>, accountId: string): readonl
 }
 
 /**
- * Ids that are known here came from the platform; any other id is as its caller wrote it. With a revision to match, it must be an order that the caller has
- * seen here.
+ * Ids that are known here came from the platform; any other id is as its caller wrote it. With a
+ * revision to match, it must be an order that the caller has seen here.
  */
 function mayExistUnseen({ request, ifRevision }: Submission): boolean {
   return request.kind === 'cancel' && ifRevision === undefined && isOrderId(request.stream, request.orderId);
@@ -118,13 +125,19 @@ function accountObjection(
 ): Declined | undefined {
   const account = deps.accounts.account(stream, accountId);
   if (accounts.length > 0 && !accounts.includes(accountId))
-    return declined('ACCOUNT_NOT_TRADED', 'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)');
+    return declined(
+      'ACCOUNT_NOT_TRADED',
+      'the account is not among those that may be traded (TIDEMARK_COMMAND_ACCOUNTS)',
+    );
   if (account === undefined && !(mayBeUnknown && accounts.includes(accountId)))
     return deps.accounts.hasListed
       ? declined('ACCOUNT_NOT_FOUND', 'no account of this id is followed on this stream')
       : declined('SOURCE_NOT_LIVE', 'the accounts have not been listed yet', 1_000);
   if (accounts.length === 0 && account?.isSim !== true)
-    return declined('ACCOUNT_NOT_TRADED', 'a real account is traded only when it is named in TIDEMARK_COMMAND_ACCOUNTS');
+    return declined(
+      'ACCOUNT_NOT_TRADED',
+      'a real account is traded only when it is named in TIDEMARK_COMMAND_ACCOUNTS',
+    );
   return undefined;
 }
 
@@ -144,9 +157,17 @@ function* placingObjections(
   const account = accounts.account(stream, accountId);
   if (options.needsLive && account?.notEnrolled === true) yield notEnrolled;
   else if (options.needsLive && account?.live !== true)
-    yield declined('SOURCE_NOT_LIVE', 'the order stream of the account is not live: an outcome would be learnt late', 2_000);
+    yield declined(
+      'SOURCE_NOT_LIVE',
+      'the order stream of the account is not live: an outcome would be learnt late',
+      2_000,
+    );
   if (standing === undefined)
-    yield declined('SOURCE_NOT_LIVE', 'the platform has not listed the account since the start: its status is not known', 2_000);
+    yield declined(
+      'SOURCE_NOT_LIVE',
+      'the platform has not listed the account since the start: its status is not known',
+      2_000,
+    );
   if (!book.complete) yield declined('RATE_LIMITED', 'more commands are unresolved than can be followed', 10_000);
 }
 
@@ -218,7 +239,10 @@ export const storeUnavailable = declined(
   1_000,
 );
 
-/** Its login may have lost the account as well: the platform answers 403 to both, so this says nothing about any order. */
+/**
+ * Its login may have lost the account as well: the platform answers 403 to both, so this says
+ * nothing about any order.
+ */
 export const notEnrolled = declined(
   'ACCOUNT_NOT_TRADED',
   'the platform shows no prediction orders of this account to its login: it is not enrolled, or the login has lost it (asked again every hour)',

@@ -24,17 +24,23 @@ interface AllBooks {
 }
 
 /**
- * The commands of this term that are not over, in memory, for the checks, the reconciler and waiting callers. The journal is the truth; a higher version wins.
+ * The commands of this term that are not over, in memory, for the checks, the reconciler and
+ * waiting callers. The journal is the truth; a higher version wins.
  *
- * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its command is final and no attempt of it is in hand. `complete` is
- * true only while every command of the shard that is not final is here: only then can the book answer "nothing unresolved before it". All books together have
- * room for `maxWatched` commands; each has room for its part of that even if the others are full, or their commands could keep its own waiting for ever.
+ * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its
+ * command is final and no attempt of it is in hand. `complete` is true only while every command of
+ * the shard that is not final is here: only then can the book answer "nothing unresolved before
+ * it". All books together have room for `maxWatched` commands; each has room for its part of that
+ * even if the others are full, or their commands could keep its own waiting for ever.
  */
 export class CommandBook {
   private readonly watched = new Map<string, Watched>();
   private readonly byOrder = new Map<string, Set<Watched>>();
   private readonly byAccount = new Map<string, Set<Watched>>();
-  /** Places that are not watched and that news of an order would change. The value: until when (monotonic) such news is looked up in the journal. */
+  /**
+   * Places that are not watched and that news of an order would change. The value: until when
+   * (monotonic) such news is looked up in the journal.
+   */
   private readonly recent = new Map<string, number>();
   private overflowed = false;
   /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
@@ -46,8 +52,8 @@ export class CommandBook {
   onChange: OnChange = () => {};
   onLeave: (watched: Watched) => void = () => {};
   /**
-   * `has`: the cancel has a rival, another cancel of its order that may be in flight at the same time. Otherwise the last of its rivals is known never to have
-   * been pending.
+   * `has`: the cancel has a rival, another cancel of its order that may be in flight at the same
+   * time. Otherwise the last of its rivals is known never to have been pending.
    */
   onRival: (watched: Watched, rivalId: string, has: boolean) => void = () => {};
 
@@ -116,7 +122,9 @@ export class CommandBook {
     return this.byOrder.has(key);
   }
 
-  /** Two cancels of one order: while one is pending, the order does not show which of the two it is. */
+  /**
+   * Two cancels of one order: while one is pending, the order does not show which of the two it is.
+   */
   addRival(entry: Watched, rivalId: string): void {
     if (entry.rivals.has(rivalId)) return;
     entry.rivals.add(rivalId);
@@ -145,7 +153,10 @@ export class CommandBook {
     return entries.filter((other) => other !== entry && other.command.request.kind === 'cancel');
   }
 
-  /** Takes a version that was committed. One older than ours changes nothing. For a command that is not watched, only its waiters are called. */
+  /**
+   * Takes a version that was committed. One older than ours changes nothing. For a command that is
+   * not watched, only its waiters are called.
+   */
   adopt(command: Command): void {
     const entry = this.watched.get(command.commandId);
     if (entry === undefined) {
@@ -163,8 +174,10 @@ export class CommandBook {
   }
 
   /**
-   * Used when there are more commands than fit: the command that has been followed longest, and for at least `turnMs`, gives its place to another one, and gets
-   * it back in its turn. False: none can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the changes of its order are in the log.
+   * Used when there are more commands than fit: the command that has been followed longest, and for
+   * at least `turnMs`, gives its place to another one, and gets it back in its turn. False: none
+   * can yet. Meanwhile news of its order, or a decision upon it, goes to `OrphanOrders`; the
+   * changes of its order are in the log.
    */
   yieldPlace(turnMs: number): boolean {
     const nowMs = this.clock.monotonicMs();
@@ -202,10 +215,13 @@ export class CommandBook {
     return this.recent.has(commandId);
   }
 
-  /** News does not prolong its time, so the places that were remembered first are forgotten first. */
+  /**
+   * News does not prolong its time, so the places that were remembered first are forgotten first.
+   */
   remember(command: Command): void {
     if (!mayHaveNews(command) || this.recent.has(command.commandId)) return;
-    if (this.recent.size >= maxRecent) for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
+    if (this.recent.size >= maxRecent)
+      for (const oldest of [...this.recent.keys()].slice(0, 1)) this.recent.delete(oldest);
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
@@ -217,7 +233,12 @@ export class CommandBook {
   }
 
   private leaveIfOver(entry: Watched): void {
-    if (entry.attemptsInHand > 0 || !isFinal(entry.command.state) || this.watched.get(entry.command.commandId) !== entry) return;
+    if (
+      entry.attemptsInHand > 0 ||
+      !isFinal(entry.command.state) ||
+      this.watched.get(entry.command.commandId) !== entry
+    )
+      return;
     this.leave(entry);
   }
 
@@ -237,7 +258,10 @@ export class CommandBook {
   }
 }
 
-/** Without a step, attempts may move (prepared to sending) and misses may be counted: between equal versions, the one that is further on is newer. */
+/**
+ * Without a step, attempts may move (prepared to sending) and misses may be counted: between equal
+ * versions, the one that is further on is newer.
+ */
 function isNewer(command: Command, than: Command): boolean {
   if (command.version !== than.version) return command.version > than.version;
   return sendings(command) > sendings(than) || command.misses > than.misses;
@@ -247,7 +271,10 @@ function sendings({ attempts }: Command): number {
   return attempts.filter(({ state }) => state !== 'prepared').length;
 }
 
-/** A place that is final but not `applied`: an order of it may land late. Or one that awaits the venue and found no room: its order settles it. */
+/**
+ * A place that is final but not `applied`: an order of it may land late. Or one that awaits the
+ * venue and found no room: its order settles it.
+ */
 function mayHaveNews(command: Command): boolean {
   if (command.request.kind !== 'place') return false;
   return isFinal(command.state) ? command.state !== 'applied' : awaitsVenue(command);

@@ -12,7 +12,10 @@ export interface SentAndUnresolved {
   readonly oldestUnresolvedMs: number | undefined;
 }
 
-/** The books of all desks of the process, as one. It outlives every term: a caller that waits for a command is called whichever desk follows it. */
+/**
+ * The books of all desks of the process, as one. It outlives every term: a caller that waits for a
+ * command is called whichever desk follows it.
+ */
 export class CommandBooks {
   private readonly books: CommandBook[] = [];
   private readonly waiters = new Map<string, Set<(command: Command) => void>>();
@@ -48,7 +51,10 @@ export class CommandBooks {
     for (const book of this.books) yield* book.ofAccount(accountId);
   }
 
-  /** Calls the given function with every committed version from now on, until the returned function is called. */
+  /**
+   * Calls the given function with every committed version from now
+   * on, until the returned function is called.
+   */
   listen(commandId: string, listener: (command: Command) => void): () => void {
     const listeners = this.waiters.get(commandId) ?? new Set();
     this.waiters.set(commandId, listeners);

@@ -71,7 +71,10 @@ interface CommandDeskDeps {
   readonly tracing?: Tracing | undefined;
 }
 
-/** How far back a takeover returns commands that are final: one that was not `applied` may have landed while the shard had no holder. */
+/**
+ * How far back a takeover returns commands that are final: one that was not `applied` may have
+ * landed while the shard had no holder.
+ */
 const takeOverRecentMs = 120_000;
 
 interface Leading {
@@ -81,12 +84,14 @@ interface Leading {
 }
 
 /**
- * The command side of one shard: takes the commands of its accounts, sends them, and follows them until they are settled (docs/settling.md). The parts do the
- * work; this class joins them and keeps the term.
+ * The command side of one shard: takes the commands of its accounts, sends them, and
+ * follows them until they are settled (docs/settling.md). The parts do the work;
+ * this class joins them and keeps the term.
  *
- * States: standing by → leading (between `begin` and `end`), closing at its end where the shard is given away → standing by …
- * Invariant: every write and every send belongs to the term under which it began, and none is begun once the term is over or its lease is not certain. While
- * the desk stands by, every command is declined before anything happens.
+ * States: standing by → leading (between `begin` and `end`), closing at its end where the shard is
+ * given away → standing by … Invariant: every write and every send belongs to the term under which
+ * it began, and none is begun once the term is over or its lease is not certain. While the desk
+ * stands by, every command is declined before anything happens.
  */
 export class CommandDesk {
   private leading: Leading | undefined;
@@ -124,7 +129,10 @@ export class CommandDesk {
       maySend: () => this.maySend(),
       objection: (accountId: string) => cancelAllObjection(deps, options, accountId),
     };
-    this.cancelAlls = new CancelAlls({ ...ofAccounts, submit: (submission, pacing) => this.submit(submission, pacing) }, options);
+    this.cancelAlls = new CancelAlls(
+      { ...ofAccounts, submit: (submission, pacing) => this.submit(submission, pacing) },
+      options,
+    );
     this.cancelTimers = new CancelTimers(
       { ...ofAccounts, cancelAll: (scope, word) => this.cancelAlls.run(scope, word) },
       options,
@@ -140,7 +148,10 @@ export class CommandDesk {
     return this.leading && { term: this.leading.term, steps: this.steps };
   }
 
-  /** The shard is ours: takes over the commands that the former holder left. Rejects when the journal can't be read or written. An `end` meanwhile wins. */
+  /**
+   * The shard is ours: takes over the commands that the former holder left. Rejects when the
+   * journal can't be read or written. An `end` meanwhile wins.
+   */
   async begin(epoch: bigint): Promise<void> {
     this.end();
     const { journal, clock, log, halts, haltWatch } = this.deps;
@@ -164,7 +175,10 @@ export class CommandDesk {
     this.deps.onStep();
   }
 
-  /** Another process has the shard, or soon will: nothing more is sent or settled here. Attempts in hand may still add evidence. */
+  /**
+   * Another process has the shard, or soon will: nothing more is sent or settled here. Attempts in
+   * hand may still add evidence.
+   */
   end(): void {
     this.over.abort();
     this.leading = undefined;
@@ -174,7 +188,10 @@ export class CommandDesk {
     this.book.clear();
   }
 
-  /** Takes no more commands until the next `begin`. Resolves when no attempt is in hand any more, or the signal aborts. */
+  /**
+   * Takes no more commands until the next `begin`. Resolves when no attempt
+   * is in hand any more, or the signal aborts.
+   */
   async quiesce(signal: AbortSignal): Promise<void> {
     if (this.leading !== undefined) this.leading.closing = true;
     await this.drained(signal);
@@ -237,7 +254,8 @@ export class CommandDesk {
   private maySend(): SendingTerm | Declined {
     const { leading } = this;
     const { draining, giveUp, lease } = this.deps;
-    if (!this.options.enabled) return declined('COMMANDS_OFF', 'commands are off: the service needs TIDEMARK_COMMANDS=on');
+    if (!this.options.enabled)
+      return declined('COMMANDS_OFF', 'commands are off: the service needs TIDEMARK_COMMANDS=on');
     if (draining()) return ending;
     if (leading === undefined || leading.closing || !lease.mayAct()) return anotherLeads;
     const stopped = () => (draining() ? ending : leading.closing ? anotherLeads : undefined);
@@ -252,8 +270,13 @@ export class CommandDesk {
     this.notWaitingFor(this.deps.halts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 
-  /** A halt holds in memory at once. If the database does not take it now, it is written later (`Halts.keepDurable`). */
+  /**
+   * A halt holds in memory at once. If the database does not take it now,
+   * it is written later (`Halts.keepDurable`).
+   */
   private notWaitingFor(raised: Promise<unknown>): void {
-    raised.catch((err: unknown) => this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'));
+    raised.catch((err: unknown) =>
+      this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'),
+    );
   }
 }

@@ -6,10 +6,16 @@ import { isFollowed, type Watched } from './watched.ts';
 
 const kinds = ['place', 'replace', 'cancel'] as const;
 
-/** Counted at intervals, not at each change: a thousand unknown commands would be counted a thousand times. No scrape is more frequent than this. */
+/**
+ * Counted at intervals, not at each change: a thousand unknown commands would be counted a thousand
+ * times. No scrape is more frequent than this.
+ */
 const everyMs = 5_000;
 
-/** The metrics of commands, over all desks of the process. The gauges are shown while one of them has a term. */
+/**
+ * The metrics of commands, over all desks of the process. The
+ * gauges are shown while one of them has a term.
+ */
 export class CommandGauges {
   private timer: Timer | undefined;
   private readonly deps: {
@@ -18,7 +24,11 @@ export class CommandGauges {
     readonly metrics: Metrics['commands'];
   };
 
-  constructor(deps: { readonly books: Pick<CommandBooks, 'all'>; readonly clock: Clock; readonly metrics: Metrics['commands'] }) {
+  constructor(deps: {
+    readonly books: Pick<CommandBooks, 'all'>;
+    readonly clock: Clock;
+    readonly metrics: Metrics['commands'];
+  }) {
     this.deps = deps;
   }
 

@@ -7,7 +7,10 @@ export interface CommandOptions {
   readonly fourEyes: boolean;
   /** … within this time. */
   readonly approvalMs: number;
-  /** Off: every command is declined with COMMANDS_OFF. Unresolved commands are still settled, and an operator may still settle, halt and resume. */
+  /**
+   * Off: every command is declined with COMMANDS_OFF. Unresolved commands are still settled, and an
+   * operator may still settle, halt and resume.
+   */
   readonly enabled: boolean;
   /** The only accounts that may be traded. Empty: simulated accounts only. */
   readonly accounts: readonly string[];
@@ -19,7 +22,10 @@ export interface CommandOptions {
   readonly deadlineMs: number;
   /** Places and replaces of one account. */
   readonly rate: BucketOptions;
-  /** Cancels of one account, except those of a cancel-all: a limit for a loop that runs away, which no person reaches. */
+  /**
+   * Cancels of one account, except those of a cancel-all: a limit for a loop
+   * that runs away, which no person reaches.
+   */
   readonly cancelRate: BucketOptions;
   readonly breaker: BreakerOptions;
   /** The number of unresolved commands that halts the account, or the service. */
@@ -32,21 +38,30 @@ export interface CommandOptions {
   /** A lane that was not renewed for so long has no live process. */
   readonly leaseExpireMs: number;
   /**
-   * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then none of them writes anything that it marked before the halt,
-   * whether it has read it or not.
+   * How long the answer to a halt waits for the other processes. More than `writeWithinMs`: by then
+   * none of them writes anything that it marked before the halt, whether it has read it or not.
    */
   readonly haltAnswerMs: number;
-  /** How long a caller waits for its answer to be recorded while the database does not take it; then it gets the state committed last. */
+  /**
+   * How long a caller waits for its answer to be recorded while the database does not take it; then
+   * it gets the state committed last.
+   */
   readonly recordPatienceMs: number;
   /** Between attempts of one command. */
   readonly attemptBackoff: BackoffOptions;
   /** Between tries of a write of the journal that failed. */
   readonly journalBackoff: BackoffOptions;
-  /** Commands kept in memory and followed, of all shards. The rest is taken from the journal as there is room, and nothing is placed until then. */
+  /**
+   * Commands kept in memory and followed, of all shards. The rest is taken from the journal as
+   * there is room, and nothing is placed until then.
+   */
   readonly maxWatched: number;
   /** Commands of one account that may wait for their checks. */
   readonly maxWaitingPerAccount: number;
-  /** First attempts of one cancel-all that are under way at the same time, for each account and stream. */
+  /**
+   * First attempts of one cancel-all that are under way at the
+   * same time, for each account and stream.
+   */
   readonly cancelAllWindow: number;
   /** How long a cancel-all may read its accounts before its first cancel. */
   readonly cancelAllReadMs: number;
@@ -56,13 +71,19 @@ export interface CommandOptions {
   readonly warnAfterMs: number;
   readonly alarmAfterMs: number;
   /**
-   * With more unresolved commands than fit: how long each is followed before it gives its place to one that waits. More than the longest time between two of
-   * its probes.
+   * With more unresolved commands than fit: how long each is followed before it gives its place to
+   * one that waits. More than the longest time between two of its probes.
    */
   readonly turnMs: number;
-  /** How long after its end a command that was not `applied` is still looked up when hand-overs were missed. */
+  /**
+   * How long after its end a command that was not `applied` is
+   * still looked up when hand-overs were missed.
+   */
   readonly recentMs: number;
-  /** How often all final places, except those `applied` with an order, are checked for orders that landed after all. */
+  /**
+   * How often all final places, except those `applied` with an order, are
+   * checked for orders that landed after all.
+   */
   readonly landingSweepEveryMs: number;
   /** How often the journal is asked for unresolved commands that are not watched. */
   readonly sweepEveryMs: number;

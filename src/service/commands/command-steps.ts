@@ -28,16 +28,24 @@ type CommitResult =
   | { readonly kind: 'stepped'; readonly command: Command; readonly decision: Decision }
   /** Nothing was left to decide on its newest version. */
   | { readonly kind: 'nothing'; readonly command: Command }
-  /** The term is over, through a later holder or our own end: the unresolved commands are the next holder's. */
+  /**
+   * The term is over, through a later holder or our own end: the
+   * unresolved commands are the next holder's.
+   */
   | { readonly kind: 'over' };
 
-/** Each time the journal says that another writer stepped first, one step has been made: more than this many in a row is a bug of ours. */
+/**
+ * Each time the journal says that another writer stepped first, one step has been made: more than
+ * this many in a row is a bug of ours.
+ */
 const maxTries = 50;
 
 /**
- * The only way in which a command changes: decide on the newest version known, write by compare-and-set, and decide again if another step came first.
+ * The only way in which a command changes: decide on the newest version known, write by
+ * compare-and-set, and decide again if another step came first.
  *
- * Invariant: a change counts only once the journal has committed it, and a halt that a step calls for is durable before the step is: a crash between the two
+ * Invariant: a change counts only once the journal has committed it, and a halt
+ * that a step calls for is durable before the step is: a crash between the two
  * leaves a halt too many, never one too few.
  */
 export class CommandSteps {
@@ -51,10 +59,14 @@ export class CommandSteps {
     this.options = options;
   }
 
-  /** Rejects when the journal can't be reached, or the outcome of its commit is not known. Asking again is safe, since a step that was written is then found. */
+  /**
+   * Rejects when the journal can't be reached, or the outcome of its commit is not known. Asking
+   * again is safe, since a step that was written is then found.
+   */
   async commit(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
     const { commandId } = command;
-    // One at a time for each command: otherwise an answer and an update that come together would decide on the same version, and one of the writes would fail.
+    // One at a time for each command: otherwise an answer and an update that come together would
+    // decide on the same version, and one of the writes would fail.
     const before = this.lastOf.get(commandId);
     const step = (before?.catch(() => undefined) ?? Promise.resolve()).then(() => this.steps(command, decide, term));
     this.lastOf.set(commandId, step);
@@ -71,7 +83,8 @@ export class CommandSteps {
     const { clock, random, log } = this.deps;
     let failed = false;
     const onFailure = (err: unknown) => {
-      if (!failed) log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
+      if (!failed)
+        log.warn({ err, commandId: command.commandId }, 'a step of a command could not be written; trying again');
       failed = true;
     };
     const backoff = new Backoff(random, this.options.journalBackoff);
@@ -110,8 +123,16 @@ export class CommandSteps {
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
   }
 
-  /** A span of its own also for a verdict that comes minutes after the answer: no span of the command is open until then. */
-  private traceStep(before: Command, { commandId, state, orderId }: Command, decision: Decision, sinceMs: number): void {
+  /**
+   * A span of its own also for a verdict that comes minutes after the answer: no span of the
+   * command is open until then.
+   */
+  private traceStep(
+    before: Command,
+    { commandId, state, orderId }: Command,
+    decision: Decision,
+    sinceMs: number,
+  ): void {
     const { tracing } = this.deps;
     const parent = tracing?.ofCommand(commandId);
     if (parent === undefined) return;

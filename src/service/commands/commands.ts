@@ -12,7 +12,10 @@ export interface Submission {
   /** Of the token of the database that it was asked for with. */
   readonly tokenNumber?: number;
   readonly idempotencyKey: string;
-  /** Already of the right shape (`contract/command-bodies.ts`); the checks that depend on the order's state are made here. */
+  /**
+   * Already of the right shape (`contract/command-bodies.ts`); the checks that depend on the
+   * order's state are made here.
+   */
   readonly request: CommandRequest;
   readonly callerRef?: string;
   readonly supersedes?: string;
@@ -20,8 +23,8 @@ export interface Submission {
   readonly ifRevision?: number;
   readonly requestId: string;
   /**
-   * How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is nothing left to wait for. Without it the answer comes as
-   * soon as the attempt is answered.
+   * How long the caller waits for the end (`Prefer: wait`). The answer comes earlier when there is
+   * nothing left to wait for. Without it the answer comes as soon as the attempt is answered.
    */
   readonly waitMs?: number;
   /** The span of whatever asked, where traces are on. */
@@ -33,7 +36,9 @@ export type PlaceAsked = Pick<Submission, 'principal' | 'callerRef' | 'supersede
   readonly request: Extract<CommandRequest, { kind: 'place' }>;
 };
 
-/** What a place would come to just now, or why this process can't say. Nothing was written or sent. */
+/**
+ * What a place would come to just now, or why this process can't say. Nothing was written or sent.
+ */
 export type PreviewResult =
   | {
       readonly kind: 'previewed';
@@ -96,7 +101,10 @@ export interface OperatorWord {
   readonly approvedBy?: string;
 }
 
-/** Where a second principal is needed (`fourEyes`): the request was written down, and nothing was done yet. */
+/**
+ * Where a second principal is needed (`fourEyes`): the request
+ * was written down, and nothing was done yet.
+ */
 export interface Requested {
   readonly kind: 'requested';
   readonly approval: Approval;
@@ -107,7 +115,12 @@ export type SettleResult =
   | { readonly kind: 'settled'; readonly command: Command }
   | {
       readonly kind: 'declined';
-      readonly code: 'NOT_LEADER' | 'STORE_UNAVAILABLE' | 'COMMAND_NOT_FOUND' | 'ALREADY_SETTLED' | 'TOO_MANY_APPROVALS';
+      readonly code:
+        | 'NOT_LEADER'
+        | 'STORE_UNAVAILABLE'
+        | 'COMMAND_NOT_FOUND'
+        | 'ALREADY_SETTLED'
+        | 'TOO_MANY_APPROVALS';
       readonly message: string;
     };
 
@@ -201,19 +214,26 @@ export type CancelAllResult =
       readonly kind: 'done';
       /** The key was known: the orders are those of its first call. */
       readonly replayed: boolean;
-      /** It goes on: orders wait for their cancels, or places for their outcome. An order that lands is cancelled, unless the caller asked to leave it. */
+      /**
+       * It goes on: orders wait for their cancels, or places for their outcome. An order that lands
+       * is cancelled, unless the caller asked to leave it.
+       */
       readonly inForce: boolean;
       /** An order of the scope may be open that no cancel is in hand for. */
       readonly open: boolean;
-      /** The same of the accounts of this process alone: `NOT_LEADER` does not count. Left out: it is `open`. */
+      /**
+       * The same of the accounts of this process alone: `NOT_LEADER`
+       * does not count. Left out: it is `open`.
+       */
       readonly openHere?: boolean;
       readonly orders: readonly CancelAllEntry[];
       readonly places: readonly CancelAllPlace[];
       /** Accounts that may have had open orders that were not known. */
       readonly unread: readonly UnreadAccount[];
       /**
-       * With the scope of the whole service: accounts in which nothing was cancelled, and why. `NOT_LEADER`: another process holds their shard, and has to be
-       * asked for them under the same key.
+       * With the scope of the whole service: accounts in which nothing was
+       * cancelled, and why. `NOT_LEADER`: another process holds their shard, and has
+       * to be asked for them under the same key.
        */
       readonly declined: readonly { readonly accountId: string; readonly code: string; readonly message: string }[];
     }
@@ -227,18 +247,30 @@ export type CancelAfterResult =
       readonly accountIds: readonly string[];
       /** Wall time at which the first of them runs out; absent where they were disarmed. */
       readonly firesAtMs?: number;
-      /** The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds their shard, and has to be asked for them. */
-      readonly declined: readonly (Omit<Extract<SubmitResult, { kind: 'declined' }>, 'kind'> & { readonly accountId: string })[];
+      /**
+       * The other accounts, whose timers are as they were. `NOT_LEADER`: another process holds
+       * their shard, and has to be asked for them.
+       */
+      readonly declined: readonly (Omit<Extract<SubmitResult, { kind: 'declined' }>, 'kind'> & {
+        readonly accountId: string;
+      })[];
     }
   | Extract<SubmitResult, { kind: 'declined' }>;
 
 /** The acts of an operator on the command side. No call rejects. */
 export interface OperatorActs {
-  settle(commandId: string, outcome: 'applied' | 'rejected' | 'not_sent' | 'moot', word: OperatorWord): Promise<SettleResult>;
+  settle(
+    commandId: string,
+    outcome: 'applied' | 'rejected' | 'not_sent' | 'moot',
+    word: OperatorWord,
+  ): Promise<SettleResult>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   halts(): readonly Halt[];
-  /** The limits that places and replaces must keep. Any process may read and change them: only the journal has them. */
+  /**
+   * The limits that places and replaces must keep. Any process may read
+   * and change them: only the journal has them.
+   */
   limits(): Promise<LimitsResult>;
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
   /** `accounts`: of these alone; left out: of every account. */
@@ -249,11 +281,17 @@ export interface OperatorActs {
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
 }
 
-/** When the platform is asked about a command next, and how. In the past while the question is under way. */
+/**
+ * When the platform is asked about a command next, and how. In
+ * the past while the question is under way.
+ */
 export interface NextProbe {
   /** Wall time. */
   readonly atMs: number;
-  /** `reference`: for an order with the reference of its attempt; `order`: for its order; `account`: by a complete read. */
+  /**
+   * `reference`: for an order with the reference of its attempt; `order`: for
+   * its order; `account`: by a complete read.
+   */
   readonly by: 'reference' | 'order' | 'account';
 }
 
@@ -263,26 +301,36 @@ export interface Commands {
   submit(submission: Submission): Promise<SubmitResult>;
   /** What `submit` would say of a place just now; nothing is written or sent. */
   preview(asked: PlaceAsked): Promise<PreviewResult>;
-  /** Resolves with the command once it is final, or as it stands after `waitMs`. Undefined: there is no such command. */
+  /**
+   * Resolves with the command once it is final, or as it stands after
+   * `waitMs`. Undefined: there is no such command.
+   */
   wait(commandId: string, waitMs: number): Promise<Command | undefined>;
   /** Undefined: the platform is not asked about it, or another process does that. */
   nextProbe(commandId: string): NextProbe | undefined;
   /**
-   * Cancels every open order that the scope selects, with one command for each, and stays in force until the unresolved places are settled. The same key again
-   * covers the same orders, and none that came later.
+   * Cancels every open order that the scope selects, with one command for each, and
+   * stays in force until the unresolved places are settled. The same key again covers
+   * the same orders, and none that came later.
    */
   cancelAll(
     scope: CancelAllScope,
     word: OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding },
   ): Promise<CancelAllResult>;
-  /** The dead man's switch: all open orders of these accounts are cancelled unless the principal calls again within `afterMs`. 0 disarms it. */
+  /**
+   * The dead man's switch: all open orders of these accounts are cancelled unless the principal
+   * calls again within `afterMs`. 0 disarms it.
+   */
   cancelAfter(asked: {
     readonly principal: string;
     readonly afterMs: number;
     readonly accountIds: readonly string[];
     readonly requestId: string;
   }): Promise<CancelAfterResult>;
-  /** Probes everything unresolved of this process at once, within the budget; `dryRun` reads nothing. */
+  /**
+   * Probes everything unresolved of this process at once, within
+   * the budget; `dryRun` reads nothing.
+   */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
   allowance(accountId: string): Allowance;
 }

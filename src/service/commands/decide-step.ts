@@ -1,14 +1,21 @@
 import { pendingByAnswer } from '../../domain/above-baseline.ts';
 import type { Attempt, Command, Reason } from '../../domain/command.ts';
 import { attemptTransition, type CommandEvent, commandTransition, standingOf } from '../../domain/command-machine.ts';
-import { type CompleteRead, isMiss, isPresumedAbsent, lastPossibleSendMs, mayBeAbsent } from '../../domain/presumed-absent.ts';
+import {
+  type CompleteRead,
+  isMiss,
+  isPresumedAbsent,
+  lastPossibleSendMs,
+  mayBeAbsent,
+} from '../../domain/presumed-absent.ts';
 import type { Finding, Verdict } from '../../domain/settling.ts';
 import type { CommandStep, NewEvidence } from '../../store/commands/command-journal.ts';
 import type { WriteResult } from '../../venue/platform/write-result.ts';
 import type { OperatorWord } from './commands.ts';
 
 /**
- * The evidence that settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`, `correction`: the cause of the update that did. `log`: bindings read back.
+ * The evidence that settled it: a metric label. `stream`, `snapshot`, `reply`, `probe`,
+ * `correction`: the cause of the update that did. `log`: bindings read back.
  */
 type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction' | 'log' | 'answer' | 'person';
 
@@ -16,9 +23,15 @@ type SettlingEvidence = 'stream' | 'snapshot' | 'reply' | 'probe' | 'correction'
 export interface Decision {
   readonly step: Omit<CommandStep, 'commandId' | 'version'>;
   readonly evidence: SettlingEvidence;
-  /** An order appeared although its command had been settled as never placed, or was presumed absent: placing on the account halts before this is written. */
+  /**
+   * An order appeared although its command had been settled as never placed, or was presumed
+   * absent: placing on the account halts before this is written.
+   */
   readonly lateLanding?: true;
-  /** For example: the order has other terms than were sent, or a version of a newer source epoch. It is reported to people and settles nothing. */
+  /**
+   * For example: the order has other terms than were sent, or a version of a newer source epoch. It
+   * is reported to people and settles nothing.
+   */
   readonly alarm?: string;
 }
 
@@ -39,8 +52,9 @@ export interface Answer {
 const longestMessage = 500;
 
 /**
- * The step that an answer causes. Once the answer is recorded there is nothing left to decide, so asking again after a commit whose outcome was lost is safe. A
- * command that the stream has settled in the meantime keeps its state: the answer moves its attempt, and is evidence.
+ * The step that an answer causes. Once the answer is recorded there is nothing left to decide, so
+ * asking again after a commit whose outcome was lost is safe. A command that the stream has settled
+ * in the meantime keeps its state: the answer moves its attempt, and is evidence.
  */
 export function decideAnswer(answer: Answer): Decide {
   return (command) => {
@@ -71,9 +85,14 @@ export function decideAnswer(answer: Answer): Decide {
   };
 }
 
-/** The answer as a fact, for a former holder of the shard, which may still add facts but no verdict. */
+/**
+ * The answer as a fact, for a former holder of the shard, which may still add facts but no verdict.
+ */
 export function answerEvidence({ attemptId, result, abandoned, atMs }: Answer): NewEvidence {
-  const detail = { ...('answer' in result && result.answer), ...(result.reason && { reason: shortened(result.reason) }) };
+  const detail = {
+    ...('answer' in result && result.answer),
+    ...(result.reason && { reason: shortened(result.reason) }),
+  };
   return { kind: abandoned ? 'note' : 'answer', code: abandoned ? 'abandoned' : result.kind, detail, attemptId, atMs };
 }
 
@@ -94,14 +113,20 @@ function transitionOf(command: Command, event: CommandEvent) {
 
 const causes: readonly string[] = ['stream', 'snapshot', 'reply', 'probe', 'correction'] satisfies SettlingEvidence[];
 
-/** The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes them; everything else is reported, not written. */
+/**
+ * The step that a finding causes: verdicts and "seen pending" are steps, if the state machine takes
+ * them; everything else is reported, not written.
+ */
 export function decideFinding(command: Command, finding: Finding, atMs: number): Decision | undefined {
   if (finding.kind === 'verdict') return decideVerdict(command, finding, atMs);
   if (finding.kind !== 'reached') return undefined;
   const transition = commandTransition(command.request.kind, standingOf(command), 'reached');
   if (typeof transition === 'string') return undefined;
   const evidence = [{ ...finding.evidence, atMs }];
-  return { evidence: 'log', step: { to: transition.to, atMs, seenPendingAt: finding.at, presumedAbsent: false, evidence } };
+  return {
+    evidence: 'log',
+    step: { to: transition.to, atMs, seenPendingAt: finding.at, presumedAbsent: false, evidence },
+  };
 }
 
 function decideVerdict(command: Command, verdict: Verdict, atMs: number): Decision | undefined {
@@ -137,21 +162,33 @@ export interface MissedBy {
   readonly read: CompleteRead;
   /** `reference`: the list filtered by our reference. `account`: the account's one reader. */
   readonly by: 'reference' | 'account';
-  /** Milliseconds since the last possible send, by the monotonic clock: a step of the wall clock makes nothing absent. */
+  /**
+   * Milliseconds since the last possible send, by the monotonic clock: a
+   * step of the wall clock makes nothing absent.
+   */
   readonly ageMs: number;
   readonly atMs: number;
 }
 
 /**
- * A complete read that did not show an unknown place, as a fact; undefined where the read says nothing about the place. Misses of a command that is labelled
+ * A complete read that did not show an unknown place, as a fact; undefined where
+ * the read says nothing about the place. Misses of a command that is labelled
  * absent are not counted: they could add nothing.
  */
 export function missOf(command: Command, { read, by, atMs }: MissedBy): NewEvidence | undefined {
   if (!mayBeAbsent(command) || command.presumedAbsent || !isMiss(command, read)) return undefined;
-  return { kind: 'read', code: 'missed', detail: { by, startedAtMs: read.startedAtMs, misses: command.misses + 1 }, atMs };
+  return {
+    kind: 'read',
+    code: 'missed',
+    detail: { by, startedAtMs: read.startedAtMs, misses: command.misses + 1 },
+    atMs,
+  };
 }
 
-/** The step that a miss causes when it is one too many: it sets the label, and never gives a verdict. */
+/**
+ * The step that a miss causes when it is one too many: it sets
+ * the label, and never gives a verdict.
+ */
 export function decideAbsence(command: Command, missed: MissedBy): Decision | undefined {
   const { read, ageMs, atMs } = missed;
   const miss = missOf(command, missed);
@@ -161,14 +198,27 @@ export function decideAbsence(command: Command, missed: MissedBy): Decision | un
   const isAbsent = isPresumedAbsent({ ...command, misses }, read, nowMs);
   if (!isAbsent || typeof commandTransition(command.request.kind, standingOf(command), 'presumed_absent') === 'string')
     return undefined;
-  const label: NewEvidence = { kind: 'note', code: 'presumed_absent', detail: { misses, ageMs: Math.round(ageMs) }, atMs };
+  const label: NewEvidence = {
+    kind: 'note',
+    code: 'presumed_absent',
+    detail: { misses, ageMs: Math.round(ageMs) },
+    atMs,
+  };
   return { evidence: 'probe', step: { to: 'unknown', atMs, misses, presumedAbsent: true, evidence: [miss, label] } };
 }
 
 export type PersonsOutcome = 'applied' | 'rejected' | 'not_sent' | 'moot';
 
-/** The step that an operator's word causes, on a command that is unknown, accepted or in conflict. Undefined elsewhere: there a person may not settle it. */
-export function decidePerson(command: Command, outcome: PersonsOutcome, word: OperatorWord, atMs: number): Decision | undefined {
+/**
+ * The step that an operator's word causes, on a command that is unknown, accepted or in conflict.
+ * Undefined elsewhere: there a person may not settle it.
+ */
+export function decidePerson(
+  command: Command,
+  outcome: PersonsOutcome,
+  word: OperatorWord,
+  atMs: number,
+): Decision | undefined {
   const event: CommandEvent = `person_${outcome}`;
   const transition = commandTransition(command.request.kind, standingOf(command), event);
   if (typeof transition === 'string') return undefined;

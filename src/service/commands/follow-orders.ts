@@ -5,11 +5,17 @@ import type { Watched } from './watched.ts';
 
 /** A page of the log. */
 const pageSize = 200;
-/** The most updates that a slow cancel of a busy order keeps. Verdicts were read from the older ones when they came, and "seen pending" is durable. */
+/**
+ * The most updates that a slow cancel of a busy order keeps. Verdicts were read from the older ones
+ * when they came, and "seen pending" is durable.
+ */
 const maxUpdates = 1_000;
 const idsPerQuery = 500;
 
-/** The orders from which a verdict on the command is read: the one that a replace or a cancel names, or those that are bound to a place. */
+/**
+ * The orders from which a verdict on the command is read: the one that a replace or a cancel names,
+ * or those that are bound to a place.
+ */
 function ordersOf({ command, bound }: Watched): readonly string[] {
   const { request, orderId } = command;
   if (request.kind === 'place') return bound.map((each) => each.orderId);
@@ -22,8 +28,10 @@ function lastRevision({ command, updates }: Watched, orderId: string): number {
 }
 
 /**
- * Takes an update of one of the entry's orders. True: it is news. A revision that does not follow the last one leaves the entry `behind`: revisions are without
- * gaps, so a gap means that a hand-over was missed, or that the order was bound to its place after its first revision. The log has the missing ones.
+ * Takes an update of one of the entry's orders. True: it is news. A revision that does not
+ * follow the last one leaves the entry `behind`: revisions are without gaps, so a gap
+ * means that a hand-over was missed, or that the order was bound to its place after its
+ * first revision. The log has the missing ones.
  */
 export function takeUpdate(entry: Watched, update: SettlingUpdate): boolean {
   const { orderId } = update.order;
@@ -38,7 +46,10 @@ function append(entry: Watched, update: SettlingUpdate): void {
   entry.updates = [...entry.updates.slice(-maxUpdates + 1), update];
 }
 
-/** An order carries one of the command's attempt ids. True: it is news. An id that belongs to none of its attempts binds nothing, from any source. */
+/**
+ * An order carries one of the command's attempt ids. True: it is news. An id that belongs to none
+ * of its attempts binds nothing, from any source.
+ */
 export function takeBound(entry: Watched, bound: BoundOrder): boolean {
   if (!entry.command.attempts.some(({ attemptId }) => attemptId === bound.attemptId)) return false;
   if (entry.bound.some(({ orderId }) => orderId === bound.orderId)) return false;
@@ -47,15 +58,17 @@ export function takeBound(entry: Watched, bound: BoundOrder): boolean {
 }
 
 /**
- * Reads the news that these entries may have missed from the journal: the bindings of places, a few hundred in one query, and the log of each order named. All
- * of it is committed, so afterwards the entries have everything that was committed before the call began. Rejects when the journal can't be read; the entries
- * stay behind.
+ * Reads the news that these entries may have missed from the journal: the bindings of places, a few
+ * hundred in one query, and the log of each order named. All of it is committed, so afterwards the
+ * entries have everything that was committed before the call began. Rejects when the journal can't
+ * be read; the entries stay behind.
  */
 export async function catchUp(journal: CommandJournal, book: CommandBook, entries: readonly Watched[]): Promise<void> {
   for (const entry of entries) entry.behind = false;
   try {
     const places = entries.filter(({ command }) => command.request.kind === 'place');
-    for (let at = 0; at < places.length; at += idsPerQuery) await catchUpPlaces(journal, places.slice(at, at + idsPerQuery));
+    for (let at = 0; at < places.length; at += idsPerQuery)
+      await catchUpPlaces(journal, places.slice(at, at + idsPerQuery));
     await catchUpRivals(journal, book, entries);
     for (const entry of entries) for (const orderId of ordersOf(entry)) await catchUpOrder(journal, entry, orderId);
   } catch (error) {
@@ -91,13 +104,16 @@ async function catchUpOrder(journal: CommandJournal, entry: Watched, orderId: st
     for (const update of page) takeLogged(entry, update);
     if (page.length < pageSize) break;
   }
-  // The whole log of the order may be past its retention. A verdict on a named order is never read from its state alone: the changes that led there decide.
+  // The whole log of the order may be past its retention. A verdict on a named order is never read
+  // from its state alone: the changes that led there decide.
   if (request.kind !== 'place' || lastRevision(entry, orderId) > 0) return;
   const stored = await journal.readOrder(request.stream, orderId);
   if (stored !== undefined) takeLogged(entry, stored);
 }
 
-/** Takes an update from the log. Updates that the log no longer has (retention) are not waited for. */
+/**
+ * Takes an update from the log. Updates that the log no longer has (retention) are not waited for.
+ */
 function takeLogged(entry: Watched, update: SettlingUpdate): void {
   if (update.revision > lastRevision(entry, update.order.orderId)) append(entry, update);
 }

@@ -14,13 +14,19 @@ interface FourEyesDeps {
 
 type Declined = Extract<ApproveResult, { kind: 'declined' }>;
 
-const unreachable = { kind: 'declined', code: 'STORE_UNAVAILABLE', message: 'the database could not be reached' } as const;
+const unreachable = {
+  kind: 'declined',
+  code: 'STORE_UNAVAILABLE',
+  message: 'the database could not be reached',
+} as const;
 
 /**
- * Acts that need a second principal, where that is configured: each is written down as it was asked for, and done once another principal has approved it.
+ * Acts that need a second principal, where that is configured: each is written down as it was asked
+ * for, and done once another principal has approved it.
  *
- * States of a request: waiting → approved, once, by another principal than the one that asked; or it expires. It is approved before it is done: if the process
- * dies between the two, the act is not done, the approval is used up, and the act has to be asked for again.
+ * States of a request: waiting → approved, once, by another principal than the one that asked; or
+ * it expires. It is approved before it is done: if the process dies between the two, the act is not
+ * done, the approval is used up, and the act has to be asked for again.
  */
 export class FourEyes {
   private readonly deps: FourEyesDeps;
@@ -32,8 +38,9 @@ export class FourEyes {
   }
 
   /**
-   * Undefined: no second principal is needed. The same principal that asks for the same act again gets the request that waits: it holds the lines of the list
-   * once, and ends an hour after it was first asked for. Never rejects.
+   * Undefined: no second principal is needed. The same principal that asks for the same act again
+   * gets the request that waits: it holds the lines of the list once, and ends an hour after it was
+   * first asked for. Never rejects.
    */
   async request(
     deed: Deed,

@@ -17,10 +17,11 @@ interface HaltAgreementDeps {
 const askEveryMs = 50;
 
 /**
- * Says in the lane's row which halts this process holds, and finds out whether all others have said so.
+ * Says in the lane's row which halts this process holds, and
+ * finds out whether all others have said so.
  *
- * Invariant: a halt is said to be held only once it is in memory, where each write asks in its own turn: what was marked before is then written already, or is
- * refused.
+ * Invariant: a halt is said to be held only once it is in memory, where each write asks in its own
+ * turn: what was marked before is then written already, or is refused.
  */
 export class HaltAgreement {
   /** The lane, its epoch and the halts that were said last. */
@@ -44,7 +45,8 @@ export class HaltAgreement {
   }
 
   /**
-   * Resolves when every live process has said that it holds the halt, after `haltAnswerMs` at the latest: with the names of those that have not. Rejects when
+   * Resolves when every live process has said that it holds the halt, after
+   * `haltAnswerMs` at the latest: with the names of those that have not. Rejects when
    * the database did not say which these are.
    */
   async awaitHeld(haltId: string): Promise<readonly string[]> {
@@ -55,7 +57,8 @@ export class HaltAgreement {
       try {
         await this.sayHeld();
         const lacking = await journal.withoutHalt(haltId, this.options.leaseExpireMs);
-        if (lacking.length > 0 && isLast) log.warn({ haltId, lacking }, 'not every process has said that it holds the halt');
+        if (lacking.length > 0 && isLast)
+          log.warn({ haltId, lacking }, 'not every process has said that it holds the halt');
         if (lacking.length === 0 || isLast) return lacking;
       } catch (err) {
         if (isLast) throw err;

@@ -10,20 +10,27 @@ interface HaltWatchDeps {
   readonly books: Pick<CommandBooks, 'all' | 'ofAccount'>;
 }
 
-/** An attempt in flight is not yet doubtful: three orders sent side by side must not halt an account. */
+/**
+ * An attempt in flight is not yet doubtful: three orders sent
+ * side by side must not halt an account.
+ */
 function isDoubtful(state: CommandState): boolean {
   return state === 'unknown' || state === 'conflict';
 }
 
 /**
- * Raises the halts that the outcome of commands calls for: when too many are doubtful at once, counted over all desks of the process, and when an order landed
- * late.
+ * Raises the halts that the outcome of commands calls for: when too many are doubtful at once,
+ * counted over all desks of the process, and when an order landed late.
  *
- * It acts when a command *becomes* doubtful, never on the number of those that already are: when a person lets an account place again while three commands are
- * unknown, a restart does not undo that, but a fourth unknown command does.
+ * It acts when a command *becomes* doubtful, never on the number of those that already are: when a
+ * person lets an account place again while three commands are unknown, a restart does not undo
+ * that, but a fourth unknown command does.
  */
 export class HaltWatch {
-  /** Commands whose step to doubtful is being written now: steps that are written side by side must see each other. */
+  /**
+   * Commands whose step to doubtful is being written now: steps that are
+   * written side by side must see each other.
+   */
   private readonly becomingDoubtful = new Map<string, string>();
   private readonly deps: HaltWatchDeps;
   private readonly options: Pick<CommandOptions, 'haltAt'>;
@@ -33,12 +40,20 @@ export class HaltWatch {
     this.options = options;
   }
 
-  /** Before a step is written. False: the term is over. Rejects when a halt could not be made durable. */
+  /**
+   * Before a step is written. False: the term is over. Rejects
+   * when a halt could not be made durable.
+   */
   async beforeStep(command: Command, { step, lateLanding }: Decision, term: Term): Promise<boolean> {
     const { accountId } = command.request;
     if (lateLanding === true) {
       const reason = `an order of command ${command.commandId} appeared after it was ${command.presumedAbsent ? 'presumed absent' : command.state}`;
-      const raised = await this.deps.halts.raise(accountScope(accountId), 'late_landing', { by: 'tidemark', reason }, term);
+      const raised = await this.deps.halts.raise(
+        accountScope(accountId),
+        'late_landing',
+        { by: 'tidemark', reason },
+        term,
+      );
       if (raised === undefined) return false;
     }
     if (!isDoubtful(step.to) || isDoubtful(command.state)) return true;
@@ -78,7 +93,8 @@ export class HaltWatch {
     let doubtful = 0;
     for (const { command } of commands)
       if (isDoubtful(command.state) && !this.becomingDoubtful.has(command.commandId)) doubtful += 1;
-    for (const account of this.becomingDoubtful.values()) if (accountId === undefined || account === accountId) doubtful += 1;
+    for (const account of this.becomingDoubtful.values())
+      if (accountId === undefined || account === accountId) doubtful += 1;
     return doubtful;
   }
 }

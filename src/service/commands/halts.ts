@@ -6,7 +6,10 @@ import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
 
-/** `operator`: raised by a person whose token is for every account; `account_operator`: by one whose token names some accounts. */
+/**
+ * `operator`: raised by a person whose token is for every account; `account_operator`: by one whose
+ * token names some accounts.
+ */
 type HaltCause = 'unresolved' | 'late_landing' | 'rate' | 'operator' | 'account_operator' | 'commits_lost';
 
 interface HaltsDeps {
@@ -27,7 +30,9 @@ export function accountScope(accountId: string): Halt['scope'] {
 /** The halt that stops this request, if any. No halt stops a cancel. */
 export function haltedBecause(halts: Pick<Halts, 'blocking'>, { kind, accountId }: CommandRequest): Reason | undefined {
   const halt = kind === 'cancel' ? undefined : halts.blocking(accountId);
-  return halt && { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) };
+  return (
+    halt && { code: 'PLACING_HALTED', message: `placing was halted (${halt.cause}): ${halt.reason}`.slice(0, 500) }
+  );
 }
 
 /** The reason why a token of some accounts does not resume. */
@@ -41,18 +46,24 @@ interface Held {
   halt: Halt;
   /** The journal has it. */
   durable: boolean;
-  /** How many `clear`s were asked for after it was raised and have not ended. A halt raised in the meantime is another one, which they leave. */
+  /**
+   * How many `clear`s were asked for after it was raised and have not ended. A halt raised in the
+   * meantime is another one, which they leave.
+   */
   clears: number;
 }
 
 /**
- * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here; every other write asks immediately before its first byte
- * (`WritePermit`).
+ * The one table of halts: where placing and replacing are stopped, and why. Cancels never ask here;
+ * every other write asks immediately before its first byte (`WritePermit`).
  *
- * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so that a slow or lost database lets nothing through. A halt
- * ends only by a `clear` that was asked for after it was raised, which takes a person and a reason. The writes of one scope go to the journal one after the
- * other, in the order in which they were asked for, so that the journal ends in the same state as memory. Memory has the halts of the journal and those that
- * the journal does not have yet. The latter outlive the term that raised them: `keepDurable` writes them, whether this process leads or stands by.
+ * Invariant: a halt holds in memory from the moment it is raised, before the journal has it, so
+ * that a slow or lost database lets nothing through. A halt ends only by a `clear` that was asked
+ * for after it was raised, which takes a person and a reason. The writes of one scope go to the
+ * journal one after the other, in the order in which they were asked for, so that the journal ends
+ * in the same state as memory. Memory has the halts of the journal and those that the journal does
+ * not have yet. The latter outlive the term that raised them: `keepDurable` writes them, whether
+ * this process leads or stands by.
  */
 export class Halts {
   private active: readonly Held[] = [];
@@ -77,7 +88,10 @@ export class Halts {
     return this.active.find(({ halt: { scope } }) => scope.kind === 'service' || scope.accountId === accountId)?.halt;
   }
 
-  /** Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it can't be read: nothing may be placed without knowing the halts. */
+  /**
+   * Reads the halts of the journal, and keeps those that it does not have yet. Rejects when it
+   * can't be read: nothing may be placed without knowing the halts.
+   */
   async load(): Promise<void> {
     const before = this.durable();
     const halts = await this.deps.journal.activeHalts(idsOf(before));
@@ -86,10 +100,12 @@ export class Halts {
   }
 
   /**
-   * Reads the journal for halts of other processes, which cover all accounts or were asked of the wrong holder. Halts that were raised here and that the
-   * journal lacks are on their way there. For a scope with a write of ours meanwhile the answer may be out of date, and says nothing; nor does one that a later
-   * read has overtaken. A halt that the journal had, and has no row of any more, was lost with the database's newest commits: it holds, and `keepDurable` puts it
-   * back. Rejects when the journal can't be read.
+   * Reads the journal for halts of other processes, which cover all accounts or were asked of the
+   * wrong holder. Halts that were raised here and that the journal lacks are on their way there.
+   * For a scope with a write of ours meanwhile the answer may be out of date, and says nothing; nor
+   * does one that a later read has overtaken. A halt that the journal had, and has no row of any
+   * more, was lost with the database's newest commits: it holds, and `keepDurable` puts it back.
+   * Rejects when the journal can't be read.
    */
   async refresh(): Promise<void> {
     const { loads } = this;
@@ -108,8 +124,9 @@ export class Halts {
   }
 
   /**
-   * Writes the halts that the journal lacks, because its database was away when they were raised. `termFor`: without a term it writes as a process that stands
-   * by, so that the holder gets them. Rejects when the journal could not be written; until then they hold in memory.
+   * Writes the halts that the journal lacks, because its database was away when they were raised.
+   * `termFor`: without a term it writes as a process that stands by, so that the holder gets them.
+   * Rejects when the journal could not be written; until then they hold in memory.
    */
   async keepDurable(termFor: (scope: Halt['scope']) => Term | undefined): Promise<void> {
     const lacking = this.active.filter(({ durable, clears }) => !durable && clears === 0);
@@ -122,9 +139,10 @@ export class Halts {
   }
 
   /**
-   * Halts at once, and durably once it resolves. Undefined: the term is over; without a term it is written in any case, as the word of a person is. Rejects
-   * when the journal could not be written. Either way the halt holds in memory, and `keepDurable`, or asking again for the same scope and cause, makes it
-   * durable.
+   * Halts at once, and durably once it resolves. Undefined: the term is over; without a term it is
+   * written in any case, as the word of a person is. Rejects when the journal could not be written.
+   * Either way the halt holds in memory, and `keepDurable`, or asking again for the same scope and
+   * cause, makes it durable.
    */
   async raise(
     scope: Halt['scope'],
@@ -133,7 +151,8 @@ export class Halts {
     term: Term | undefined,
   ): Promise<Halt | undefined> {
     const halt = await this.write(this.hold(scope, cause, word), term);
-    // It was in the journal already, without our knowing, and a person has resumed since: this call is newer than that.
+    // It was in the journal already, without our knowing, and a person has
+    // resumed since: this call is newer than that.
     return halt?.clearedAtMs === undefined ? halt : this.write(this.hold(scope, cause, word), term);
   }
 
@@ -145,7 +164,8 @@ export class Halts {
       if (durable === 'fenced') return undefined;
       held.halt = durable;
       held.durable = true;
-      // The journal already had a halt of that scope and cause: it may be here as well, if a `clear` of it failed. One that was cleared is here no more.
+      // The journal already had a halt of that scope and cause: it may be here as well, if a
+      // `clear` of it failed. One that was cleared is here no more.
       const stays = durable.clearedAtMs === undefined;
       this.keep(this.active.filter((each) => (each === held ? stays : each.halt.haltId !== durable.haltId)));
       return durable;
@@ -153,8 +173,9 @@ export class Halts {
   }
 
   /**
-   * Clears every halt of the scope, first in the journal. `over`: the term is over. `kept`: all of them stay, since one is of an operator for every account,
-   * and the token of `word` names only some accounts. Rejects when the journal could not be written; the halts stay.
+   * Clears every halt of the scope, first in the journal. `over`: the term is over. `kept`: all of
+   * them stay, since one is of an operator for every account, and the token of `word` names only
+   * some accounts. Rejects when the journal could not be written; the halts stay.
    */
   async clear(scope: Halt['scope'], word: OperatorWord, term: Term): Promise<'cleared' | 'kept' | 'over'> {
     const { journal, clock, log } = this.deps;
@@ -176,8 +197,9 @@ export class Halts {
   }
 
   /**
-   * The halt of that scope and cause, in memory from now on. One that the journal has is not taken for it: another process may have cleared that one since we
-   * read it. If it stands, the journal answers with it, and it is here once.
+   * The halt of that scope and cause, in memory from now on. One that the journal has is not taken
+   * for it: another process may have cleared that one since we read it. If it stands, the journal
+   * answers with it, and it is here once.
    */
   private hold(scope: Halt['scope'], cause: HaltCause, word: Pick<OperatorWord, 'by' | 'reason'>): Held {
     const { clock, random, log } = this.deps;
@@ -211,15 +233,18 @@ export class Halts {
   }
 
   /**
-   * `before`: the halts that were durable when the journal was asked. It may not have known the rest. The journal keeps a row of each halt for good: of these, it
-   * tells which were cleared, and has lost those that it does not tell of.
+   * `before`: the halts that were durable when the journal was asked. It may not have known the
+   * rest. The journal keeps a row of each halt for good: of these, it tells which were cleared, and
+   * has lost those that it does not tell of.
    */
   private merge(halts: readonly Halt[], before: ReadonlySet<Held>): void {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
     const told = new Set(halts.map(({ haltId }) => haltId));
     const standing = halts.filter(({ clearedAtMs }) => clearedAtMs === undefined);
     const active = standing.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
-    const others = this.active.filter((held) => !active.includes(held) && !(before.has(held) && told.has(held.halt.haltId)));
+    const others = this.active.filter(
+      (held) => !active.includes(held) && !(before.has(held) && told.has(held.halt.haltId)),
+    );
     for (const held of others) if (before.has(held)) this.putBack(held);
     this.keep([...active, ...others]);
   }
@@ -227,7 +252,10 @@ export class Halts {
   private putBack(held: Held): void {
     const { haltId, scope, cause, by } = held.halt;
     held.durable = false;
-    this.deps.log.error({ ...named(scope), haltId, cause, by }, 'the database has lost this halt; it holds, and is put back');
+    this.deps.log.error(
+      { ...named(scope), haltId, cause, by },
+      'the database has lost this halt; it holds, and is put back',
+    );
   }
 
   private keep(active: readonly Held[]): void {

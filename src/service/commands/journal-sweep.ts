@@ -21,20 +21,27 @@ interface JournalSweepDeps {
   readonly adopt: (command: Command) => void;
 }
 
-/** A transaction of ours whose answer was lost commits within this time or never, because the deadlines of the database are shorter. */
+/**
+ * A transaction of ours whose answer was lost commits within this time or never, because the
+ * deadlines of the database are shorter.
+ */
 const sweepForMs = 60_000;
-/** Commands of one read, and reads of one sweep: a few sweeps pass through a hundred thousand commands. */
+/**
+ * Commands of one read, and reads of one sweep: a few sweeps
+ * pass through a hundred thousand commands.
+ */
 const pageSize = 1_000;
 const pagesAtOnce = 20;
 
 /**
- * Asks the journal for commands of the shard that are not in memory: those that did not fit, and those whose opening may have committed although its answer was
- * lost.
+ * Asks the journal for commands of the shard that are not in memory: those that did not fit, and
+ * those whose opening may have committed although its answer was lost.
  *
- * It goes round: where there is no room, the command that was followed longest makes some, so that none waits forever behind commands that get no news.
+ * It goes round: where there is no room, the command that was followed longest makes some, so that
+ * none waits forever behind commands that get no news.
  *
- * An open command that is in no hands here was never sent (its attempt is PREPARED), or was sent by a process that may not send any more: it is given up, as in
- * a takeover.
+ * An open command that is in no hands here was never sent (its attempt is PREPARED), or was sent by
+ * a process that may not send any more: it is given up, as in a takeover.
  */
 export class JournalSweep {
   private term: Term | undefined;
@@ -113,7 +120,8 @@ export class JournalSweep {
   /** False: there is no room for it yet. */
   private async takeUp(command: Command, term: Term): Promise<boolean> {
     const { book, adopt } = this.deps;
-    if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state)) return true;
+    if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state))
+      return true;
     if (command.state === 'open') await this.giveUp(command, term);
     else if (book.room > 0) adopt(command);
     else if (book.yieldPlace(this.options.turnMs)) {
@@ -129,7 +137,9 @@ export class JournalSweep {
     if (attempt === undefined) return;
     const abandoned = attempt.state === 'prepared';
     const reason = { code: 'ABANDONED', message: 'no process had this attempt in hand any more' };
-    const result = abandoned ? ({ kind: 'not_sent', reason, mayRepeat: false } as const) : ({ kind: 'unknown', reason } as const);
+    const result = abandoned
+      ? ({ kind: 'not_sent', reason, mayRepeat: false } as const)
+      : ({ kind: 'unknown', reason } as const);
     if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
     const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };
     try {
@@ -152,10 +162,13 @@ interface LandingSweepDeps {
 const landingPageSize = 2_000;
 
 /**
- * Checks all final places, however old, except those `applied` with an order, for orders that carry their reference after all: when the shard is taken, and at
- * intervals. The process that bound the order may have ended before it reported it, and commands that were settled long ago are in no process's memory.
+ * Checks all final places, however old, except those `applied` with an order, for orders
+ * that carry their reference after all: when the shard is taken, and at intervals. The
+ * process that bound the order may have ended before it reported it, and commands that were
+ * settled long ago are in no process's memory.
  *
- * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that failed continues where it stopped.
+ * Invariant: one pass at a time, in pages, each order judged before the next one; a pass that
+ * failed continues where it stopped.
  */
 export class LandingSweep {
   private readonly deps: LandingSweepDeps;

@@ -9,14 +9,21 @@ import type { CommandOptions } from './command-options.ts';
 import type { Submission } from './commands.ts';
 import type { QuoteRead, Quotes } from './order-entry.ts';
 
-// What a command is judged by, in one place: a place and its preview must never come to another answer.
+// What a command is judged by, in one place: a place and its
+// preview must never come to another answer.
 
-/** What the journal looks at before it writes the command. `order`: the one that a replace names. */
+/**
+ * What the journal looks at before it writes the command. `order`: the one that a replace names.
+ */
 export function judgedOf(
   accounts: FollowedAccounts,
   { callerRefOnce }: Pick<CommandOptions, 'callerRefOnce'>,
   { principal, request, callerRef, supersedes }: Pick<Submission, 'principal' | 'request' | 'callerRef' | 'supersedes'>,
-  { atMs, order, quotes }: { readonly atMs: number; readonly order?: Order | undefined; readonly quotes?: readonly Quote[] },
+  {
+    atMs,
+    order,
+    quotes,
+  }: { readonly atMs: number; readonly order?: Order | undefined; readonly quotes?: readonly Quote[] },
 ): JudgedCommand {
   return {
     ...{ principal, request, atMs },
@@ -38,7 +45,10 @@ export function measureOf(request: CommandRequest, order?: Order, quotes?: reado
   return request.kind === 'replace' && order !== undefined ? measureReplace(request, order) : undefined;
 }
 
-/** Asks for the quote of every instrument that the command would trade; none where it has no quote. Never rejects. */
+/**
+ * Asks for the quote of every instrument that the command would trade;
+ * none where it has no quote. Never rejects.
+ */
 export function readQuotes(quotes: Quotes, request: CommandRequest): Promise<readonly QuoteRead[]> {
   return Promise.all(
     quotedBy(request).map(async (of) => {
@@ -56,7 +66,8 @@ export function allQuotes(read: readonly QuoteRead[]): readonly Quote[] | undefi
 
 export function limitedBecause(breach: LimitBreach, accountId: string): Declined {
   const { limit, value } = breach;
-  const code = limit === 'required' ? 'LIMITS_REQUIRED' : value === undefined ? 'LIMIT_NOT_EVALUATED' : 'LIMIT_EXCEEDED';
+  const code =
+    limit === 'required' ? 'LIMITS_REQUIRED' : value === undefined ? 'LIMIT_NOT_EVALUATED' : 'LIMIT_EXCEEDED';
   return { ...declined(code, describeBreach(breach, accountId)), breach };
 }
 

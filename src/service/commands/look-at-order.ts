@@ -20,12 +20,15 @@ interface LookDeps {
   readonly settle: (entry: Watched) => Promise<void>;
 }
 
-/** Statuses that say something about the order: it is not there, or it can't be canceled any more. */
+/**
+ * Statuses that say something about the order: it is not there, or it can't be canceled any more.
+ */
 const aboutTheOrder: readonly (number | undefined)[] = [404, 409];
 
 /**
- * The platform refused a cancel by 404 or 409: one read of the order, which may have ended by other means (docs/settling.md, "Settling unknown", cancel). Its
- * result says nothing about the place. Never rejects.
+ * The platform refused a cancel by 404 or 409: one read of the order, which may have
+ * ended by other means (docs/settling.md, "Settling unknown", cancel). Its result
+ * says nothing about the place. Never rejects.
  */
 export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<void> {
   const { accounts, reads } = deps;
@@ -44,8 +47,8 @@ export async function lookAfterRefusal(deps: LookDeps, entry: Watched): Promise<
 }
 
 /**
- * A second order carries the reference of a place. The first may have been replaced by it, and the news of that be on its way: one read of the first, before a
- * person is called. Never rejects.
+ * A second order carries the reference of a place. The first may have been replaced by it, and the
+ * news of that be on its way: one read of the first, before a person is called. Never rejects.
  */
 export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: Watched): Promise<void> {
   const { request, orderId } = entry.command;
@@ -58,8 +61,9 @@ export async function lookAtElder({ accounts, reads, settle }: LookDeps, entry: 
 }
 
 /**
- * The order of a replace has ended: before the replace is called `moot`, a complete read has to show that no other order took the place of the first. One look
- * at a time; a look that was not complete is repeated with the next probe. Never rejects.
+ * The order of a replace has ended: before the replace is called `moot`, a complete read has to
+ * show that no other order took the place of the first. One look at a time; a look that was not
+ * complete is repeated with the next probe. Never rejects.
  */
 export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference: string | undefined): Promise<void> {
   const { accounts, reads, book, clock, journal, log } = deps;
@@ -72,10 +76,13 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
       reference === undefined
         ? (await reads.read(stream, accountId)).look
         : await reads.inTurn((signal, budget) =>
-            book.get(commandId) === entry ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget) : undefined,
+            book.get(commandId) === entry
+              ? accounts.account(stream, accountId)?.lookFor(reference, signal, budget)
+              : undefined,
           );
     if (!look.complete || !look.certain) return;
-    // Without a reference nothing ties one order to another: the other orders of a complete read belong to other commands.
+    // Without a reference nothing ties one order to another: the other orders of a complete read
+    // belong to other commands.
     const other = reference === undefined ? undefined : look.shown.find((id) => id !== orderId);
     const detail = { startedAtMs: look.startedAtMs, ...(other !== undefined && { orderId: other }) };
     const code = other === undefined ? 'no_successor' : 'successor_found';
@@ -90,11 +97,14 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
 }
 
 /**
- * A cancel names an order that this process has never seen: asks the platform which account it belongs to. A caller may name any id, so an order that the
- * account does not show is not cancelled (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
+ * A cancel names an order that this process has never seen: asks the platform which account it
+ * belongs to. A caller may name any id, so an order that the account does not show is not cancelled
+ * (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
  *
- * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of their own for all desks, as large as that for probes, so that random ids take nothing
- * from the commands that are in doubt. An order that a read has shown is committed when the read is done, so that the checks see it.
+ * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of
+ * their own for all desks, as large as that for probes, so that random ids take nothing
+ * from the commands that are in doubt. An order that a read has shown is committed when
+ * the read is done, so that the checks see it.
  */
 export class UnseenOrders {
   private readonly bucket: TokenBucket;
@@ -108,12 +118,16 @@ export class UnseenOrders {
   }
 
   /** Why the cancel is not sent; undefined: the order was shown. Never rejects. */
-  async objection(request: Extract<Submission['request'], { kind: 'cancel' }>, stop: AbortSignal): Promise<Declined | undefined> {
+  async objection(
+    request: Extract<Submission['request'], { kind: 'cancel' }>,
+    stop: AbortSignal,
+  ): Promise<Declined | undefined> {
     const { accounts } = this.deps;
     const { bucket } = this;
     const { stream, accountId, orderId } = request;
     if (accounts.account(stream, accountId)?.notEnrolled === true) return notEnrolled;
-    if (!bucket.take()) return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
+    if (!bucket.take())
+      return declined('RATE_LIMITED', 'too many orders that were never seen are asked for', bucket.waitMs());
     const budget = { spend: () => {}, mayRepeat: () => bucket.take() };
     const limits = { deadlineMs: this.options.deadlineMs, stops: [stop] };
     const read = (signal: AbortSignal) => accounts.account(stream, accountId)?.lookAt(orderId, signal, budget);

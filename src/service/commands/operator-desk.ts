@@ -54,9 +54,10 @@ async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | '
 }
 
 /**
- * Changes the bounds of one scope that `change` names and leaves the others. They hold for each command that is journaled after this has answered, in every
- * process: none keeps a copy. `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the call, and nothing is changed.
- * Never rejects.
+ * Changes the bounds of one scope that `change` names and leaves the others. They hold for each
+ * command that is journaled after this has answered, in every process: none keeps a copy.
+ * `secondOf` is asked where the change lets more through: its answer, if any, is the answer of the
+ * call, and nothing is changed. Never rejects.
  */
 async function changeLimits(
   deps: ChangeLimitsDeps,
@@ -87,7 +88,10 @@ async function changeLimits(
   return unreachable;
 }
 
-/** Only an account that is known to be simulated, on every stream that has it, is not: so it is judged where its limits are required (`SubmitCommand`), too. */
+/**
+ * Only an account that is known to be simulated, on every stream that has it, is not: so it is
+ * judged where its limits are required (`SubmitCommand`), too.
+ */
 function mayBeReal({ accounts }: Pick<ChangeLimitsDeps, 'accounts'>, { accountId }: LimitScope): boolean {
   if (accountId === undefined) return true;
   const known = (['account', 'prediction'] as const).flatMap((stream) => accounts.account(stream, accountId) ?? []);
@@ -111,8 +115,8 @@ interface SettleByPersonDeps {
 }
 
 /**
- * An operator gives the outcome of a command. It is recorded as evidence and as the command's reason; a command that is settled already is not changed. Never
- * rejects.
+ * An operator gives the outcome of a command. It is recorded as evidence and as the command's
+ * reason; a command that is settled already is not changed. Never rejects.
  */
 async function settleByPerson(
   { journal, holdingOf, nowMs }: SettleByPersonDeps,
@@ -162,7 +166,9 @@ interface OperatorDeskDeps {
   readonly halts: Halts;
   readonly agreement: Pick<HaltAgreement, 'awaitHeld'>;
   readonly breaker: Pick<RateBreaker, 'reset'>;
-  /** The term under which the halts of this scope are cleared. Undefined: this process stands by. */
+  /**
+   * The term under which the halts of this scope are cleared. Undefined: this process stands by.
+   */
   readonly termFor: (scope: Halt['scope']) => Term | undefined;
   /** The present term of a shard, and its steps. Undefined: it is not held here. */
   readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
@@ -170,8 +176,10 @@ interface OperatorDeskDeps {
 }
 
 /**
- * The operator's acts: halt and resume, settle, change limits, and approve the request of another principal. An act that needs a second principal is written
- * down first (`FourEyes`); every act that is done is in the audit trail. Acts are accepted while the process drains too: a halt must not wait for a takeover.
+ * The operator's acts: halt and resume, settle, change limits, and approve the request of another
+ * principal. An act that needs a second principal is written down first (`FourEyes`); every act
+ * that is done is in the audit trail. Acts are accepted while the process drains too: a halt must
+ * not wait for a takeover.
  */
 export class OperatorDesk implements OperatorActs {
   private readonly fourEyes: FourEyes;
@@ -190,7 +198,8 @@ export class OperatorDesk implements OperatorActs {
     try {
       command = await this.deps.journal.find(commandId);
     } catch (err) {
-      // Without the command there is no second principal to ask, and without the second principal it is not done.
+      // Without the command there is no second principal to ask, and
+      // without the second principal it is not done.
       this.deps.log.warn({ err, commandId }, 'a command that is to be settled could not be read');
       return unsettled;
     }
@@ -200,7 +209,10 @@ export class OperatorDesk implements OperatorActs {
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
-  /** Resolves when all processes hold it, or time is up. Needs no shard: it only forbids, so a process that holds none, or has just lost them, may do it too. */
+  /**
+   * Resolves when all processes hold it, or time is up. Needs no shard: it only forbids, so a
+   * process that holds none, or has just lost them, may do it too.
+   */
   async halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     const { halts, agreement } = this.deps;
     let unconfirmed: readonly string[] = [];
@@ -288,7 +300,9 @@ export class OperatorDesk implements OperatorActs {
     } catch (err) {
       this.deps.log.warn({ err, action }, 'a halt could not be written');
       const known =
-        action === 'halt' ? '; the halt holds in this process all the same, and is written when the database is back' : '';
+        action === 'halt'
+          ? '; the halt holds in this process all the same, and is written when the database is back'
+          : '';
       return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: `the database could not be reached${known}` };
     }
     const { by: principal, reason, requestId } = word;

@@ -3,19 +3,33 @@ import type { Quote, Quoted } from '../../domain/measure-command.ts';
 import type { WriteOptions } from '../../venue/platform/write-platform.ts';
 import type { WriteResult } from '../../venue/platform/write-result.ts';
 
-/** The platform's order entry, one write for each call. Never rejects, never repeats anything. If the answer shows an order, it has gone to ingest by then. */
+/**
+ * The platform's order entry, one write for each call. Never rejects, never repeats anything. If
+ * the answer shows an order, it has gone to ingest by then.
+ */
 export interface OrderEntry {
-  /** Sends with the token that reaches the command's account; `not_sent` with code `NO_CREDENTIAL` where there is none. */
+  /**
+   * Sends with the token that reaches the command's account; `not_sent` with
+   * code `NO_CREDENTIAL` where there is none.
+   */
   send(request: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult>;
 }
 
-/** An instrument that the command would trade, with its quote where the platform gave one in time. */
+/**
+ * An instrument that the command would trade, with its quote where the platform gave one in time.
+ */
 export interface QuoteRead extends Quoted {
   readonly quote?: Quote;
 }
 
-/** The platform's last quotes, as limits need them. Read before the journal's transaction: none waits for the platform. */
+/**
+ * The platform's last quotes, as limits need them. Read before the journal's
+ * transaction: none waits for the platform.
+ */
 export interface Quotes {
-  /** With the tokens of the credential that follows the account. Undefined: there was none within 2 s. Never rejects. */
+  /**
+   * With the tokens of the credential that follows the account. Undefined:
+   * there was none within 2 s. Never rejects.
+   */
   lastQuote(accountId: string, of: Quoted): Promise<Quote | undefined>;
 }

@@ -24,11 +24,13 @@ const maxQueued = 1_000;
 const idsPerQuery = 500;
 
 /**
- * Commands that are not watched and whose order has news: they were settled long ago, or there are too many for memory. Most news is harmless (the order of a
- * place that was answered as rejected); otherwise the order has landed late. A command of another shard is left to the desk of that.
+ * Commands that are not watched and whose order has news: they were settled long ago, or there are
+ * too many for memory. Most news is harmless (the order of a place that was answered as rejected);
+ * otherwise the order has landed late. A command of another shard is left to the desk of that.
  *
- * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than 1,000 wait, all recent commands are looked up in the journal
- * instead. A command that turns out not to be over stays in memory, if there is room.
+ * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than
+ * 1,000 wait, all recent commands are looked up in the journal instead. A command that turns out
+ * not to be over stays in memory, if there is room.
  */
 export class OrphanOrders {
   private readonly queue = new Set<string>();
@@ -95,7 +97,8 @@ export class OrphanOrders {
     try {
       const ids = book.recentIds();
       for (let at = 0; at < ids.length; at += idsPerQuery)
-        for (const { commandId } of await journal.boundOrders(ids.slice(at, at + idsPerQuery))) this.queue.add(commandId);
+        for (const { commandId } of await journal.boundOrders(ids.slice(at, at + idsPerQuery)))
+          this.queue.add(commandId);
     } catch (error) {
       this.overflowed = true;
       throw error;

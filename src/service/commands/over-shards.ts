@@ -10,7 +10,10 @@ interface PartAnswer<Result> {
 type DoneCancelAll = Extract<CancelAllResult, { kind: 'done' }>;
 type DoneCancelAfter = Extract<CancelAfterResult, { kind: 'done' }>;
 
-/** One answer for the accounts of several desks. The accounts of a desk that declined are named as declined; where all have, their answer is the answer. */
+/**
+ * One answer for the accounts of several desks. The accounts of a desk that declined are named as
+ * declined; where all have, their answer is the answer.
+ */
 export function mergeCancelAlls(parts: readonly PartAnswer<CancelAllResult>[]): CancelAllResult {
   const { done, declined, answer } = sortOut<DoneCancelAll>(parts);
   if (answer !== undefined) return answer;
@@ -49,7 +52,10 @@ export function mergeReports(reports: readonly ReconcileReport[]): ReconcileRepo
   };
 }
 
-/** `answer`: none is done. A reason that concerns the request goes before `NOT_LEADER`, which another process would not repeat. */
+/**
+ * `answer`: none is done. A reason that concerns the request goes before `NOT_LEADER`, which
+ * another process would not repeat.
+ */
 function sortOut<Done extends { readonly kind: 'done' }>(parts: readonly PartAnswer<Done | Declined>[]) {
   const done: Done[] = [];
   const refusals: Declined[] = [];

@@ -25,11 +25,16 @@ interface PreviewDeps {
 }
 
 /**
- * What a place would come to just now: its value, the quotes, the limits, and all that would decline it, in the order in which a place meets them. So the first
- * refusal is the answer that the place would get, and without one it would be journaled. Takes no turn, no token of the budget of places, no key and no lock;
- * writes nothing. Never rejects.
+ * What a place would come to just now: its value, the quotes, the limits, and all that would
+ * decline it, in the order in which a place meets them. So the first refusal is the answer that the
+ * place would get, and without one it would be journaled. Takes no turn, no token of the budget of
+ * places, no key and no lock; writes nothing. Never rejects.
  */
-export async function previewPlace(deps: PreviewDeps, options: CommandOptions, asked: PlaceAsked): Promise<PreviewResult> {
+export async function previewPlace(
+  deps: PreviewDeps,
+  options: CommandOptions,
+  asked: PlaceAsked,
+): Promise<PreviewResult> {
   const { accounts, budgets, clock, log } = deps;
   const { request } = asked;
   const { accountId } = request;
@@ -41,7 +46,10 @@ export async function previewPlace(deps: PreviewDeps, options: CommandOptions, a
   if (first?.code === 'ACCOUNT_NOT_FOUND') return first;
   const quotes = await readQuotes(deps.quotes, request);
   const found = allQuotes(quotes);
-  const judged = judgedOf(accounts, options, asked, { atMs: clock.nowMs(), ...(found !== undefined && { quotes: found }) });
+  const judged = judgedOf(accounts, options, asked, {
+    atMs: clock.nowMs(),
+    ...(found !== undefined && { quotes: found }),
+  });
   let said: JournalPreview;
   try {
     said = await deps.journal.preview(judged);
@@ -55,7 +63,9 @@ export async function previewPlace(deps: PreviewDeps, options: CommandOptions, a
     ...(rateMs > 0 ? [rateUsedUp('commands', rateMs)] : []),
     ...(said.callerRefReused ? [callerRefReused] : []),
     ...(said.notSuperseded && before.every(({ code }) => code !== notSuperseded.code) ? [notSuperseded] : []),
-    ...said.limits.filter(({ broken }) => broken).map(({ broken: _broken, ...breach }) => limitedBecause(breach, accountId)),
+    ...said.limits
+      .filter(({ broken }) => broken)
+      .map(({ broken: _broken, ...breach }) => limitedBecause(breach, accountId)),
   ];
   return { kind: 'previewed', measure: measurePlace(request, found), quotes, limits: said.limits, refusals };
 }

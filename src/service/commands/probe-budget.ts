@@ -2,10 +2,13 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**
- * The budget of the reads that find out the outcome of commands, for all desks of the process, and the line of those that wait for it.
+ * The budget of the reads that find out the outcome of commands, for all desks of the process, and
+ * the line of those that wait for it.
  *
- * Invariant: no more reads begin, and no more requests are repeated, than the bucket gives tokens, in the order of asking. The further requests of a read are
- * charged to the tokens that come back later. Direct reads leave half of the bucket to reads of accounts, and let any of those that waits go first.
+ * Invariant: no more reads begin, and no more requests are repeated, than the bucket
+ * gives tokens, in the order of asking. The further requests of a read are charged to the
+ * tokens that come back later. Direct reads leave half of the bucket to reads of
+ * accounts, and let any of those that waits go first.
  */
 export class ProbeBudget {
   private readonly waiting = new Set<() => void>();
@@ -19,7 +22,10 @@ export class ProbeBudget {
     this.bucket = new TokenBucket(clock, options, part);
   }
 
-  /** True once a token is taken for the caller: at once, if there is one. False: `stop` came first, and none was taken. */
+  /**
+   * True once a token is taken for the caller: at once, if there is one.
+   * False: `stop` came first, and none was taken.
+   */
   turn(stop: AbortSignal): Promise<boolean> {
     if (stop.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {

@@ -35,14 +35,19 @@ interface Wait {
   probing: boolean;
   /** The probe that is next, or under way. */
   plan: ProbePlan;
-  /** Ends the read that runs for this command alone. Made with the read: to abort costs 0.1 ms, and most commands are settled before their first one. */
+  /**
+   * Ends the read that runs for this command alone. Made with the read: to abort costs 0.1 ms, and
+   * most commands are settled before their first one.
+   */
   stop: AbortController | undefined;
 }
 
 /**
- * Probes commands of which there is no news, on a schedule that depends on their age, and warns people when a command stays unresolved for long.
+ * Probes commands of which there is no news, on a schedule that depends on their age, and warns
+ * people when a command stays unresolved for long.
  *
- * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and a read that ends later does not judge it.
+ * Invariant: a command that is settled has no timer and no read of its own: `forget` ends both, and
+ * a read that ends later does not judge it.
  */
 export class ProbeWatch {
   private readonly waits = new Map<Watched, Wait>();
@@ -85,7 +90,10 @@ export class ProbeWatch {
     this.accounts.clear();
   }
 
-  /** Reads the account now, within the budget, and judges all its commands of this stream; one read at a time, shared. Never rejects. */
+  /**
+   * Reads the account now, within the budget, and judges all its commands of this stream; one read
+   * at a time, shared. Never rejects.
+   */
   readAccount(stream: Stream, accountId: string): Promise<void> {
     const key = `${stream}:${accountId}`;
     const known = this.accounts.get(key);
@@ -97,7 +105,8 @@ export class ProbeWatch {
 
   private arm(entry: Watched): void {
     const { clock } = this.deps;
-    // In whole milliseconds: a timer that fires early by a rounding error must find its time reached, or it would be armed for the same time again and again.
+    // In whole milliseconds: a timer that fires early by a rounding error must find its time
+    // reached, or it would be armed for the same time again and again.
     const ageMs = Math.round(Math.max(0, clock.monotonicMs() - entry.sentAtMs));
     const probe = nextProbe(ageMs);
     const steps = [this.options.warnAfterMs, this.options.alarmAfterMs].filter((at) => at > ageMs);
@@ -152,7 +161,10 @@ export class ProbeWatch {
     for (const entry of entries) this.rearm(entry);
   }
 
-  /** This read was its probe: the next one counts from now. A probe of its own that is still under way arms it when it ends: two at once would lose one `stop`. */
+  /**
+   * This read was its probe: the next one counts from now. A probe of its own that is still under
+   * way arms it when it ends: two at once would lose one `stop`.
+   */
   private rearm(entry: Watched): void {
     const wait = this.waits.get(entry);
     if (!isFollowed(entry.command)) this.forget(entry);
@@ -185,9 +197,14 @@ export class ProbeWatch {
   }
 }
 
-/** Probes by reference, or of the one order: cheap, and an order that landed shows within a second or two (docs/settling.md, "Settling unknown"). */
+/**
+ * Probes by reference, or of the one order: cheap, and an order that landed shows within a second
+ * or two (docs/settling.md, "Settling unknown").
+ */
 const directMs = [250, 500, 1_000, 2_000] as const;
-/** Probes by the account's one reader, which judge all unresolved commands of the account at once. */
+/**
+ * Probes by the account's one reader, which judge all unresolved commands of the account at once.
+ */
 const accountMs = [4_000, 8_000, 15_000, 30_000, 60_000, 120_000] as const;
 const minute = 60_000;
 
@@ -200,8 +217,9 @@ interface ProbePlan {
 }
 
 /**
- * The first probe due after `ageMs`. It depends on the age only, so that a restart or a skipped probe keeps the same schedule. After two minutes, a tenth of
- * the age passes between probes, at least one minute, at most thirty.
+ * The first probe due after `ageMs`. It depends on the age only, so that a restart or a skipped
+ * probe keeps the same schedule. After two minutes, a tenth of the age passes between probes, at
+ * least one minute, at most thirty.
  */
 export function nextProbe(ageMs: number): ProbePlan {
   const direct = directMs.find((at) => at > ageMs);

@@ -10,15 +10,20 @@ export interface BucketOptions {
 }
 
 const longestDebtSeconds = 60;
-/** A part is never smaller, so that a process with one shard of very many waits at most five seconds for a token. */
+/**
+ * A part is never smaller, so that a process with one shard of very
+ * many waits at most five seconds for a token.
+ */
 const leastPart: BucketOptions = { perSecond: 0.2, burst: 2 };
 
 /**
- * A token bucket on the monotonic clock: a step of the wall clock gives nothing and takes nothing. `part`: how much of the options it has now, from 0 to 1. It
- * is asked at each use, so the bucket follows at once.
+ * A token bucket on the monotonic clock: a step of the wall clock gives nothing and
+ * takes nothing. `part`: how much of the options it has now, from 0 to 1. It is asked at
+ * each use, so the bucket follows at once.
  *
- * Invariant: within any interval of t seconds in which the part stays the same, at most `burst + perSecond · t` tokens of that part are taken. Tokens that `owe`
- * took beyond that are paid back before the next one is taken.
+ * Invariant: within any interval of t seconds in which the part stays the same, at most `burst +
+ * perSecond · t` tokens of that part are taken. Tokens that `owe` took beyond that are paid back
+ * before the next one is taken.
  */
 export class TokenBucket {
   private tokens: number;
@@ -54,7 +59,10 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes one even if none is there: the next request waits for it. It waits no longer than a minute, or one huge read would block all others. */
+  /**
+   * Takes one even if none is there: the next request waits for it. It waits no longer than a
+   * minute, or one huge read would block all others.
+   */
   owe(): void {
     this.fill();
     this.tokens = Math.max(this.tokens - 1, this.longestDebt);
@@ -90,10 +98,16 @@ export class TokenBucket {
   }
 }
 
-/** Above this number of buckets, those that are full again are forgotten: a full one equals a new one, so nothing is lost. */
+/**
+ * Above this number of buckets, those that are full again are forgotten: a full one equals a new
+ * one, so nothing is lost.
+ */
 const sweepAbove = 1_000;
 
-/** The budgets of accounts. Cancels have one of their own, far wider, so that places never delay a cancel. */
+/**
+ * The budgets of accounts. Cancels have one of their own, far
+ * wider, so that places never delay a cancel.
+ */
 export interface Budgets {
   readonly places: RateBudget;
   readonly cancels: RateBudget;
@@ -111,7 +125,8 @@ export function budgetOf(
 /**
  * How much each account may still send, of one kind.
  *
- * Invariant: an account that has sent nothing for `burst / perSecond` seconds takes no memory here, once there are more than 1,000.
+ * Invariant: an account that has sent nothing for `burst / perSecond` seconds takes no memory here,
+ * once there are more than 1,000.
  */
 export class RateBudget {
   private readonly buckets = new Map<string, TokenBucket>();
@@ -161,6 +176,7 @@ export class RateBudget {
   }
 
   private sweep(): void {
-    for (const [accountId, bucket] of this.buckets) if (bucket.remaining >= this.options.burst) this.buckets.delete(accountId);
+    for (const [accountId, bucket] of this.buckets)
+      if (bucket.remaining >= this.options.burst) this.buckets.delete(accountId);
   }
 }

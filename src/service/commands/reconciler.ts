@@ -43,12 +43,13 @@ const judgedAtOnce = 8;
 const longestAgeMs = 365 * 86_400_000;
 
 /**
- * Finds out the outcome of commands: first from the batches that ingest commits; where none bring news, by reads of its own, on a schedule. It never sends
- * anything.
+ * Finds out the outcome of commands: first from the batches that ingest commits; where none bring
+ * news, by reads of its own, on a schedule. It never sends anything.
  *
  * States: idle → following (between `begin` and `end`: the shard is ours) → idle.
- * Invariant: every command of the shard that is not final is followed here, or counted as not fitting and taken up as there is room. Verdicts are pure functions
- * of the domain over committed data, and written under the fence; a read that failed or was cut short changes nothing.
+ * Invariant: every command of the shard that is not final is followed here, or counted as not
+ * fitting and taken up as there is room. Verdicts are pure functions of the domain over committed
+ * data, and written under the fence; a read that failed or was cut short changes nothing.
  */
 export class Reconciler {
   private term: Term | undefined;
@@ -63,13 +64,20 @@ export class Reconciler {
   constructor(deps: ReconcilerDeps, options: CommandOptions) {
     this.deps = deps;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
-      void lookForSuccessor({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry, reference);
+      void lookForSuccessor(
+        { ...deps, reads: this.reads, settle: (entries) => this.settle(entries) },
+        entry,
+        reference,
+      );
     const onSecondOrder = (entry: Watched) =>
       void lookAtElder({ ...deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
     const oldestSendMs = (stream: Stream, accountId: string) => this.oldestSendMs(stream, accountId);
     this.reads = new AccountReads({ ...deps, oldestSendMs }, options);
     this.settling = new SettleWatched({ ...deps, onLookForSuccessor, onSecondOrder }, options);
-    this.watch = new ProbeWatch({ ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) }, options);
+    this.watch = new ProbeWatch(
+      { ...deps, reads: this.reads, judge: (entries, probe) => this.judge(entries, probe) },
+      options,
+    );
     this.orphans = new OrphanOrders(
       { ...deps, settling: this.settling, adopt: (command) => this.adopt(command, false) },
       options,
@@ -81,8 +89,8 @@ export class Reconciler {
   }
 
   /**
-   * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns at once: each command is judged as soon as the journal can be
-   * read.
+   * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns
+   * at once: each command is judged as soon as the journal can be read.
    */
   begin(term: Term, taken: readonly Command[]): void {
     const { book } = this.deps;
@@ -108,7 +116,10 @@ export class Reconciler {
     this.sweep.end();
   }
 
-  /** A row that was just committed. Never waits, never fails. Where it concerns no command of ours, only the key is looked at. */
+  /**
+   * A row that was just committed. Never waits, never fails. Where it concerns no command of ours,
+   * only the key is looked at.
+   */
   follow(row: LogRow): void {
     const { term } = this;
     if (term !== undefined) this.look(row, term);
@@ -124,7 +135,10 @@ export class Reconciler {
     this.orphans.lookUp(term);
   }
 
-  /** A command may be in the journal although its opening failed: looks for it there, and gives it up. */
+  /**
+   * A command may be in the journal although its opening failed:
+   * looks for it there, and gives it up.
+   */
   sweepSoon(): void {
     this.sweep.sweepSoon();
   }
@@ -141,7 +155,9 @@ export class Reconciler {
       void lookAfterRefusal({ ...this.deps, reads: this.reads, settle: (entries) => this.settle(entries) }, entry);
   }
 
-  /** Reads every account with commands that are followed, within the budget, and reports the result. */
+  /**
+   * Reads every account with commands that are followed, within the budget, and reports the result.
+   */
   reconcile(scope: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileReport> {
     return reconcileNow({ ...this.deps, watch: this.watch }, scope);
   }
@@ -170,7 +186,10 @@ export class Reconciler {
     try {
       return decodeUpdate(row.payload);
     } catch (err) {
-      this.deps.log.error({ err, key: row.key }, 'a committed update could not be read; its commands are judged from the log');
+      this.deps.log.error(
+        { err, key: row.key },
+        'a committed update could not be read; its commands are judged from the log',
+      );
       this.missedCommitted();
       return undefined;
     }
@@ -198,15 +217,20 @@ export class Reconciler {
     return oldestMs;
   }
 
-  /** Runs in the background: a rival that could not be recorded is read again with the next takeover. */
+  /**
+   * Runs in the background: a rival that could not be recorded is
+   * read again with the next takeover.
+   */
   private rival(entry: Watched, rivalId: string, has: boolean): void {
     const { journal, clock, log } = this.deps;
     const { commandId } = entry.command;
     if (!has) void this.settle(entry);
     const code = has ? 'rival' : 'no_rival';
-    journal.addEvidence(commandId, [{ kind: 'note', code, detail: { commandId: rivalId }, atMs: clock.nowMs() }]).catch((err) => {
-      log.warn({ err, commandId, rivalId }, 'a rival of a command could not be recorded');
-    });
+    journal
+      .addEvidence(commandId, [{ kind: 'note', code, detail: { commandId: rivalId }, atMs: clock.nowMs() }])
+      .catch((err) => {
+        log.warn({ err, commandId, rivalId }, 'a rival of a command could not be recorded');
+      });
   }
 
   private settle(entry: Watched): Promise<void> {
@@ -222,7 +246,10 @@ export class Reconciler {
     await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry, term));
   }
 
-  /** All that a complete read has shown is committed by now: a command that is still unknown was missed by it. */
+  /**
+   * All that a complete read has shown is committed by now: a
+   * command that is still unknown was missed by it.
+   */
   private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
     const { term } = this;
     if (term === undefined) return;
@@ -244,10 +271,16 @@ export class Reconciler {
   }
 }
 
-/** The budget may make many accounts wait for minutes; after this time the caller gets the result so far. */
+/**
+ * The budget may make many accounts wait for minutes; after
+ * this time the caller gets the result so far.
+ */
 const longestMs = 20_000;
 
-/** Probes everything that is followed at once, within the budget; `dryRun` reads nothing. Never rejects. */
+/**
+ * Probes everything that is followed at once, within the
+ * budget; `dryRun` reads nothing. Never rejects.
+ */
 async function reconcileNow(
   { book, clock, watch }: { readonly book: CommandBook; readonly clock: Clock; readonly watch: ProbeWatch },
   { accountId, dryRun }: { readonly accountId?: string; readonly dryRun: boolean },

@@ -43,28 +43,39 @@ export interface Pacing {
 export interface Sending {
   readonly request: CommandRequest;
   readonly attemptId: string;
-  /** Resolves once the command is committed and watched; undefined: it was not, and nothing may be written. Never rejects. */
+  /**
+   * Resolves once the command is committed and watched; undefined: it was not,
+   * and nothing may be written. Never rejects.
+   */
   readonly opened: Promise<Watched | undefined>;
   readonly term: Term;
   /** Monotonic; after it no attempt is begun or written. */
   readonly deadlineMs: number;
-  /** Asks the write under way to give up, and no further attempt is begun: the process is ending. */
+  /**
+   * Asks the write under way to give up, and no further attempt is begun: the process is ending.
+   */
   readonly giveUp: AbortSignal;
   /** No further attempt is begun: the process is draining, or gives the shard away. */
   readonly lastAttempt: () => boolean;
   readonly pacing?: Pacing | undefined;
-  /** The caller can get its answer: the command is answered, even if the answer can't be recorded. Called once or more. */
+  /**
+   * The caller can get its answer: the command is answered, even if the
+   * answer can't be recorded. Called once or more.
+   */
   readonly onAnswered: () => void;
   /** The span of the command, where it is traced. */
   readonly span?: SpanContext | undefined;
 }
 
 /**
- * Sends the attempts of one command, one after the other, each at most once, and records their outcomes.
+ * Sends the attempts of one command, one after the other, each
+ * at most once, and records their outcomes.
  *
- * Invariant: an attempt is written only after PREPARED → SENDING is committed for it (`WritePermit`). Another one is prepared only in the step that records
- * that the attempt before it was not sent (or was refused for an old token, once). There is no other loop around the socket. Further attempts take from the
- * account's budget, and wait for as long as the platform asks. For each order, at most one cancel is in flight at a time.
+ * Invariant: an attempt is written only after PREPARED → SENDING is committed for it
+ * (`WritePermit`). Another one is prepared only in the step that records that the attempt before it
+ * was not sent (or was refused for an old token, once). There is no other loop around the socket.
+ * Further attempts take from the account's budget, and wait for as long as the platform asks. For
+ * each order, at most one cancel is in flight at a time.
  */
 export class SendAttempts {
   /** The last cancel of each order that has one in flight or waiting. */
@@ -92,7 +103,8 @@ export class SendAttempts {
       const oldToken = result.kind === 'refused' && result.staleToken === true && tokens > 0;
       if (oldToken) tokens -= 1;
       const delayMs = oldToken ? 0 : this.delayMs(sending, result, backoff);
-      const mayRepeat = (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
+      const mayRepeat =
+        (oldToken || (result.kind === 'not_sent' && result.mayRepeat)) && this.mayBegin(sending, delayMs);
       if (mayRepeat) budgetOf(this.deps.budgets, sending.request).owe(sending.request.accountId);
       const answer: Answer = {
         attemptId,
@@ -113,7 +125,10 @@ export class SendAttempts {
     }
   }
 
-  /** Resolves at the deadline at the latest: then the attempt is given up, with the deadline as its reason. */
+  /**
+   * Resolves at the deadline at the latest: then the attempt is
+   * given up, with the deadline as its reason.
+   */
   private async turnOfOthers({ pacing, deadlineMs, term }: Sending): Promise<void> {
     if (pacing === undefined) return;
     const { clock } = this.deps;
@@ -134,7 +149,10 @@ export class SendAttempts {
     return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
   }
 
-  /** A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no replace: a caller that wants out must get out. */
+  /**
+   * A cancel waits for the earlier cancel of its order, until its own deadline. It waits for no
+   * replace: a caller that wants out must get out.
+   */
   private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { request, deadlineMs, term, giveUp } = sending;
     if (request.kind !== 'cancel') return this.write(sending, attemptId);
@@ -181,9 +199,11 @@ export class SendAttempts {
   private async writeOnce(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { entry, halts, log } = this.deps;
     const { request, opened, term, deadlineMs, giveUp } = sending;
-    // Checked before the connection, which may never be made: the caller must get the halt as the reason.
+    // Checked before the connection, which may never be made: the
+    // caller must get the halt as the reason.
     const halted = haltedBecause(halts, request);
-    if (halted !== undefined) return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
+    if (halted !== undefined)
+      return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
     const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
     let result: WriteResult;
     try {
@@ -199,11 +219,15 @@ export class SendAttempts {
     // A write that was never permitted was never made, even if the answer says otherwise.
     if (permit.granted) return { result, abandoned: false };
     const reason = permit.refusal ?? result.reason ?? { code: 'NOT_PERMITTED', message: 'the write was not permitted' };
-    const mayRepeat = permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
+    const mayRepeat =
+      permit.refusal === undefined ? result.kind === 'not_sent' && result.mayRepeat : permit.mayAskAgain;
     return { result: { kind: 'not_sent', reason, mayRepeat }, abandoned: true };
   }
 
-  /** The command once the answer is recorded; undefined: the term ended before, and the next holder finds the attempt as it is. */
+  /**
+   * The command once the answer is recorded; undefined: the term ended before, and the next holder
+   * finds the attempt as it is.
+   */
   private async record(watched: Watched, answer: Answer, { term, onAnswered }: Sending): Promise<Command | undefined> {
     const { clock, steps, journal, log } = this.deps;
     const patience = clock.after(this.options.recordPatienceMs, onAnswered);
@@ -212,7 +236,10 @@ export class SendAttempts {
     if (result.kind !== 'over') return result.command;
     const { commandId } = watched.command;
     await journal.addEvidence(commandId, [answerEvidence(answer)]).catch((err: unknown) => {
-      log.warn({ err, commandId, answer: answer.result.kind }, 'an answer came when the lane was gone, and could not be kept');
+      log.warn(
+        { err, commandId, answer: answer.result.kind },
+        'an answer came when the lane was gone, and could not be kept',
+      );
     });
     return undefined;
   }

@@ -22,9 +22,14 @@ interface SettleWatchedDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The order of a replace has ended: the caller has to look whether another order took its place. */
+  /**
+   * The order of a replace has ended: the caller has to look whether another order took its place.
+   */
   readonly onLookForSuccessor: (entry: Watched, reference: string | undefined) => void;
-  /** A second order carries the reference of a place: the caller reads the first, which may have been replaced by it, and has the place judged again. */
+  /**
+   * A second order carries the reference of a place: the caller reads the first, which may have
+   * been replaced by it, and has the place judged again.
+   */
   readonly onSecondOrder: (entry: Watched) => void;
 }
 
@@ -34,10 +39,12 @@ interface Run {
 }
 
 /**
- * Judges watched commands by the updates that have gone through ingest, one judgement of each command at a time.
+ * Judges watched commands by the updates that have gone through ingest,
+ * one judgement of each command at a time.
  *
- * Invariant: once `settle` resolves, everything that came in before the call is judged, or the term is over. Nothing is concluded from memory that may have a
- * gap: an entry that is `behind` is first caught up from the journal, which is tried until it can be read.
+ * Invariant: once `settle` resolves, everything that came in before the call is judged, or the term
+ * is over. Nothing is concluded from memory that may have a gap: an entry that is `behind` is first
+ * caught up from the journal, which is tried until it can be read.
  */
 export class SettleWatched {
   private readonly runs = new Map<Watched, Run>();
@@ -89,7 +96,8 @@ export class SettleWatched {
       return decideFinding(command, finding, clock.nowMs());
     };
     const result = await steps.commit(entry.command, decide, term);
-    // The step may allow more: an answered command may conclude more than an open one, and one that was seen pending more than one that was not.
+    // The step may allow more: an answered command may conclude more than an open one, and one that
+    // was seen pending more than one that was not.
     if (result.kind === 'stepped') run.again = true;
     if (result.kind === 'nothing') this.logFinding(entry, finding);
   }
@@ -110,7 +118,8 @@ export class SettleWatched {
     }
     entry.warnings.add(about);
     const fields = { commandId, accountId: request.accountId, orderId, code };
-    if (finding.kind === 'successor') log.info(fields, 'another program amended the order of a command: this one took its place');
+    if (finding.kind === 'successor')
+      log.info(fields, 'another program amended the order of a command: this one took its place');
     else log.error(fields, 'a person has to look at this command');
     journal.addEvidence(commandId, [{ ...finding.evidence, atMs: clock.nowMs() }]).catch((err: unknown) => {
       log.warn({ err, commandId, code }, 'a fact about a command could not be recorded');
@@ -133,8 +142,9 @@ interface CountMissDeps {
 }
 
 /**
- * A complete read did not show the command, and everything that it showed has been judged: counts this durably, as a fact beside the command's steps. It leads
- * to a step only where it sets the label. Rejects when the journal can't be written.
+ * A complete read did not show the command, and everything that it showed has been judged: counts
+ * this durably, as a fact beside the command's steps. It leads to a step only where it sets the
+ * label. Rejects when the journal can't be written.
  */
 export async function countMiss(deps: CountMissDeps, entry: Watched, probe: CompleteProbe, term: Term): Promise<void> {
   const { journal, steps, book, clock } = deps;
@@ -158,6 +168,10 @@ export async function countMiss(deps: CountMissDeps, entry: Watched, probe: Comp
   if (noted.kind === 'fenced') return;
   book.adopt(noted.command);
   const parent = deps.tracing?.ofCommand(commandId);
-  const attributes = { 'tidemark.command.id': commandId, 'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`] };
-  if (parent !== undefined) deps.tracing?.begin('command evidence', { parent, follows: true, sinceMs, attributes }).end();
+  const attributes = {
+    'tidemark.command.id': commandId,
+    'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`],
+  };
+  if (parent !== undefined)
+    deps.tracing?.begin('command evidence', { parent, follows: true, sinceMs, attributes }).end();
 }

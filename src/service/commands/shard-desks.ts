@@ -51,7 +51,10 @@ interface ShardDesksDeps {
   readonly quotes: Quotes;
   /** The shard of an account. */
   readonly shardOf: (accountId: string) => number;
-  /** How much of the shards this process holds now, from 0 to 1: its part of the budgets that are not an account's. Left out: all. */
+  /**
+   * How much of the shards this process holds now, from 0 to 1: its part of the budgets that are
+   * not an account's. Left out: all.
+   */
   readonly part?: () => number;
   readonly lease: Lease;
   readonly clock: Clock;
@@ -66,27 +69,33 @@ interface ShardDesksDeps {
 /** The command side at a glance, for `/status`. */
 interface DesksStatus extends SentAndUnresolved {
   readonly enabled: boolean;
-  /** This process holds a shard. Of those that it does not hold, it does not know which commands are unresolved. */
+  /**
+   * This process holds a shard. Of those that it does not hold, it
+   * does not know which commands are unresolved.
+   */
   readonly leading: boolean;
 }
 
 /**
- * How often the journal is asked for the halts, and gets those that it lacks. A process that holds nothing shows them; the others keep to those of all. The answer
- * to a halt waits for it; the table is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more session, which poolers take away,
- * and a look beside it.
+ * How often the journal is asked for the halts, and gets those that it lacks. A process that holds
+ * nothing shows them; the others keep to those of all. The answer to a halt waits for it; the table
+ * is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more
+ * session, which poolers take away, and a look beside it.
  */
 const lookAtHaltsEveryMs = 500;
 /** Reads of accounts that all cancel-alls make side by side, before their first cancel. */
 const listReadsAtOnce = 32;
 
 /**
- * The command side of the process: a desk for each shard, and all that there is once. A request goes to the desk of its account's shard. One that is not held
- * answers as a desk that stands by: declined, or with the command of a key that is known.
+ * The command side of the process: a desk for each shard, and all that there is once. A request
+ * goes to the desk of its account's shard. One that is not held answers as a desk that stands by:
+ * declined, or with the command of a key that is known.
  *
- * Shards come and go one by one (`begin`, `quiesce`, `end`). A desk stays when its shard has gone: attempts in hand end in it, and a shard that comes back finds
+ * Shards come and go one by one (`begin`, `quiesce`, `end`). A desk stays when its
+ * shard has gone: attempts in hand end in it, and a shard that comes back finds
  * the turns of its accounts and orders there.
- * Invariant: the accounts of two desks are never the same, so whatever is counted for an account is counted at one desk; whatever is counted for the service is
- * counted here, over all desks.
+ * Invariant: the accounts of two desks are never the same, so whatever is counted for an account is
+ * counted at one desk; whatever is counted for the service is counted here, over all desks.
  */
 export class ShardDesks implements Commands, Service {
   readonly name = 'commands';
@@ -116,7 +125,11 @@ export class ShardDesks implements Commands, Service {
     const agreement = new HaltAgreement({ ...deps, halts }, options);
     this.agreement = agreement;
     const budget = (of: BucketOptions) => new RateBudget(clock, of);
-    this.budgets = { places: budget(options.rate), cancels: budget(options.cancelRate), previews: budget(options.rate) };
+    this.budgets = {
+      places: budget(options.rate),
+      cancels: budget(options.cancelRate),
+      previews: budget(options.rate),
+    };
     this.gauges = new CommandGauges({ ...deps, books });
     this.auditTrail = new AuditTrail(deps);
     const breaker = new RateBreaker(clock, options.breaker);
@@ -143,20 +156,27 @@ export class ShardDesks implements Commands, Service {
     void this.lookAfterHalts();
   }
 
-  /** The shard is ours: takes over the commands that its former holder left. Rejects when the journal can't be read or written; the shard is then given back. */
+  /**
+   * The shard is ours: takes over the commands that its former holder left. Rejects when the
+   * journal can't be read or written; the shard is then given back.
+   */
   begin({ shard, epoch }: HeldShard): Promise<void> {
     return this.desk(shard).begin(epoch);
   }
 
   /**
-   * The shard is about to be given away: new commands of its accounts are declined from now on, with `NOT_LEADER`. Resolves when no attempt of it is in hand any
+   * The shard is about to be given away: new commands of its accounts are declined
+   * from now on, with `NOT_LEADER`. Resolves when no attempt of it is in hand any
    * more, or the signal aborts; `end` has to follow.
    */
   async quiesce(shard: number, signal: AbortSignal): Promise<void> {
     await this.desks.get(shard)?.quiesce(signal);
   }
 
-  /** Another process has the shard, or soon will: nothing more of it is sent or settled here. Attempts in hand may still add evidence. */
+  /**
+   * Another process has the shard, or soon will: nothing more of it is sent or settled here.
+   * Attempts in hand may still add evidence.
+   */
   end(shard: number): void {
     this.desks.get(shard)?.end();
     if (this.held.length === 0) this.gauges.end();
@@ -177,7 +197,10 @@ export class ShardDesks implements Commands, Service {
     for (const desk of this.desks.values()) desk.missedCommitted();
   }
 
-  /** Takes no more commands and finishes those in hand; once the signal aborts, it leaves them to the journal. */
+  /**
+   * Takes no more commands and finishes those in hand; once the
+   * signal aborts, it leaves them to the journal.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
     await Promise.all([...this.desks.values()].map((desk) => desk.drained(signal)));
@@ -215,7 +238,8 @@ export class ShardDesks implements Commands, Service {
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     if (scope.kind === 'account') return this.deskOf(scope.accountId).cancelAll(scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
-    // Held shards without accounts, too: each remembers the key, which must not cover the orders of accounts that come later.
+    // Held shards without accounts, too: each remembers the key, which must not cover the orders of
+    // accounts that come later.
     for (const [shard, { holding }] of this.desks) if (holding !== undefined && !parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
       return { accountIds, result: await this.desk(shard).cancelAll({ ...scope, accountIds }, word) };
@@ -267,12 +291,16 @@ export class ShardDesks implements Commands, Service {
   private follow(row: LogRow): void {
     const { accountId, commandId, bound } = row;
     if (commandId === undefined && this.books.watched === 0) return;
-    // An order with the reference of a command of another account concerns the desk of that command, which the row does not name.
+    // An order with the reference of a command of another account concerns the desk of that
+    // command, which the row does not name.
     if (accountId === undefined || bound?.matches === false) for (const desk of this.desks.values()) desk.follow(row);
     else this.desks.get(this.deps.shardOf(accountId))?.follow(row);
   }
 
-  /** That of the account's shard, where it is held; otherwise any: a halt is the journal's, and its holder gets it within seconds. */
+  /**
+   * That of the account's shard, where it is held; otherwise any: a halt is the journal's, and its
+   * holder gets it within seconds.
+   */
   private termFor(scope: Halt['scope']): Term | undefined {
     const own = scope.kind === 'account' ? this.desks.get(this.deps.shardOf(scope.accountId))?.holding : undefined;
     return (own ?? this.held[0]?.holding)?.term;

@@ -80,21 +80,26 @@ type Opened =
   /** The platform has to be asked about its order first. */
   | { readonly kind: 'unseen' };
 
-/** When to look for a command whose opening lost its answer, before the caller gets the answer that it was not journaled. */
+/**
+ * When to look for a command whose opening lost its answer, before the caller
+ * gets the answer that it was not journaled.
+ */
 const confirmDelaysMs = [0, 100, 400] as const;
 
 /**
  * Takes a command from the caller's request to its answer (docs/settling.md, "Outcome of a write").
  *
- * Invariant: declined means that this call has sent nothing and will send nothing; a known key is answered even where a new command would be declined. The
- * checks and the opening of one account's places and replaces never interleave, nor do those of its cancels. A command that was opened is answered with a state
- * that is committed.
+ * Invariant: declined means that this call has sent nothing and will send nothing; a known key is
+ * answered even where a new command would be declined. The checks and the opening of one account's
+ * places and replaces never interleave, nor do those of its cancels. A command that was opened is
+ * answered with a state that is committed.
  */
 export class SubmitCommand {
   private readonly turns: AccountTurns;
   /**
-   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks read nothing that a place or a replace changes. No cancel is
-   * turned away here: no more can wait than REST has connections, and a cancel-all sends many at once.
+   * Cancels never wait behind places: a strategy that runs wild must be cancellable. Their checks
+   * read nothing that a place or a replace changes. No cancel is turned away here: no more can wait
+   * than REST has connections, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
   /** Commands whose attempts are in hand. */
@@ -114,7 +119,8 @@ export class SubmitCommand {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    while (this.inFlight.size > 0 && !signal.aborted) await Promise.race([Promise.allSettled([...this.inFlight]), gaveUp]);
+    while (this.inFlight.size > 0 && !signal.aborted)
+      await Promise.race([Promise.allSettled([...this.inFlight]), gaveUp]);
   }
 
   /** Never rejects. */
@@ -135,7 +141,9 @@ export class SubmitCommand {
     let opened = await this.openInTurn(submission, under, pacing);
     // Outside the turn, so that other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
-      opened = (await this.deps.unseen.objection(request, under.term.over)) ?? (await this.openInTurn(submission, under, pacing));
+      opened =
+        (await this.deps.unseen.objection(request, under.term.over)) ??
+        (await this.openInTurn(submission, under, pacing));
     return this.answer(opened, submission, calledAtMs);
   }
 
@@ -145,11 +153,17 @@ export class SubmitCommand {
     const calledAtMs = this.deps.clock.monotonicMs();
     return (
       (await turns.run(accountId, () => this.open(submission, under, calledAtMs, pacing))) ??
-      (await this.recall(submission, declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000)))
+      (await this.recall(
+        submission,
+        declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000),
+      ))
     );
   }
 
-  /** Nothing new may be sent, for this reason; the command of a known key is still answered. Never rejects. */
+  /**
+   * Nothing new may be sent, for this reason; the command of a
+   * known key is still answered. Never rejects.
+   */
   async replayOr(submission: Submission, reason: Declined): Promise<SubmitResult> {
     const calledAtMs = this.deps.clock.monotonicMs();
     return this.answer(await this.recall(submission, reason), submission, calledAtMs);
@@ -189,14 +203,16 @@ export class SubmitCommand {
     try {
       const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
-        // From here on it is in flight, which a desk that stops waits for: it must not begin after that.
+        // From here on it is in flight, which a desk that stops waits
+        // for: it must not begin after that.
         const late = stopped();
         if (late !== undefined) {
           if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
           return this.recall(submission, late);
         }
         const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
-        if (opened.kind !== 'opened' && checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
+        if (opened.kind !== 'opened' && checked.tookToken)
+          budgetOf(this.deps.budgets, request).giveBack(request.accountId);
         return opened;
       }
       // Looked up only where a check declines, since most commands are new and pass.
@@ -208,7 +224,9 @@ export class SubmitCommand {
     }
   }
 
-  /** The answer where nothing new is sent: the command of the known key, or `reason`. Never rejects. */
+  /**
+   * The answer where nothing new is sent: the command of the known key, or `reason`. Never rejects.
+   */
   private async recall(submission: Submission, reason: Declined | { readonly kind: 'unseen' }): Promise<Opened> {
     try {
       const known = await this.deps.journal.findByKey(submission.principal, submission.idempotencyKey);
@@ -218,7 +236,10 @@ export class SubmitCommand {
     }
   }
 
-  /** Its key may be that of a command at work: a caller that gets "not sent" must not read that as the outcome of that command. */
+  /**
+   * Its key may be that of a command at work: a caller that gets "not sent" must not read that as
+   * the outcome of that command.
+   */
   private uncheckable(err: unknown, { requestId }: Submission): Declined {
     this.deps.log.warn({ err, requestId }, 'a command could not be checked against the journal');
     return storeUnavailable;
@@ -263,7 +284,9 @@ export class SubmitCommand {
     book.opening.add(command.commandId);
     // The socket is connected while the journal writes; the write to it waits for `opened`.
     const opening = this.writeWithin(command, term);
-    const opened = opening.then((result) => (result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined));
+    const opened = opening.then((result) =>
+      result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined,
+    );
     let tell: () => void = () => {};
     const answered = new Promise<void>((resolve) => {
       tell = resolve;
@@ -271,7 +294,18 @@ export class SubmitCommand {
     const deadlineMs = calledAtMs + this.options.deadlineMs;
     const lastAttempt = () => stopped() !== undefined;
     const sending = sender
-      .run({ request, attemptId, opened, term, deadlineMs, giveUp, lastAttempt, pacing, onAnswered: tell, span: submission.span })
+      .run({
+        request,
+        attemptId,
+        opened,
+        term,
+        deadlineMs,
+        giveUp,
+        lastAttempt,
+        pacing,
+        onAnswered: tell,
+        span: submission.span,
+      })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.add(sending);
     const [result, watched] = await Promise.all([opening, opened]);
@@ -295,7 +329,10 @@ export class SubmitCommand {
     return { kind: 'opened', answered, watched };
   }
 
-  /** Counts commands that the budget does not let through, too: the budget paces a loop that runs away, and would hide it. */
+  /**
+   * Counts commands that the budget does not let through, too: the budget paces a loop that runs
+   * away, and would hide it.
+   */
   private countAsked({ kind, accountId }: Submission['request']): void {
     if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
   }
@@ -313,7 +350,10 @@ export class SubmitCommand {
     return anotherLeads;
   }
 
-  /** A quote is read only once a limit has asked for one: most commands have no such limit, and only the journal knows its limits. Never rejects. */
+  /**
+   * A quote is read only once a limit has asked for one: most commands have no such limit, and only
+   * the journal knows its limits. Never rejects.
+   */
   private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
     const { request } = command;
     const first = await this.write(command, term);
@@ -331,7 +371,10 @@ export class SubmitCommand {
     return limitedBecause(breach, accountId);
   }
 
-  /** Never rejects. A commit whose outcome was lost is looked for: 4xx and 5xx mean that nothing was journaled. */
+  /**
+   * Never rejects. A commit whose outcome was lost is looked for: 4xx
+   * and 5xx mean that nothing was journaled.
+   */
   private async write(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
     const { journal, clock, log, sweepSoon: doubt } = this.deps;
     try {
@@ -362,7 +405,11 @@ function endWith(span: TracedSpan, result: SubmitResult): void {
   if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
   else {
     const { commandId, state } = result.command;
-    span.set({ 'tidemark.command.id': commandId, 'tidemark.command.state': state, 'tidemark.replayed': result.replayed });
+    span.set({
+      'tidemark.command.id': commandId,
+      'tidemark.command.state': state,
+      'tidemark.replayed': result.replayed,
+    });
   }
   span.end();
 }

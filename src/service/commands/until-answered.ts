@@ -11,7 +11,8 @@ interface Asking {
 }
 
 /**
- * Asks the journal until it answers, at least once. Undefined: `over` came before an answer. Never rejects.
+ * Asks the journal until it answers, at least once. Undefined:
+ * `over` came before an answer. Never rejects.
  *
  * Only for questions that may be asked twice: a write whose answer was lost may have been done.
  */

@@ -26,13 +26,17 @@ interface PermitScope {
 }
 
 /**
- * The one permission to write one attempt: PREPARED → SENDING is committed under the fence of the term, and the write must follow at once.
+ * The one permission to write one attempt: PREPARED → SENDING is committed under the fence of the
+ * term, and the write must follow at once.
  *
- * States: not asked → granted → still granted when the write asks, or refused with its reason. Asked a second time, it is refused.
- * Invariant: `granted` is true only after `markSending` has answered true, less than `writeWithinMs` after it was asked, with a lease that may still act. A
- * commit whose outcome is not known grants nothing. `markSending` refuses what a halt (or another stop) that was committed before forbids, and the write follows
- * within `writeWithinMs`: so that long after the commit of a halt, no process writes anything but cancels. A process that has read the halt writes nothing from
- * then on, since `askAgain` looks into its memory synchronously with the write.
+ * States: not asked → granted → still granted when the write asks, or refused with its reason.
+ * Asked a second time, it is refused. Invariant: `granted` is true only after `markSending` has
+ * answered true, less than `writeWithinMs` after it was asked, with a lease that may still act.
+ * A commit whose outcome is not known grants nothing. `markSending` refuses what a halt (or
+ * another stop) that was committed before forbids, and the write follows within
+ * `writeWithinMs`: so that long after the commit of a halt, no process writes anything but
+ * cancels. A process that has read the halt writes nothing from then on, since `askAgain` looks
+ * into its memory synchronously with the write.
  */
 export class WritePermit {
   granted = false;
@@ -77,14 +81,18 @@ export class WritePermit {
     this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
     // Measured from before the commit: a process that was frozen meanwhile must see it.
     this.askedAtMs = askedAtMs;
-    if (this.isTooLate) return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
+    if (this.isTooLate)
+      return this.refuse('TOO_SLOW', 'the database took too long to say that the attempt may be sent', true);
     const late = this.objection();
     if (late !== undefined) return this.refuse(...late);
     this.granted = true;
     return true;
   }
 
-  /** Asked once, synchronously with the write. An event since `ask` may take back the grant; after the write nothing can. */
+  /**
+   * Asked once, synchronously with the write. An event since `ask` may take
+   * back the grant; after the write nothing can.
+   */
   askAgain(): boolean {
     if (!this.granted || this.askedAgain) return false;
     this.askedAgain = true;
@@ -101,7 +109,8 @@ export class WritePermit {
 
   private objection(): [code: string, message: string] | undefined {
     const { term, deadlineMs, giveUp, request } = this.scope;
-    if (term.over.aborted || !this.deps.lease.mayAct()) return ['LANE_LOST', 'the hold on the lane was not certain any more'];
+    if (term.over.aborted || !this.deps.lease.mayAct())
+      return ['LANE_LOST', 'the hold on the lane was not certain any more'];
     if (giveUp.aborted) return ['DRAINING', 'the process is ending'];
     if (this.deps.clock.monotonicMs() >= deadlineMs) return ['DEADLINE', 'the deadline of the command had passed'];
     const halted = haltedBecause(this.deps.halts, request);
@@ -115,7 +124,10 @@ export class WritePermit {
   }
 }
 
-/** The command with its attempt sending, as `markSending` left it in the journal. This is not a step, so the version is the same. */
+/**
+ * The command with its attempt sending, as `markSending` left it in the journal. This is not a
+ * step, so the version is the same.
+ */
 function sendingSince(command: Command, attemptId: string, atMs: number): Command {
   const attempts = command.attempts.map((attempt) =>
     attempt.attemptId === attemptId && attempt.state === 'prepared'

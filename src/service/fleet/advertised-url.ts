@@ -1,7 +1,10 @@
 import type { Config } from '../../config/config.ts';
 import { httpAddress, isLoopbackHost } from '../../runtime/url-host.ts';
 
-/** Where the other processes of the fleet reach REST of this one. Undefined: REST is not bound, and nothing is configured. */
+/**
+ * Where the other processes of the fleet reach REST of this one. Undefined: REST
+ * is not bound, and nothing is configured.
+ */
 export function advertisedUrl(
   { advertisedUrl: configured, httpHost }: Pick<Config, 'advertisedUrl' | 'httpHost'>,
   { bound, hostname }: { readonly bound: string | undefined; readonly hostname: string },

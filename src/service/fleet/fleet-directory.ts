@@ -6,7 +6,9 @@ import type { Waiting } from './pipeline-reading.ts';
 
 interface FleetStanding {
   readonly others: number;
-  /** Shards of accounts that have no process; `oldestMs`: since when the first of them has had none. */
+  /**
+   * Shards of accounts that have no process; `oldestMs`: since when the first of them has had none.
+   */
   readonly unheld: Waiting;
   /** Whether any process follows an account; undefined: there was no look yet. */
   readonly anyFollows: boolean | undefined;

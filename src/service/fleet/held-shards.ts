@@ -4,10 +4,12 @@ import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 
 /**
- * The shards that this process works on, and the guard of its ingest: once a shard was dropped here, nothing about its accounts is committed by this process
- * any more. Its next holder reads everything again.
+ * The shards that this process works on, and the guard of its ingest: once a shard
+ * was dropped here, nothing about its accounts is committed by this process any
+ * more. Its next holder reads everything again.
  *
- * States of a shard: elsewhere → held → leaving (its accounts are not followed any more; their last marks still pass) → elsewhere.
+ * States of a shard: elsewhere → held → leaving (its accounts are not followed any more; their last
+ * marks still pass) → elsewhere.
  */
 export class HeldShards {
   private readonly held = new Map<number, HeldShard>();
@@ -72,7 +74,10 @@ export class HeldShards {
     return shard !== undefined && this.held.has(shard);
   }
 
-  /** Everything about orders comes through here: a read that ends late must not bring in an order that another process holds by now. */
+  /**
+   * Everything about orders comes through here: a read that ends late must not bring in an order
+   * that another process holds by now.
+   */
   guard(sink: ObservationSink): ObservationSink {
     const passes = (item: IngestItem) => this.passes(item);
     return {
@@ -87,7 +92,10 @@ export class HeldShards {
     };
   }
 
-  /** Heartbeats name the accounts that are followed when they are made; a message that names no account belongs to the connection. */
+  /**
+   * Heartbeats name the accounts that are followed when they are made; a message that names no
+   * account belongs to the connection.
+   */
   private passes(item: IngestItem): boolean {
     const accountId = accountOf(item);
     if (accountId === undefined) return true;

@@ -39,7 +39,10 @@ interface LaneFinisherOptions {
   readonly actForMs: number;
   readonly renewEveryMs: number;
   readonly expireAfterMs: number;
-  /** A lane whose rest is not published by then is given back: a process that can't reach Kafka must not keep it from one that can. */
+  /**
+   * A lane whose rest is not published by then is given back: a process that can't reach Kafka must
+   * not keep it from one that can.
+   */
   readonly publishWithinMs: number;
 }
 
@@ -48,12 +51,16 @@ export const laneFinisherDefaults = { publishWithinMs: 20_000 } as const;
 const takeWithinMs = 3_000;
 
 /**
- * Ends a lane that has no process: takes its row, which fences the former holder; publishes the rest of its log and of its states; frees its shards; and gives the
- * lane back. So the next holder of a shard commits only after the last one's updates are on Kafka. Before it publishes it asks Kafka: a database that came back
- * without the freeing of the shards has old rows as the rest of the lane, and another process may have published newer states since.
+ * Ends a lane that has no process: takes its row, which fences the former holder; publishes the
+ * rest of its log and of its states; frees its shards; and gives the lane back. So the next holder
+ * of a shard commits only after the last one's updates are on Kafka. Before it publishes it asks
+ * Kafka: a database that came back without the freeing of the shards has old rows as the rest of
+ * the lane, and another process may have published newer states since.
  *
- * It resolves without doing anything when another process holds the lane. It rejects when a signal aborts, the lane was lost on the way, Kafka can't be asked or
- * has updates that the database lacks, or the rest could not be published in time: then the lane is looked at again, by any process, and what was published of it stays so.
+ * It resolves without doing anything when another process holds the lane. It rejects when a signal
+ * aborts, the lane was lost on the way, Kafka can't be asked or has updates that the database
+ * lacks, or the rest could not be published in time: then the lane is looked at again, by any
+ * process, and what was published of it stays so.
  */
 export class LaneFinisher {
   private readonly deps: LaneFinisherDeps;
@@ -99,12 +106,19 @@ export class LaneFinisher {
     const parts = [relay, stateWriter, keeper];
     await Promise.all(parts.map((part) => part.start()));
     const waited = new AbortController();
-    using within = abortAfter(clock, this.options.publishWithinMs, 'publishing the rest of the lane', over.signal, ...signals);
+    using within = abortAfter(
+      clock,
+      this.options.publishWithinMs,
+      'publishing the rest of the lane',
+      over.signal,
+      ...signals,
+    );
     try {
       const isTaken = await Promise.race([taken.promise, clock.sleep(takeWithinMs, waited.signal, ...signals)]);
       waited.abort();
       if (isTaken !== true) return;
-      // The lane counts as held before Kafka has answered: only the answer says that its shards may go.
+      // The lane counts as held before Kafka has answered: only the
+      // answer says that its shards may go.
       await unlessAborted(begun.promise, within.signal);
       await this.publishAndFree(lease, [relay, stateWriter], within.signal);
     } finally {
@@ -145,6 +159,9 @@ export class LaneFinisher {
     await awaitPublished({ updates, clock, parts }, lane, signal);
     const freed = await shards.freeAll(lane, lease.epoch);
     if (freed === undefined) throw new Error(`lane ${lane} was taken by another process`);
-    log.info({ lane, shards: freed }, 'a lane without a process was finished: its updates are published, its shards are free');
+    log.info(
+      { lane, shards: freed },
+      'a lane without a process was finished: its updates are published, its shards are free',
+    );
   }
 }

@@ -12,7 +12,10 @@ import { LaneRecord, type LaneView } from './lane-record.ts';
 export interface LaneTenant {
   /** The lane is ours. Rejects only when it can't work at all; the lane is then given back. */
   begin(hold: LaneHold): Promise<void>;
-  /** The lane belongs to another process, or is about to be given back: stop at once, nothing more may leave. */
+  /**
+   * The lane belongs to another process, or is about to be given
+   * back: stop at once, nothing more may leave.
+   */
   end(): Promise<void>;
 }
 
@@ -20,9 +23,14 @@ interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
   readonly tenant: LaneTenant;
-  /** The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease. */
+  /**
+   * The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease.
+   */
   readonly pickLane?: () => Promise<number>;
-  /** Rejects while the tenant could not begin at all: a free lane is then left to others. Asked before each taking; left out: the tenant can always begin. */
+  /**
+   * Rejects while the tenant could not begin at all: a free lane is then left to others. Asked
+   * before each taking; left out: the tenant can always begin.
+   */
   readonly assertCanBegin?: () => Promise<void>;
   readonly clock: Clock;
   readonly metrics: Metrics['ingest'];
@@ -44,8 +52,9 @@ type LaneState = 'standby' | 'held' | 'stopped';
  * Holds the lane, or stands by for it.
  *
  * States: standby → held (the row is ours) → standby (lost: the epoch rose without us) … → stopped.
- * Invariant: the tenant works only between `begin` and `end`, and both are called in turn. Renewals and reclaims never overlap: a renewal
- * under an epoch that our own reclaim has just raised would look like a loss.
+ * Invariant: the tenant works only between `begin` and `end`, and both are called in
+ * turn. Renewals and reclaims never overlap: a renewal under an epoch that our own
+ * reclaim has just raised would look like a loss.
  */
 export class LaneKeeper implements Service, LaneControl {
   readonly name = 'lane-keeper';
@@ -119,13 +128,19 @@ export class LaneKeeper implements Service, LaneControl {
     this.wakeup.wake();
   }
 
-  /** The database lacks commits, as another part found: a generation has begun under which the lane must be taken again. */
+  /**
+   * The database lacks commits, as another part found: a generation has begun
+   * under which the lane must be taken again.
+   */
   reportLoss(loss: FoundLoss): void {
     this.foundLoss(loss);
     this.reportLost('forgotten');
   }
 
-  /** The journal refused a write of a former term of ours. The keeper finds out the state of the lane by itself. */
+  /**
+   * The journal refused a write of a former term of ours. The keeper
+   * finds out the state of the lane by itself.
+   */
   reportFenced(): void {
     this.record.refused('journal');
   }
@@ -163,7 +178,8 @@ export class LaneKeeper implements Service, LaneControl {
       return;
     }
     if (this.stopping) {
-      // Asked to stop while the answer was on its way: the tenant would connect everything only to end it again.
+      // Asked to stop while the answer was on its way: the tenant would
+      // connect everything only to end it again.
       await store.release(lane, answer.epoch);
       return;
     }
@@ -180,13 +196,15 @@ export class LaneKeeper implements Service, LaneControl {
       await this.giveBack();
       throw error;
     }
-    // The answer took so long that the next renewal cannot wait for its usual rest: meanwhile the lease would allow no action.
+    // The answer took so long that the next renewal cannot wait for its usual rest: meanwhile the
+    // lease would allow no action.
     if (2 * (clock.monotonicMs() - sentAtMs) > this.options.renewEveryMs) await this.keep();
   }
 
   /**
-   * The tenant reads from database and platform before it has begun, which may take longer than a lane is left to a holder that does not renew: two processes, each
-   * slow to begin, would take it from each other for ever.
+   * The tenant reads from database and platform before it has begun, which may take longer than a
+   * lane is left to a holder that does not renew: two processes, each slow to begin, would take it
+   * from each other for ever.
    */
   private async beginTenant(hold: LaneHold): Promise<void> {
     const begun = new AbortController();
@@ -199,7 +217,10 @@ export class LaneKeeper implements Service, LaneControl {
     }
   }
 
-  /** If the lane is lost meanwhile, nothing may act from that moment on; the tenant ends once it has begun. */
+  /**
+   * If the lane is lost meanwhile, nothing may act from that
+   * moment on; the tenant ends once it has begun.
+   */
   private async renewUntil(begun: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
@@ -231,7 +252,8 @@ export class LaneKeeper implements Service, LaneControl {
     this.forget();
     this.current = 'standby';
     await this.deps.tenant.end();
-    // A reclaim that the tenant was waiting for may have raised the epoch, and confirmed it, meanwhile.
+    // A reclaim that the tenant was waiting for may have raised the
+    // epoch, and confirmed it, meanwhile.
     this.forget();
   }
 
@@ -240,17 +262,26 @@ export class LaneKeeper implements Service, LaneControl {
     this.record.lost();
   }
 
-  /** No write of ours may come when the row is free: the tenant ends first, and only then is it known under which epoch the row is ours. */
+  /**
+   * No write of ours may come when the row is free: the tenant ends first, and only then is it
+   * known under which epoch the row is ours.
+   */
   private async giveBack(): Promise<void> {
     this.changing = false;
     await this.stopTenant();
     const { epoch } = this.deps.lease;
     await this.inTurn(() => this.deps.store.release(this.deps.lease.lane, epoch)).catch((error: unknown) => {
-      this.deps.log.warn({ err: error }, 'the lane could not be given back; a standby has to wait until the lease expires');
+      this.deps.log.warn(
+        { err: error },
+        'the lane could not be given back; a standby has to wait until the lease expires',
+      );
     });
   }
 
-  /** If the database lost commits while this process drained, this may be the last process that knows of them: the generation begins before the lane is free. */
+  /**
+   * If the database lost commits while this process drained, this may be the last process that
+   * knows of them: the generation begins before the lane is free.
+   */
   private async lookOnceMore(): Promise<void> {
     const { store, lease } = this.deps;
     const { holder, expireAfterMs } = this.options;
@@ -303,7 +334,8 @@ export class LaneKeeper implements Service, LaneControl {
 
   /** One line when the database begins to fail. */
   private notAsked(error: unknown): void {
-    if (!this.failing) this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+    if (!this.failing)
+      this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
     this.failing = true;
   }
 

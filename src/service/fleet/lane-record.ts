@@ -5,13 +5,19 @@ import type { Takeover } from '../../store/fleet/lane-store.ts';
 
 interface LaneRecordDeps {
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics['ingest'], 'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'>;
+  readonly metrics: Pick<
+    Metrics['ingest'],
+    'laneHeld' | 'laneEpoch' | 'laneTakeovers' | 'laneTakeoverSeconds' | 'fenced'
+  >;
   readonly log: Log;
 }
 
 /** The knowledge of this process about its lane, for people. */
 export interface LaneView {
-  /** The holder at our last look: our own name while we hold it; undefined where the lane was free, or we have not looked since we lost it. */
+  /**
+   * The holder at our last look: our own name while we hold it; undefined where the lane was free,
+   * or we have not looked since we lost it.
+   */
   readonly holder: string | undefined;
   /** The fencing number of that holder. */
   readonly epoch: bigint;
@@ -26,7 +32,8 @@ export interface LaneView {
 }
 
 /**
- * Keeps the facts about the lane that `/status` and the metrics show, so that the keeper only keeps the lane. Nothing is decided by them.
+ * Keeps the facts about the lane that `/status` and the metrics show, so that the keeper only keeps
+ * the lane. Nothing is decided by them.
  */
 export class LaneRecord {
   private known: LaneView = {

@@ -4,7 +4,10 @@ import type { FoundLoss } from '../../store/fleet/lane-store.ts';
 import { toPublishError } from '../log/publish-sends.ts';
 
 export interface LossCheckDeps {
-  /** Compares the newest records on Kafka with the database, and begins a generation where it lacks one of them. Rejects when either can't be asked. */
+  /**
+   * Compares the newest records on Kafka with the database, and begins a generation where it lacks
+   * one of them. Rejects when either can't be asked.
+   */
   readonly look: () => Promise<FoundLoss | undefined>;
   /** The new generation has begun, and every holder is fenced. */
   readonly onLoss: (loss: FoundLoss) => void;
@@ -12,7 +15,10 @@ export interface LossCheckDeps {
   readonly log: Log;
 }
 
-/** Kafka has updates that the database lacks. The term can't begin: the lane has to be taken under the new generation. */
+/**
+ * Kafka has updates that the database lacks. The term can't begin: the lane
+ * has to be taken under the new generation.
+ */
 export class CommitsLostError extends Error {
   readonly code = 'COMMITS_LOST';
   readonly retryable = true;
@@ -26,12 +32,14 @@ export function isRefused(err: unknown): boolean {
 }
 
 /**
- * Checks at the start of each term whether the database came back without commits that were published. A process that was started since then knows none of
- * them (`CommitWitness`), but Kafka has the newest witness of each lane, whichever process wrote last on the other topics (`WitnessWriter`), and the newest updates, states and
- * marks of each partition.
+ * Checks at the start of each term whether the database came back without commits that were
+ * published. A process that was started since then knows none of them (`CommitWitness`), but Kafka
+ * has the newest witness of each lane, whichever process wrote last on the other topics
+ * (`WitnessWriter`), and the newest updates, states and marks of each partition.
  *
- * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane doesn't wait for Kafka then: the check is repeated until it
- * succeeds, and nothing is published before (`mayPublish`). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
+ * Invariant: nothing commits in a term before this check, unless Kafka can't be asked. The lane
+ * doesn't wait for Kafka then: the check is repeated until it succeeds, and nothing is published
+ * before (`mayPublish`). A shard that is taken meanwhile does wait for a while (`ShardKeeper`).
  */
 export class LossCheck {
   private over = new AbortController();
@@ -44,14 +52,18 @@ export class LossCheck {
     this.deps = deps;
   }
 
-  /** For how long Kafka, or the database, could not be asked; undefined: they could, at the last try. */
+  /**
+   * For how long Kafka, or the database, could not be asked;
+   * undefined: they could, at the last try.
+   */
   get failingForMs(): number | undefined {
     return this.failingSinceMs === undefined ? undefined : this.deps.clock.monotonicMs() - this.failingSinceMs;
   }
 
   /**
-   * False: Kafka has not answered in this term, so what it has of the lane is not known, and nothing may be published: it might repeat revisions with other content. Kafka
-   * that refuses is no reason to wait, since that does not pass by itself.
+   * False: Kafka has not answered in this term, so what it has of the lane is not known, and
+   * nothing may be published: it might repeat revisions with other content. Kafka that refuses is
+   * no reason to wait, since that does not pass by itself.
    */
   get mayPublish(): boolean {
     return this.asked || this.refused;

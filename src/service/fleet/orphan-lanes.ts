@@ -7,7 +7,10 @@ import type { Fleet } from '../../store/fleet/shard-store.ts';
 
 export interface OrphanLanesDeps {
   readonly lease: Pick<Lease, 'lane'>;
-  /** Publishes the rest of a lane that has no process, and frees its shards. Resolves also when another process does it. Rejects when it could not, or one of the signals aborts. */
+  /**
+   * Publishes the rest of a lane that has no process, and frees its shards. Resolves also when
+   * another process does it. Rejects when it could not, or one of the signals aborts.
+   */
   readonly finish: (lane: number, ...signals: AbortSignal[]) => Promise<void>;
   /** Gives the lane back and takes another: one without a process comes first. */
   readonly changeLane: () => void;
@@ -27,10 +30,13 @@ const restMs = 2_000;
 const atOnce = 3;
 
 /**
- * The part of this process in what lanes without a process left behind (docs/decisions/036-a-fleet-of-lanes-and-shards.md). Up to `atOnce` lanes are finished side by
- * side. While it shows a trouble and another process is well, it finishes none, and leaves those that it has begun.
+ * The part of this process in what lanes without a process left behind
+ * (docs/decisions/036-a-fleet-of-lanes-and-shards.md). Up to `atOnce` lanes are
+ * finished side by side. While it shows a trouble and another process is well, it
+ * finishes none, and leaves those that it has begun.
  *
- * Invariant: a lane that can't be finished delays no other: after a failed try it rests, and comes behind all lanes whose last try is longer ago.
+ * Invariant: a lane that can't be finished delays no other: after a failed try it rests, and comes
+ * behind all lanes whose last try is longer ago.
  */
 export class OrphanLanes {
   private readonly finishing = new Map<number, Promise<void>>();
@@ -53,14 +59,16 @@ export class OrphanLanes {
     const { lease, changeLane } = this.deps;
     const isLeftOut = isTroubled && members.some((member) => member.lane !== lease.lane && isWell(member));
     if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
-    for (const lane of this.failed.keys()) if (!orphans.some((orphan) => orphan.lane === lane)) this.failed.delete(lane);
+    for (const lane of this.failed.keys())
+      if (!orphans.some((orphan) => orphan.lane === lane)) this.failed.delete(lane);
     if (orphans.length === 0 || isLeftOut) return;
     const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
     const taker = members.find(
       ({ lane, draining, drained, unwell }) => !draining && !drained && unwell?.unfit !== true && !holdsShards(lane),
     );
-    // A process without shards takes the lane whole, which does not need Kafka: only one of them, since it has no lane for a moment, and counts as none that takes
-    // shards. The others, and one that shall have none, can only finish it.
+    // A process without shards takes the lane whole, which does not need Kafka: only one of them,
+    // since it has no lane for a moment, and counts as none that takes shards. The others, and one
+    // that shall have none, can only finish it.
     if (!holds && taker?.lane === lease.lane && orphans.some(({ lane }) => holdsShards(lane))) {
       changeLane();
       return;
@@ -92,7 +100,8 @@ export class OrphanLanes {
     } catch (err) {
       if (over.aborted) return;
       metrics.laneFinishes.inc({ outcome: 'failed' });
-      if (!this.failed.has(lane)) log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
+      if (!this.failed.has(lane))
+        log.warn({ err, lane }, 'a lane without a process could not be finished; trying again');
       this.failed.set(lane, clock.monotonicMs());
     }
   }

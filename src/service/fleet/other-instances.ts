@@ -9,7 +9,9 @@ export interface OtherInstance {
 
 /** The other processes that take forwarded requests, from memory: it may be some seconds old. */
 export interface OtherInstances {
-  /** Undefined: this process holds the account's shard, or none does, or its holder has no address. */
+  /**
+   * Undefined: this process holds the account's shard, or none does, or its holder has no address.
+   */
   holderOf(accountId: string): OtherInstance | undefined;
   all(): readonly OtherInstance[];
 }

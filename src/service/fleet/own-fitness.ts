@@ -17,9 +17,15 @@ import type { LaneMember, Unwell } from '../../store/fleet/shard-store.ts';
 import type { ConnectionReading } from '../sources/source-status.ts';
 
 interface OwnFitnessDeps {
-  /** `openIdle`: opens a stream to the platform although no account needs one, to show to the others whether that works. */
+  /**
+   * `openIdle`: opens a stream to the platform although no account needs one,
+   * to show to the others whether that works.
+   */
   readonly sources: { connections(): readonly ConnectionReading[]; openIdle?(): void };
-  /** Whether Kafka answers, and can take rows. Asked only while another process waits for Kafka and this one has no rows. Left out: never asked. */
+  /**
+   * Whether Kafka answers, and can take rows. Asked only while another process waits for Kafka and
+   * this one has no rows. Left out: never asked.
+   */
   readonly asksKafka?: () => Promise<boolean>;
   readonly loop?: Pick<EventLoopWatch, 'isLate'>;
   /** The question to Kafka before accounts are followed. */
@@ -36,7 +42,10 @@ interface OwnFitnessDeps {
 const unsentForMs = 3_000;
 const askKafkaEveryMs = 5_000;
 
-/** Whether this process is fit to follow accounts, by its own readings and what the others show of themselves (domain/judge-fitness.ts). */
+/**
+ * Whether this process is fit to follow accounts, by its own readings and what the others show of
+ * themselves (domain/judge-fitness.ts).
+ */
 export class OwnFitness {
   private fitness: Fitness;
   private acknowledged = 0;
@@ -51,7 +60,10 @@ export class OwnFitness {
     this.fitness = fitAtFirst(rules, deps.clock.monotonicMs());
   }
 
-  /** As this process has to show itself to the others from now on. Undefined: it is well. Never waits for another system, and never rejects. */
+  /**
+   * As this process has to show itself to the others from now on. Undefined: it is well. Never
+   * waits for another system, and never rejects.
+   */
   async review(others: readonly LaneMember[]): Promise<Unwell | undefined> {
     const { clock, metrics, log } = this.deps;
     const before = this.fitness;
@@ -68,7 +80,10 @@ export class OwnFitness {
     const { trouble: lasting, unfit, coolDownMs } = this.fitness;
     if (unfit !== undefined && before.unfit === undefined) {
       metrics.ingest.unfit.set(1);
-      log.warn({ cause: unfit.cause, coolDownMs }, 'this process is unfit: it gives its shards to the others until it is well');
+      log.warn(
+        { cause: unfit.cause, coolDownMs },
+        'this process is unfit: it gives its shards to the others until it is well',
+      );
     } else if (unfit === undefined && before.unfit !== undefined) {
       metrics.ingest.unfit.set(0);
       log.info({ cause: before.unfit.cause }, 'this process is fit again, and takes shards');
@@ -87,7 +102,10 @@ export class OwnFitness {
     ];
   }
 
-  /** A process with nothing to do has nothing to show, and one in trouble then keeps its accounts: so the idle one tries. */
+  /**
+   * A process with nothing to do has nothing to show, and one in trouble then
+   * keeps its accounts: so the idle one tries.
+   */
   private async look(others: readonly LaneMember[]): Promise<void> {
     const { sources, metrics, asksKafka, clock } = this.deps;
     const nowMs = clock.monotonicMs();
@@ -95,7 +113,8 @@ export class OwnFitness {
     if (acknowledged > this.acknowledged) this.kafkaWorkedMs = nowMs;
     this.acknowledged = acknowledged;
     const anotherHas = (trouble: Trouble) => others.some(({ unwell }) => unwell?.trouble === trouble);
-    if (anotherHas('sockets_down') && sources.connections().every(({ accounts }) => accounts === 0)) sources.openIdle?.();
+    if (anotherHas('sockets_down') && sources.connections().every(({ accounts }) => accounts === 0))
+      sources.openIdle?.();
     if (!anotherHas('relay_stuck') || asksKafka === undefined || nowMs - this.askedKafkaMs < askKafkaEveryMs) return;
     this.askedKafkaMs = nowMs;
     void asksKafka().then(

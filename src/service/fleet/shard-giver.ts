@@ -13,7 +13,10 @@ export interface ShardGiverDeps {
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;
   readonly ingest: Pick<Ingest, 'settled'>;
-  /** Resolves once everything that this lane has committed is on Kafka; rejects when the signal aborts. */
+  /**
+   * Resolves once everything that this lane has committed is on
+   * Kafka; rejects when the signal aborts.
+   */
   readonly published: (signal: AbortSignal) => Promise<void>;
   readonly metrics: Pick<Metrics['ingest'], 'shardMoves'>;
   readonly clock: Clock;
@@ -25,7 +28,10 @@ const publishesWithinMs = 3_000;
 /** The publishers are drained by then: positions that have not arrived after this time will not. */
 const releaseWithinMs = 500;
 
-/** Frees shards of this lane. Invariant: a shard is freed only after nothing of it can be committed here any more, and everything that was committed is on Kafka. */
+/**
+ * Frees shards of this lane. Invariant: a shard is freed only after nothing of it can be committed
+ * here any more, and everything that was committed is on Kafka.
+ */
 export class ShardGiver {
   private readonly deps: ShardGiverDeps;
   private readonly work: ShardWork;
@@ -39,8 +45,8 @@ export class ShardGiver {
   }
 
   /**
-   * True: the shard is free. Never rejects. The last act frees it: where something before that fails, the next look finds the shard to be ours, and takes it up
-   * again.
+   * True: the shard is free. Never rejects. The last act frees it: where something before that
+   * fails, the next look finds the shard to be ours, and takes it up again.
    */
   async give(shard: number, over: AbortSignal): Promise<boolean> {
     const { store, lease, held, ingest, published, clock, metrics, log } = this.deps;
@@ -67,8 +73,9 @@ export class ShardGiver {
   }
 
   /**
-   * The process ends, and its sources, ingest and publishers are drained: frees its shards, so that others need not wait. What could not be published keeps the
-   * shards with the lane, for the process that takes it. Never rejects.
+   * The process ends, and its sources, ingest and publishers are drained: frees its shards, so that
+   * others need not wait. What could not be published keeps the shards with the lane, for the
+   * process that takes it. Never rejects.
    */
   async release(signal: AbortSignal): Promise<void> {
     const { store, lease, published, clock, log } = this.deps;

@@ -13,7 +13,10 @@ type ShardKeeperDeps = OrphanLanesDeps &
   ShardWorkDeps &
   ShardTakerDeps &
   ShardGiverDeps & {
-    /** Whether this process is fit to hold shards; `others`: the other members. Left out: it always is. */
+    /**
+     * Whether this process is fit to hold shards; `others`: the
+     * other members. Left out: it always is.
+     */
     readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
     /** How this process shows itself to the others. */
     readonly card: () => Omit<MemberCard, 'draining' | 'unwell' | 'report'>;
@@ -30,15 +33,23 @@ interface ShardKeeperOptions {
   readonly lookEveryMs: number;
   /** The same while a shard is on its way or soon will be, in a small fleet. */
   readonly lookSoonMs: number;
-  /** At most one shard of 16 is given in this time; one of 32 in half of it: accounts move equally fast with any number of shards. */
+  /**
+   * At most one shard of 16 is given in this time; one of 32 in half of it: accounts move equally
+   * fast with any number of shards.
+   */
   readonly giveEveryMs: number;
   /** A shard that can't be given within this time is kept: Kafka or the database is away. */
   readonly giveWithinMs: number;
   /** Shards are given only to processes that have lived for so long. */
   readonly settledMs: number;
-  /** A shard that has been free for so long is taken over. Longer than the time between two looks. */
+  /**
+   * A shard that has been free for so long is taken over. Longer than the time between two looks.
+   */
   readonly overdueMs: number;
-  /** For so long a process that ends gives its shards one by one. What it still has then is freed at the end, all at once. */
+  /**
+   * For so long a process that ends gives its shards one by one. What it still
+   * has then is freed at the end, all at once.
+   */
   readonly leaveWithinMs: number;
 }
 
@@ -52,14 +63,19 @@ export const shardKeeperDefaults = {
   leaveWithinMs: 10_000,
 } as const;
 
-/** So many processes may look at `lookSoonMs`. More of them look less often: Postgres answers each look. */
+/**
+ * So many processes may look at `lookSoonMs`. More of them look
+ * less often: Postgres answers each look.
+ */
 const smallFleet = 4;
 
 /**
- * Takes, keeps and gives the shards of this process while it holds its lane (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
+ * Takes, keeps and gives the shards of this process while it holds its lane
+ * (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
  *
- * States: idle (no lane) → resumed (the lane's own shards are held again, nothing works on them yet) → working: one round after the other looks at the fleet and
- * does its part of the plan → idle. The row of the shard decides; the plan is only a wish.
+ * States: idle (no lane) → resumed (the lane's own shards are held again, nothing works on them
+ * yet) → working: one round after the other looks at the fleet and does its part of the plan →
+ * idle. The row of the shard decides; the plan is only a wish.
  */
 export class ShardKeeper {
   private over: AbortController | undefined;
@@ -93,7 +109,10 @@ export class ShardKeeper {
     return this.fleet;
   }
 
-  /** The lane is ours: its shards are held again, under new epochs. Rejects when the database can't be reached, or the lane was lost again. */
+  /**
+   * The lane is ours: its shards are held again, under new epochs. Rejects when the database can't
+   * be reached, or the lane was lost again.
+   */
   async resume(): Promise<void> {
     const { store, lease } = this.deps;
     const { lane, epoch } = lease;
@@ -104,8 +123,9 @@ export class ShardKeeper {
   }
 
   /**
-   * The sources have begun: commands of the held shards are taken, and the fleet is looked at from now on. Only now the others learn that this process takes shards:
-   * before, a free one would wait for it. Rejects when journal or database can't be read, or the lane was lost again.
+   * The sources have begun: commands of the held shards are taken, and the fleet is looked at from
+   * now on. Only now the others learn that this process takes shards: before, a free one would wait
+   * for it. Rejects when journal or database can't be read, or the lane was lost again.
    */
   async begin(): Promise<void> {
     const { store, lease } = this.deps;
@@ -118,8 +138,10 @@ export class ShardKeeper {
   }
 
   /**
-   * The process ends, and the others know it. It gives them its shards one by one while it works on the rest: so an account is without a process for one handover,
-   * and not for the whole end. Resolves when it has none, no other process takes them, one can't be given, or the time is over; from then on it takes and gives nothing.
+   * The process ends, and the others know it. It gives them its shards one by one while it works on
+   * the rest: so an account is without a process for one handover, and not for the whole end.
+   * Resolves when it has none, no other process takes them, one can't be given, or the time is
+   * over; from then on it takes and gives nothing.
    */
   async retire(signal: AbortSignal): Promise<void> {
     const { store, lease, clock, log } = this.deps;
@@ -155,12 +177,18 @@ export class ShardKeeper {
     await this.pause();
   }
 
-  /** The process ends, and its sources, ingest and publishers are drained: frees the shards that it still has. Never rejects. */
+  /**
+   * The process ends, and its sources, ingest and publishers are drained: frees the shards that it
+   * still has. Never rejects.
+   */
   async release(signal: AbortSignal): Promise<void> {
     if (this.fleet !== undefined) await this.giver.release(signal);
   }
 
-  /** The journal refused a write under this epoch of a shard. The next look tells whether the shard has another holder, or the database lost our takeover. */
+  /**
+   * The journal refused a write under this epoch of a shard. The next look tells whether the shard
+   * has another holder, or the database lost our takeover.
+   */
   reportFenced(fence: HeldShard): void {
     this.work.doubt(fence);
   }
@@ -196,7 +224,8 @@ export class ShardKeeper {
     const { expireAfterMs, giveEveryMs } = this.options;
     const fleet = await store.look(expireAfterMs);
     this.fleet = fleet;
-    // Another process may have taken the lane, and shards with it, before this one has learnt so: their epochs are not ours.
+    // Another process may have taken the lane, and shards with it, before this one has learnt so:
+    // their epochs are not ours.
     const me = fleet.members.find(({ lane, holder }) => lane === lease.lane && holder === this.options.holder);
     if (over.aborted || me === undefined) return;
     this.unwell = await this.deps.fitness?.review(fleet.members.filter((member) => member !== me));
@@ -235,7 +264,10 @@ export class ShardKeeper {
     return this.deps.report?.() ?? emptyReport;
   }
 
-  /** The answer to a taking or a freeing may have been lost, and an old taking may have been done late: the rows are right. */
+  /**
+   * The answer to a taking or a freeing may have been lost, and an old taking may have been done
+   * late: the rows are right.
+   */
   private async compare({ seats }: Fleet, over: AbortSignal): Promise<void> {
     const { lease, held } = this.deps;
     const ours = seats.filter(({ shard, lane }) => lane === lease.lane && !held.has(shard));
@@ -243,7 +275,8 @@ export class ShardKeeper {
       ({ shard, lane, epoch }) => held.has(shard) && (lane !== lease.lane || held.get(shard)?.epoch !== epoch),
     );
     for (const { shard } of lost) void this.work.lose(shard);
-    // Under a new epoch: commands that were journaled under the last one, and whose answer was lost, are swept as in a takeover.
+    // Under a new epoch: commands that were journaled under the last one, and whose answer was
+    // lost, are swept as in a takeover.
     if (ours.length > 0) await this.take(ours, over);
   }
 

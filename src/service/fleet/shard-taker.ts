@@ -11,8 +11,9 @@ export interface ShardTakerDeps {
   readonly ingest: Pick<Ingest, 'fence'>;
   readonly lossCheck: {
     /**
-     * Rejects when Kafka has updates that the database lacks: the database came back without the newest commits, perhaps those of a shard's last holder, which only
-     * that one could know of. Resolves also when Kafka can't be asked.
+     * Rejects when Kafka has updates that the database lacks: the database came back without the
+     * newest commits, perhaps those of a shard's last holder, which only that one could know of.
+     * Resolves also when Kafka can't be asked.
      */
     begin(): Promise<void>;
     /** For how long it could not be asked; undefined: it could. */
@@ -20,7 +21,10 @@ export interface ShardTakerDeps {
   };
 }
 
-/** Takes shards in the database, and finds out whether they are ours to work on (docs/decisions/036-a-fleet-of-lanes-and-shards.md). */
+/**
+ * Takes shards in the database, and finds out whether they are ours to work on
+ * (docs/decisions/036-a-fleet-of-lanes-and-shards.md).
+ */
 export class ShardTaker {
   private readonly deps: ShardTakerDeps;
   private readonly expireAfterMs: number;
@@ -32,22 +36,28 @@ export class ShardTaker {
   }
 
   /**
-   * While Kafka can't be asked a shard may be free only because the database came back without its taking, and without what that holder published. If that one lives,
-   * it notices, and begins a generation, within the time in which it would lose its lane. Until then no free shard is worked on.
+   * While Kafka can't be asked a shard may be free only because the database came
+   * back without its taking, and without what that holder published. If that one
+   * lives, it notices, and begins a generation, within the time in which it would
+   * lose its lane. Until then no free shard is worked on.
    */
   get mustWait(): boolean {
     const { failingForMs } = this.deps.lossCheck;
     return failingForMs !== undefined && failingForMs < this.expireAfterMs;
   }
 
-  /** Gives those of the shards that are ours now, to work on. Rejects when the database can't be reached, or has lost commits. */
+  /**
+   * Gives those of the shards that are ours now, to work on. Rejects when the database can't be
+   * reached, or has lost commits.
+   */
   async take(seen: Fleet['seats'], over: AbortSignal): Promise<readonly HeldShard[]> {
     const { store, lease, held, ingest, lossCheck } = this.deps;
     const notHeld = seen.filter(({ shard }) => !held.has(shard));
     const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
     if (taken.length === 0) return [];
-    // A database that comes back without the taking may have given them to another process. Where that was before the batch of the fence, the look shows it. Where it
-    // is after it, this batch is lost as well, and no later one is taken from us.
+    // A database that comes back without the taking may have given them to another process. Where
+    // that was before the batch of the fence, the look shows it. Where it is after it, this batch
+    // is lost as well, and no later one is taken from us.
     await Promise.all([lossCheck.begin(), unlessAborted(ingest.fence(), over)]);
     if (this.mustWait) {
       await this.putBack(seen, taken);
@@ -60,12 +70,15 @@ export class ShardTaker {
   }
 
   /**
-   * Frees what was free before, for a process that can ask Kafka. The rest stays in this lane's row, and is taken up when the wait is over: this lane may have
-   * commits of it that are not on Kafka, or an operator wants it to stay.
+   * Frees what was free before, for a process that can ask Kafka. The rest stays in this lane's
+   * row, and is taken up when the wait is over: this lane may have commits of it that are not on
+   * Kafka, or an operator wants it to stay.
    */
   private async putBack(seen: Fleet['seats'], taken: readonly HeldShard[]): Promise<void> {
     const { store, lease } = this.deps;
-    const wereFree = new Set(seen.filter(({ lane, pinned }) => lane === undefined && !pinned).map(({ shard }) => shard));
+    const wereFree = new Set(
+      seen.filter(({ lane, pinned }) => lane === undefined && !pinned).map(({ shard }) => shard),
+    );
     for (const each of taken) if (wereFree.has(each.shard)) await store.free(lease.lane, lease.epoch, each);
   }
 }

@@ -18,7 +18,10 @@ export interface ShardWorkDeps {
 interface ShardDesks {
   /** Rejects when the journal can't be read. */
   begin(shard: HeldShard): Promise<void>;
-  /** From now on commands of the shard are declined. Resolves when none of it is in hand any more, or the signal aborts. */
+  /**
+   * From now on commands of the shard are declined. Resolves when none of it
+   * is in hand any more, or the signal aborts.
+   */
   quiesce(shard: number, signal: AbortSignal): Promise<void>;
   end(shard: number): void | Promise<void>;
 }
@@ -34,7 +37,9 @@ export class ShardWork {
     this.deps = deps;
   }
 
-  /** A term begins with these shards. `count`: how many there are in all. Nothing works on them yet. */
+  /**
+   * A term begins with these shards. `count`: how many there are in all. Nothing works on them yet.
+   */
   resume(count: number, shards: readonly HeldShard[]): void {
     const { held } = this.deps;
     held.count = count;
@@ -43,7 +48,10 @@ export class ShardWork {
     for (const shard of shards) this.hold(shard);
   }
 
-  /** They are this process's from now on. Rejects when the journal of one can't be read: then it waits for the next `beginDesks`. */
+  /**
+   * They are this process's from now on. Rejects when the journal of one can't be read: then it
+   * waits for the next `beginDesks`.
+   */
   async add(shards: readonly HeldShard[]): Promise<void> {
     const { sources, metrics, log } = this.deps;
     for (const shard of shards) this.hold(shard);
@@ -53,7 +61,10 @@ export class ShardWork {
     await this.beginDesks();
   }
 
-  /** Rejects at the first shard whose journal can't be read: mostly it is the database that is away. Where it is the same shard twice, the others come before it. */
+  /**
+   * Rejects at the first shard whose journal can't be read: mostly it is the database that is away.
+   * Where it is the same shard twice, the others come before it.
+   */
   async beginDesks(): Promise<void> {
     for (const [number, shard] of this.waiting) {
       try {
@@ -67,7 +78,10 @@ export class ShardWork {
     }
   }
 
-  /** Leaves the shard in order: its commands end, and its accounts are not followed any more. What ingest has of it is still to be settled. */
+  /**
+   * Leaves the shard in order: its commands end, and its accounts are not followed any more. What
+   * ingest has of it is still to be settled.
+   */
   async leave(shard: number, signal: AbortSignal): Promise<void> {
     const { held, sources, desks } = this.deps;
     this.waiting.delete(shard);
@@ -80,14 +94,19 @@ export class ShardWork {
   }
 
   /**
-   * The journal does not know this epoch of a shard. Where the shard is still ours at the next look, only the takeover of its commands is gone: the database came
-   * back without it, and with everything else. The desk begins again by then, under the same epoch; without that it would decline every command for good.
+   * The journal does not know this epoch of a shard. Where the shard is still ours at the next
+   * look, only the takeover of its commands is gone: the database came back without it, and with
+   * everything else. The desk begins again by then, under the same epoch; without that it would
+   * decline every command for good.
    */
   doubt({ shard, epoch }: HeldShard): void {
     const { held, desks, log } = this.deps;
     const known = held.get(shard);
     if (known?.epoch !== epoch || this.waiting.has(shard)) return;
-    log.warn({ shard }, 'the journal has another epoch of the shard: its commands are declined until they are taken over again');
+    log.warn(
+      { shard },
+      'the journal has another epoch of the shard: its commands are declined until they are taken over again',
+    );
     this.waiting.set(shard, known);
     void desks?.end(shard);
   }

@@ -4,11 +4,17 @@ import type { UpdateLog } from '../../store/orders/update-log.ts';
 const askEveryMs = 50;
 
 /**
- * Resolves once Kafka has acknowledged every row that the lane's log has now, on the topics of updates and of states, and both positions are saved. Until then
- * `parts` don't rest: a shard that is given away is without a process meanwhile. Rejects when `signal` aborts before, or the database can't be reached.
+ * Resolves once Kafka has acknowledged every row that the lane's log has now, on the topics of
+ * updates and of states, and both positions are saved. Until then `parts` don't rest: a shard that
+ * is given away is without a process meanwhile. Rejects when `signal` aborts before, or the
+ * database can't be reached.
  */
 export async function awaitPublished(
-  deps: { readonly updates: Pick<UpdateLog, 'backlog'>; readonly clock: Clock; readonly parts: readonly { hurry(): void }[] },
+  deps: {
+    readonly updates: Pick<UpdateLog, 'backlog'>;
+    readonly clock: Clock;
+    readonly parts: readonly { hurry(): void }[];
+  },
   lane: number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -15,11 +15,13 @@ interface CanaryReaderOptions {
 }
 
 /**
- * Reads the continuity topic back from its end, so that `tidemark_canary_last_roundtrip_timestamp_seconds` covers the whole way: source, ingest, log, relay,
- * Kafka and out of it again. An acknowledged send would only show that a broker took it.
+ * Reads the continuity topic back from its end, so that
+ * `tidemark_canary_last_roundtrip_timestamp_seconds` covers the whole way: source, ingest, log,
+ * relay, Kafka and out of it again. An acknowledged send would only show that a broker took it.
  *
- * A consumer, not a request for the end offset: it costs a fetch every 500 ms on one connection, and shows the record itself. It reconnects by itself and
- * never ends the process: if the canary can't be read, its timestamp grows old, and that is the alarm.
+ * A consumer, not a request for the end offset: it costs a fetch every 500 ms on one connection,
+ * and shows the record itself. It reconnects by itself and never ends the process: if the canary
+ * can't be read, its timestamp grows old, and that is the alarm.
  */
 export class CanaryReader implements Service {
   readonly name = 'canary-reader';

@@ -18,7 +18,10 @@ interface ConsumerGroupsOptions {
   readonly topics: readonly string[];
 }
 
-/** An answer, also a failure, is good for so long: callers that ask each second cost one look at Kafka in five. */
+/**
+ * An answer, also a failure, is good for so long: callers that ask
+ * each second cost one look at Kafka in five.
+ */
 const keptMs = 5_000;
 const waitMs = 8_000;
 const askMs = 5_000;
@@ -27,8 +30,9 @@ const width = 8;
 const unavailable: ConsumersResult = { kind: 'unavailable' };
 
 /**
- * The consumer groups of the topics with their lag: Kafka is asked once for all callers, at most each 5 s, and each waits for 8 s at most. An admin client is
- * opened for each look and closed after it, so an unwatched service keeps no connection.
+ * The consumer groups of the topics with their lag: Kafka is asked once for all callers, at most
+ * each 5 s, and each waits for 8 s at most. An admin client is opened for each look and closed
+ * after it, so an unwatched service keeps no connection.
  */
 export class ConsumerGroups {
   private last: { readonly result: ConsumersResult; readonly monotonicMs: number } | undefined;
@@ -65,7 +69,8 @@ export class ConsumerGroups {
       this.failing = false;
       return { kind: 'read', atMs: clock.nowMs(), lag };
     } catch (err) {
-      if (!this.failing) log.warn({ err }, 'Kafka did not show the consumer groups; it is asked again when a caller asks');
+      if (!this.failing)
+        log.warn({ err }, 'Kafka did not show the consumer groups; it is asked again when a caller asks');
       this.failing = true;
       return unavailable;
     }

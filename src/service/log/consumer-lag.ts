@@ -33,16 +33,19 @@ type Committed = Awaited<ReturnType<Admin['fetchOffsets']>>;
 type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
 
 /**
- * The lag of the consumer groups on these topics. Offsets of groups are read before the ends of topics, so the lag is never shown too small. Rejects when the
- * topics can't be read.
+ * The lag of the consumer groups on these topics. Offsets of groups are read before the ends of
+ * topics, so the lag is never shown too small. Rejects when the topics can't be read.
  */
 export async function readConsumerLag(
   admin: Pick<Admin, 'listGroups' | 'fetchOffsets' | 'fetchTopicOffsets'>,
   { topics, maxGroups, width }: ConsumerLagOptions,
 ): Promise<ConsumerLag> {
   const { groups } = await admin.listGroups();
-  // Groups of other kinds (connect, share) have no offsets of this kind; one that only commits has no kind.
-  const ids = groups.filter(({ protocolType }) => ['consumer', ''].includes(protocolType)).map(({ groupId }) => groupId);
+  // Groups of other kinds (connect, share) have no offsets of this
+  // kind; one that only commits has no kind.
+  const ids = groups
+    .filter(({ protocolType }) => ['consumer', ''].includes(protocolType))
+    .map(({ groupId }) => groupId);
   const asked = [...new Set(ids)].sort().slice(0, maxGroups);
   const committed = new Map<string, Committed>();
   const unread: string[] = [];
@@ -56,7 +59,10 @@ export async function readConsumerLag(
   const ends = new Map<string, Ends>();
   await inParallel(topics, width, async (topic) => {
     const offsets = await admin.fetchTopicOffsets(topic);
-    ends.set(topic, new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }])));
+    ends.set(
+      topic,
+      new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }])),
+    );
   });
   const lags = asked.map((groupId) => ({ groupId, topics: lagsOf(topics, committed.get(groupId) ?? [], ends) }));
   return {
@@ -71,7 +77,9 @@ function lagsOf(topics: readonly string[], committed: Committed, ends: ReadonlyM
   return topics.flatMap((topic) => {
     const of = committed.find((each) => each.topic === topic);
     const offsets = new Map(of?.partitions.map(({ partition, offset }) => [partition, BigInt(offset)]));
-    const partitions = [...(ends.get(topic) ?? [])].map(([partition, end]) => lagOf(offsets.get(partition) ?? -1n, end));
+    const partitions = [...(ends.get(topic) ?? [])].map(([partition, end]) =>
+      lagOf(offsets.get(partition) ?? -1n, end),
+    );
     const known = partitions.filter((lag) => lag !== undefined);
     if (known.length === 0) return [];
     const lag = known.reduce((sum, each) => sum + each, 0n);
@@ -79,7 +87,10 @@ function lagsOf(topics: readonly string[], committed: Committed, ends: ReadonlyM
   });
 }
 
-/** Undefined: nothing was committed. Records that retention has removed can't be read any more, and are no lag. */
+/**
+ * Undefined: nothing was committed. Records that retention has
+ * removed can't be read any more, and are no lag.
+ */
 function lagOf(committed: bigint, { low, high }: { readonly low: bigint; readonly high: bigint }): bigint | undefined {
   if (committed < 0n) return undefined;
   const from = committed < low ? low : committed;

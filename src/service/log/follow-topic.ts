@@ -32,7 +32,8 @@ export interface FollowOptions {
 
 /**
  * Records that a reader never saw: deleted by the retention or a person while it was away or slow,
- * or with their topic, which was made anew (`to` is not above `from` then). Reading goes on at `to`.
+ * or with their topic, which was made anew (`to` is not above
+ * `from` then). Reading goes on at `to`.
  */
 export interface Jump {
   readonly partition: number;
@@ -50,13 +51,19 @@ export interface Follower {
   onJump(jump: Jump): void;
 }
 
-/** The next offset of each partition: kept over reconnects, so that no record is skipped or given twice. */
+/**
+ * The next offset of each partition: kept over reconnects, so
+ * that no record is skipped or given twice.
+ */
 export class FollowPosition {
   readonly next = new Map<number, bigint>();
   /** The end of each partition when the following began. */
   readonly end = new Map<number, bigint>();
 
-  /** The partition has these offsets now. Returns the jump where the next one is not among them any more. */
+  /**
+   * The partition has these offsets now. Returns the jump where
+   * the next one is not among them any more.
+   */
   meet(partition: number, low: bigint, high: bigint): Jump | undefined {
     const from = this.next.get(partition);
     if (from === undefined || (from >= low && from <= high)) return undefined;
@@ -75,11 +82,13 @@ export class FollowPosition {
 }
 
 /**
- * Follows a topic over one connection: resolves when `signal` aborts, rejects when anything fails. `give` may be slow: the consumer waits
- * and keeps its membership alive. `attempt` rotates the brokers.
+ * Follows a topic over one connection: resolves when `signal` aborts, rejects
+ * when anything fails. `give` may be slow: the consumer waits and keeps its
+ * membership alive. `attempt` rotates the brokers.
  *
- * kafkajs has no consumer without a group. This group has a name of its own and commits nothing, so the broker forgets it as soon as it is empty; the
- * offsets come from us by `seek`. kafkajs's own restart after a crash is off: it would continue in a client that is retired.
+ * kafkajs has no consumer without a group. This group has a name of its own and commits nothing, so
+ * the broker forgets it as soon as it is empty; the offsets come from us by `seek`. kafkajs's own
+ * restart after a crash is off: it would continue in a client that is retired.
  */
 export async function followTopic(
   deps: FollowDeps,
@@ -107,7 +116,11 @@ export async function followTopic(
   crashed.catch(() => undefined);
   try {
     const starting = begin(deps, client.kafka, consumer, options, follower);
-    await Promise.race([withDeadline(deps.clock, 30_000, `beginning to read ${options.topic}`, starting), crashed, stopped]);
+    await Promise.race([
+      withDeadline(deps.clock, 30_000, `beginning to read ${options.topic}`, starting),
+      crashed,
+      stopped,
+    ]);
     await Promise.race([crashed, stopped]);
   } finally {
     // The signal outlives this connection, and an outage makes thousands of them.
@@ -132,14 +145,16 @@ async function begin(
       const jump = position.meet(partition, BigInt(low), BigInt(high));
       if (jump !== undefined) onJump(jump);
       if (!position.end.has(partition)) position.end.set(partition, BigInt(high));
-      if (!position.next.has(partition)) position.next.set(partition, BigInt(options.from === 'beginning' ? low : high));
+      if (!position.next.has(partition))
+        position.next.set(partition, BigInt(options.from === 'beginning' ? low : high));
     }
   } finally {
     await admin.disconnect();
   }
   onProgress();
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // The position also moves past batches that held only markers of a transaction, or records of an aborted one.
+    // The position also moves past batches that held only markers of a
+    // transaction, or records of an aborted one.
     const next = BigInt(payload.lastOffset) + 1n;
     if (next > (position.next.get(payload.partition) ?? 0n)) position.next.set(payload.partition, next);
     onProgress();

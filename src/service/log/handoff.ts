@@ -16,26 +16,36 @@ export interface HandoffRows {
 }
 
 /**
- * Where the two sources of rows meet: batches handed over in memory, and the log read back. Pure: no I/O, no time.
+ * Where the two sources of rows meet: batches handed over in memory, and
+ * the log read back. Pure: no I/O, no time.
  *
  * States:
- * - `reading`: the log is the only source. Batches that are handed over while a read is under way are kept, since that read may not show them.
- * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and the held batches follow it number by number.
+ * - `reading`: the log is the only source. Batches that are handed over while a read is under way
+ *   are kept, since that read may not show them.
+ * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and the
+ *   held batches follow it number by number.
  *
- * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read (fewer rows than asked for), which shows every batch
- * handed over before it began. All batches handed over since are held without a gap, or the log is read again. So no row is skipped, and rows of one key are
- * taken in the order of seq. If the log has shown only the first rows of a batch, the whole batch is taken again: a repeat, which readers drop by revision.
+ * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read
+ * (fewer rows than asked for), which shows every batch handed over before it began. All batches
+ * handed over since are held without a gap, or the log is read again. So no row is skipped, and
+ * rows of one key are taken in the order of seq. If the log has shown only the first rows of a
+ * batch, the whole batch is taken again: a repeat, which readers drop by revision.
  */
 export class Handoff {
   private state: 'reading' | 'following' = 'reading';
   private held: CommittedBatch[] = [];
   private heldBytes = 0;
   private heldRowsNow = 0;
-  /** The number of the newest batch that is known to be committed: handed over, or named when the term began. */
+  /**
+   * The number of the newest batch that is known to be committed:
+   * handed over, or named when the term began.
+   */
   private newest: bigint;
   /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
   private anchor: bigint;
-  /** A read is under way, and the batches that were handed over since it began have no gap so far. */
+  /**
+   * A read is under way, and the batches that were handed over since it began have no gap so far.
+   */
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
@@ -87,7 +97,10 @@ export class Handoff {
     this.bridging = true;
   }
 
-  /** Called once every row of the read is acknowledged. `upTo`: all rows up to this seq are; `complete`: the read found fewer rows than it asked for. */
+  /**
+   * Called once every row of the read is acknowledged. `upTo`: all rows up to this seq are;
+   * `complete`: the read found fewer rows than it asked for.
+   */
   endRead(upTo: bigint, complete: boolean): void {
     if (!complete || !this.bridging) return;
     this.state = 'following';
@@ -101,7 +114,10 @@ export class Handoff {
     }
   }
 
-  /** Whole batches up to the limits, at least one; undefined when nothing is held, or while reading. They count as taken at once. */
+  /**
+   * Whole batches up to the limits, at least one; undefined when nothing is held, or while reading.
+   * They count as taken at once.
+   */
   takeRows(maxRows: number, maxBytes: number): HandoffRows | undefined {
     if (this.state === 'reading' || this.held.length === 0) return undefined;
     let count = 0;

@@ -28,7 +28,10 @@ interface TopicIdFindings {
   readonly unknown: readonly string[];
 }
 
-/** Compares the topics with those that were published to, kind by kind: a topic of another name is another one too. */
+/**
+ * Compares the topics with those that were published to, kind by kind: a
+ * topic of another name is another one too.
+ */
 export function judgeTopicIds(found: readonly FoundTopic[], published: readonly PublishedTopic[]): TopicIdFindings {
   const expected = new Map(published.map((topic) => [topic.kind, topic]));
   const replaced: ReplacedTopic[] = [];

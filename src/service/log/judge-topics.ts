@@ -1,8 +1,9 @@
 /**
- * The meaning of a fact about the topics. Kafka is one for all processes, so a fact that makes them unready takes all
- * of them out of traffic at once, reads, cancels and halts too (decision 052).
+ * The meaning of a fact about the topics. Kafka is one for all processes, so a fact that makes them
+ * unready takes all of them out of traffic at once, reads, cancels and halts too (decision 052).
  *
- * - `unready`: nothing can be written as it should be: a missing topic, another count of partitions.
+ * - `unready`: nothing can be written as it should be: a missing
+ *   topic, another count of partitions.
  * - `doubt`: everything flows, and data may be lost or refused: in `/status`, with an alert.
  * - `note`: everything flows, and nothing can be lost by it.
  */

@@ -19,9 +19,15 @@ export interface LogPublisherOptions {
   readonly kafka: KafkaOptions;
   /** The topic of each kind of row; a kind that is left out is never sent. */
   readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
-  /** The partition count that each topic must have, or it is not written to. Left out: any count is accepted. */
+  /**
+   * The partition count that each topic must have, or it is not
+   * written to. Left out: any count is accepted.
+   */
   readonly planned?: ReadonlyMap<string, number>;
-  /** From call to acknowledgement of one piece, including the time to connect. Above the request timeout, or it would hide which request was late. */
+  /**
+   * From call to acknowledgement of one piece, including the time to connect. Above the request
+   * timeout, or it would hide which request was late.
+   */
   readonly sendDeadlineMs: number;
 }
 
@@ -38,11 +44,13 @@ interface Connected {
 /**
  * The log topics over kafkajs (docs/decisions/002-kafkajs-without-its-retries.md).
  *
- * States: no producer → connected → (any error, or our own deadline) retired: no producer. A retired one is never used again: the records that it still holds
- * can't reach a broker, so no older copy of a row can arrive after the row was sent again.
+ * States: no producer → connected → (any error, or our own deadline) retired: no producer. A
+ * retired one is never used again: the records that it still holds can't reach a broker, so no
+ * older copy of a row can arrive after the row was sent again.
  *
- * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Repeats are dropped by the readers. The caller waits
- * between two tries: a second backoff here would only be added to it.
+ * Not idempotent, no retries of kafkajs: both lose data silently
+ * (docs/decisions/002). Repeats are dropped by the readers. The caller waits between
+ * two tries: a second backoff here would only be added to it.
  */
 export class LogPublisher implements Publisher {
   private connected: Connected | undefined;
@@ -58,7 +66,8 @@ export class LogPublisher implements Publisher {
 
   async publish(rows: readonly PublishRow[], mayAct: () => boolean = () => true): Promise<void> {
     for (const [index, piece] of splitSends(rows).entries()) {
-      if (index > 0 && !mayAct()) throw new PublishError('lease', 'the lease grew too old between two pieces of a send');
+      if (index > 0 && !mayAct())
+        throw new PublishError('lease', 'the lease grew too old between two pieces of a send');
       if (this.closed) throw new PublishError('unavailable', 'the publisher is closed');
       try {
         await withDeadline(this.deps.clock, this.options.sendDeadlineMs, 'a send to Kafka', this.send(piece));
@@ -75,7 +84,8 @@ export class LogPublisher implements Publisher {
     const { connected } = this;
     this.connected = undefined;
     if (connected === undefined) return;
-    // Nothing is in flight by now. The disconnect is only a courtesy to the broker, and its failure changes nothing.
+    // Nothing is in flight by now. The disconnect is only a courtesy to the
+    // broker, and its failure changes nothing.
     await withDeadline(this.deps.clock, 1000, 'disconnecting', connected.producer.disconnect()).catch(() => undefined);
     connected.client.retire();
   }
@@ -86,7 +96,10 @@ export class LogPublisher implements Publisher {
     partitioner.reset();
     // One timestamp for all records, and as text, as `leanProduce` needs it.
     const timestamp = String(Math.trunc(this.deps.clock.nowMs()));
-    const byTopic = new Map<string, { key: string; value: string; timestamp: string; headers?: { traceparent: string } }[]>();
+    const byTopic = new Map<
+      string,
+      { key: string; value: string; timestamp: string; headers?: { traceparent: string } }[]
+    >();
     for (const { topic, key, payload, traceparent } of rows) {
       const name = this.options.topics[topic];
       if (name === undefined) throw new PublishError('unknown_topic', `there is no topic for ${topic}`);
@@ -126,7 +139,8 @@ export class LogPublisher implements Publisher {
     const { connected } = this;
     this.connected = undefined;
     connected?.client.retire();
-    // One that never got as far as a send repeats nothing, and RelayStuck speaks of a Kafka that can't be reached.
+    // One that never got as far as a send repeats nothing, and RelayStuck
+    // speaks of a Kafka that can't be reached.
     if (connected?.used === true) this.deps.metrics.producerReplaced.inc({ reason });
   }
 }

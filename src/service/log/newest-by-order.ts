@@ -6,7 +6,10 @@ export interface NewestLimits {
   readonly maxBytes: number;
 }
 
-/** The newest row of each order since the last flush, and the seq up to which these rows are complete. */
+/**
+ * The newest row of each order since the last flush, and the
+ * seq up to which these rows are complete.
+ */
 interface Harvest {
   readonly rows: readonly LogRow[];
   readonly upTo: bigint;
@@ -19,13 +22,16 @@ interface Kept {
 }
 
 /**
- * The newest update of each order since the last flush, from the hand-off in memory, or the fact that memory does not know it. Pure: no I/O, no time.
+ * The newest update of each order since the last flush, from the hand-off in memory, or the fact
+ * that memory does not know it. Pure: no I/O, no time.
  *
- * States: `whole` (every batch since the last harvest or completed read is in the map) · `broken` (at start, after a gap, an overflow or a failure:
- * only the log knows) · `broken` with a read under way, during which batches are kept so that the map can be whole again when it ends.
+ * States: `whole` (every batch since the last harvest or completed read is in the map) · `broken`
+ * (at start, after a gap, an overflow or a failure: only the log knows) · `broken` with a read
+ * under way, during which batches are kept so that the map can be whole again when it ends.
  *
- * Invariant: a harvest never holds a row that is older than the row which an earlier read or harvest gave for the same order: the compacted topic would keep the
- * older one. For this reason, rows of batches that a read has shown completely are dropped.
+ * Invariant: a harvest never holds a row that is older than the row which an earlier read or
+ * harvest gave for the same order: the compacted topic would keep the older one. For this reason,
+ * rows of batches that a read has shown completely are dropped.
  */
 export class NewestByOrder {
   private kept = new Map<string, Kept>();
@@ -73,12 +79,16 @@ export class NewestByOrder {
     this.bridging = true;
   }
 
-  /** Whether a read that ended at `upTo` shows all batches that were handed over before it began. */
+  /**
+   * Whether a read that ended at `upTo` shows all batches that were handed over before it began.
+   */
   covered(upTo: bigint): boolean {
     return this.seqAtRead !== undefined && upTo >= this.seqAtRead;
   }
 
-  /** Called after everything up to `upTo` was flushed and the last read has caught up with memory. */
+  /**
+   * Called after everything up to `upTo` was flushed and the last read has caught up with memory.
+   */
   endRead(upTo: bigint): void {
     if (!this.bridging) return;
     this.broken = false;

@@ -22,7 +22,9 @@ interface Cluster {
 }
 
 interface Broker {
-  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+  fetch(
+    request: object,
+  ): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
 }
 
 interface FetchedPartition {
@@ -31,16 +33,18 @@ interface FetchedPartition {
 }
 
 const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
-/** The most records that are kept of each partition's last batch: one fetch brings whole batches. */
+/**
+ * The most records that are kept of each partition's last batch: one fetch brings whole batches.
+ */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 
 /**
- * The newest records of each partition of a topic, at least the last one: two requests to each leader, a few milliseconds. Rejects when the brokers don't answer
- * within `deadlineMs`.
+ * The newest records of each partition of a topic, at least the last one: two requests to each
+ * leader, a few milliseconds. Rejects when the brokers don't answer within `deadlineMs`.
  *
- * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three seconds (`group.initial.rebalance.delay.ms`), which is
- * half of the time that a takeover may take.
+ * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three
+ * seconds (`group.initial.rebalance.delay.ms`), which is half of the time that a takeover may take.
  */
 export async function newestRecords(
   deps: AdminDeps,
@@ -72,7 +76,8 @@ async function asking<T>(
 }
 
 /**
- * Reads what is new on the witness topic, for one process: the first read takes the whole topic, each further one what came since. What a read that was late has
+ * Reads what is new on the witness topic, for one process: the first read takes the
+ * whole topic, each further one what came since. What a read that was late has
  * brought is kept, so the next one goes on there.
  */
 export class WitnessReader {
@@ -82,12 +87,18 @@ export class WitnessReader {
   private readonly deps: AdminDeps;
   private readonly options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number };
 
-  constructor(deps: AdminDeps, options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number }) {
+  constructor(
+    deps: AdminDeps,
+    options: { readonly kafka: KafkaOptions; readonly topic: string; readonly deadlineMs: number },
+  ) {
     this.deps = deps;
     this.options = options;
   }
 
-  /** What was on the topic when this was called, by lane. Rejects when the brokers don't answer in time. */
+  /**
+   * What was on the topic when this was called, by lane. Rejects
+   * when the brokers don't answer in time.
+   */
   read(): Promise<readonly LaneWitness[]> {
     const { kafka, topic, deadlineMs } = this.options;
     const read = this.last.then(() => asking(this.deps, kafka, topic, deadlineMs, (cluster) => this.readOn(cluster)));
@@ -125,7 +136,10 @@ export class WitnessReader {
 }
 
 /** The first offset of each partition, and the one behind its last. */
-async function openTopic(cluster: Cluster, topic: string): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
+async function openTopic(
+  cluster: Cluster,
+  topic: string,
+): Promise<Record<'low' | 'high', ReadonlyMap<number, bigint>>> {
   await cluster.connect();
   await cluster.addTargetTopic(topic);
   const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId: partition }) => ({ partition }));
@@ -147,7 +161,9 @@ async function readEnds(cluster: Cluster, topic: string): Promise<TopicRecord[]>
     ),
   );
   await cluster.disconnect();
-  return [...Map.groupBy(fetched.flat(), ({ partition }) => partition).values()].flatMap((of) => of.slice(-mostOfPartition));
+  return [...Map.groupBy(fetched.flat(), ({ partition }) => partition).values()].flatMap((of) =>
+    of.slice(-mostOfPartition),
+  );
 }
 
 async function fetchFrom(
@@ -193,7 +209,10 @@ export interface UpdatePosition {
   readonly revision: number;
 }
 
-/** The head of every payload, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a whole topic is read for two numbers of each record. */
+/**
+ * The head of every payload, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a
+ * whole topic is read for two numbers of each record.
+ */
 const head =
   /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
 
@@ -206,10 +225,15 @@ export function updatePosition(value: string): UpdatePosition | undefined {
 /** The proof of a mark, as `encodeContinuity` writes it. */
 const proof = /,"proof":\{"lane":(\d{1,9}),"generation":(\d{1,9}),"upTo":"(\d{1,19})",/;
 
-/** The batch with which a mark was committed: its proof ends with the batch before. Undefined: it is no mark of ours, or has no proof. */
+/**
+ * The batch with which a mark was committed: its proof ends with the batch before. Undefined: it is
+ * no mark of ours, or has no proof.
+ */
 export function batchOfMark(value: string): PublishedBatch | undefined {
   const [, lane, generation, upTo] = proof.exec(value) ?? [];
-  return upTo === undefined ? undefined : { lane: Number(lane), generation: Number(generation), batch: BigInt(upTo) + 1n };
+  return upTo === undefined
+    ? undefined
+    : { lane: Number(lane), generation: Number(generation), batch: BigInt(upTo) + 1n };
 }
 
 /** Above 0: `a` is newer. */
@@ -218,8 +242,10 @@ export function comparePositions(a: UpdatePosition, b: UpdatePosition): number {
 }
 
 /**
- * The highest generation that is on the state topic; 0 where the topic is empty. Reads the whole topic, about a minute for a million orders. It does not read
- * the topic of updates: that one is many times as long, and the state topic has its newest records a second later. Rejects when the topic can't be read.
+ * The highest generation that is on the state topic; 0 where the topic is empty. Reads the
+ * whole topic, about a minute for a million orders. It does not read the topic of updates:
+ * that one is many times as long, and the state topic has its newest records a second
+ * later. Rejects when the topic can't be read.
  */
 export async function highestGeneration(deps: FollowDeps, kafka: KafkaOptions, stateTopic: string): Promise<number> {
   const failed = new AbortController();

@@ -16,7 +16,10 @@ interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
   /** The shards of this process: the steps of the others are published by theirs. */
   readonly shards: () => readonly number[];
-  /** A publisher of its own: it takes one send at a time, and updates must not wait for commands. The creator closes it. */
+  /**
+   * A publisher of its own: it takes one send at a time, and updates must not
+   * wait for commands. The creator closes it.
+   */
   readonly publisher: Publisher;
   readonly lease: Lease;
   readonly clock: Clock;
@@ -31,18 +34,24 @@ interface OutcomeRelayDeps {
 interface OutcomeRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
-  /** How often the outbox is read without a wake-up, for example after a step whose wake-up was lost with its process. */
+  /**
+   * How often the outbox is read without a wake-up, for example after a step
+   * whose wake-up was lost with its process.
+   */
   readonly pollEveryMs: number;
   /**
-   * The least time from one find in the outbox to the next look: a single step is sent at once, many at a time share a read, a send and a commit, which together
-   * cost as much as a command itself.
+   * The least time from one find in the outbox to the next look: a single step is
+   * sent at once, many at a time share a read, a send and a commit, which
+   * together cost as much as a command itself.
    */
   readonly gatherMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
 }
 
-/** A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send. */
+/**
+ * A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send.
+ */
 export const outcomeRelayDefaults: OutcomeRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
@@ -57,14 +66,17 @@ interface Term {
 }
 
 /**
- * Sends the steps of commands to Kafka, from the outbox `command_events` (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, those of one
- * command in order.
+ * Sends the steps of commands to Kafka, from the outbox
+ * `command_events` (docs/decisions/002-kafkajs-without-its-retries.md):
+ * each at least once, those of one command in order.
  *
- * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a wake-up or the next poll, for more steps to gather, for a lease
- * young enough to act on, for the backoff after a failure. One publish at a time, also across terms.
- * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A crash between the two costs a
- * repeat. A step that was acknowledged and could not be marked is marked before anything else is sent: while the database is away, the topic must not fill with
- * repeats.
+ * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a
+ * wake-up or the next poll, for more steps to gather, for a lease young enough to act on, for the
+ * backoff after a failure. One publish at a time, also across terms.
+ * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease
+ * allowed it just before. A crash between the two costs a repeat. A step that was acknowledged and
+ * could not be marked is marked before anything else is sent: while the database is away, the topic
+ * must not fill with repeats.
  */
 export class OutcomeRelay implements Service {
   readonly name = 'outcome-relay';
@@ -95,7 +107,10 @@ export class OutcomeRelay implements Service {
     this.loop.begin({ over: new AbortController() });
   }
 
-  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  /**
+   * The lane is lost. Nothing new is sent from here on; a publish that is under way may still
+   * arrive, as a repeat at worst.
+   */
   end(): void {
     this.loop.end();
     this.unmarked = [];
@@ -194,7 +209,8 @@ export class OutcomeRelay implements Service {
     this.kafkaTrouble.passed();
     metrics.publishSeconds.observe({ topic }, (clock.monotonicMs() - startedMs) / 1000);
     metrics.records.inc({ topic, outcome: 'acknowledged' }, rows.length);
-    // The rows are acknowledged, but the lane was lost in the meantime: its next holder sends them again, and marks them.
+    // The rows are acknowledged, but the lane was lost in the meantime: its next
+    // holder sends them again, and marks them.
     return !signal.aborted;
   }
 
@@ -207,7 +223,11 @@ export class OutcomeRelay implements Service {
         kind: 'producer',
         parent,
         follows: true,
-        attributes: { 'messaging.system': 'kafka', 'messaging.kafka.message.key': commandId, 'tidemark.command.id': commandId },
+        attributes: {
+          'messaging.system': 'kafka',
+          'messaging.kafka.message.key': commandId,
+          'tidemark.command.id': commandId,
+        },
       })
     );
   }

@@ -14,10 +14,12 @@ interface PendingWatchDeps {
 }
 
 /**
- * Keeps the gauges of the rows that Kafka has not acknowledged, and finds rows that will no longer come through memory.
+ * Keeps the gauges of the rows that Kafka has not acknowledged, and finds rows
+ * that will no longer come through memory.
  *
- * While the relay follows memory, the figures are known without a query. Every `sweepEveryMs` the database is asked for a backlog, whose size only it
- * knows, and for rows that were committed but never handed over (a crash of the hand-off with no later batch to show the gap).
+ * While the relay follows memory, the figures are known without a query. Every `sweepEveryMs` the
+ * database is asked for a backlog, whose size only it knows, and for rows that were committed but
+ * never handed over (a crash of the hand-off with no later batch to show the gap).
  */
 export class PendingWatch {
   private flying: HandoffRows | undefined;
@@ -35,14 +37,20 @@ export class PendingWatch {
     this.flying = handed;
   }
 
-  /** The lane is lost: the next holder shows the pending rows, and our last values would stay forever. */
+  /**
+   * The lane is lost: the next holder shows the pending rows, and
+   * our last values would stay forever.
+   */
   clear(): void {
     this.flying = undefined;
     this.askedMs = Number.NEGATIVE_INFINITY;
     this.show(0, undefined);
   }
 
-  /** True: the log had rows that would not come through memory, and the term went back to read them. Never rejects. */
+  /**
+   * True: the log had rows that would not come through memory, and the
+   * term went back to read them. Never rejects.
+   */
   async refresh(term: RelayTerm): Promise<boolean> {
     if (!term.handoff.reading) this.showMemory(term);
     const nowMs = this.deps.clock.monotonicMs();
@@ -52,7 +60,8 @@ export class PendingWatch {
     try {
       return await this.sweep(term);
     } catch {
-      // The gauges keep their last value; the relay and the position report an unreachable database themselves.
+      // The gauges keep their last value; the relay and the position
+      // report an unreachable database themselves.
       return false;
     } finally {
       this.asking = false;
@@ -72,8 +81,9 @@ export class PendingWatch {
     const { rows, oldestMs } = await this.deps.log.pendingAfter(this.deps.lease.lane, before);
     if (term.over.signal.aborted) return false;
     if (term.handoff.reading) this.show(rows, oldestMs);
-    // The relay was idle before and after, with nothing acknowledged between: the counted rows are not on their way through memory. A batch that is handed over
-    // at this moment can make this wrong, which costs one read of the log.
+    // The relay was idle before and after, with nothing acknowledged between: the counted rows are
+    // not on their way through memory. A batch that is handed over at this moment can make this
+    // wrong, which costs one read of the log.
     if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
     term.handoff.reread('gap');
     return true;
@@ -85,18 +95,23 @@ export class PendingWatch {
 
   private show(rows: number, oldestMs: number | undefined): void {
     this.deps.metrics.pending.set({ topic: 'updates' }, rows);
-    this.deps.metrics.oldestPending.set({ topic: 'updates' }, oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000);
+    this.deps.metrics.oldestPending.set(
+      { topic: 'updates' },
+      oldestMs === undefined || rows === 0 ? 0 : oldestMs / 1000,
+    );
   }
 }
 
 type Stage = 'receive_to_commit' | 'commit_to_ack' | 'total';
 
 /**
- * Latency of each row on its way, by stream and stage. Rows that were read back from the log no longer have a time of arrival and are not counted: the delay of an
- * outage of Kafka is shown by `tidemark_log_oldest_pending_timestamp_seconds`.
+ * Latency of each row on its way, by stream and stage. Rows that were read back from the log no
+ * longer have a time of arrival and are not counted: the delay of an outage of Kafka is shown by
+ * `tidemark_log_oldest_pending_timestamp_seconds`.
  *
- * Cost: 0.3 µs an observation with the label children cached (prom-client hashes the labels of each otherwise: twice that), so 0.9 µs a row, against 17 to
- * 31 µs for the send itself. Observing one row in sixteen would save most of this, but `_count` would be false.
+ * Cost: 0.3 µs an observation with the label children cached (prom-client hashes the labels of each
+ * otherwise: twice that), so 0.9 µs a row, against 17 to 31 µs for the send itself. Observing one
+ * row in sixteen would save most of this, but `_count` would be false.
  */
 export class LatencyRecorder {
   private readonly observers: Record<'account' | 'prediction', Record<Stage, { observe(seconds: number): void }>>;
@@ -116,7 +131,8 @@ export class LatencyRecorder {
     for (let i = 0; i < batch.rows.length; i += 1) {
       const stream = batch.streams[i];
       const receivedMs = batch.receivedMs[i];
-      if (stream === undefined || stream === 'continuity' || receivedMs === undefined || Number.isNaN(receivedMs)) continue;
+      if (stream === undefined || stream === 'continuity' || receivedMs === undefined || Number.isNaN(receivedMs))
+        continue;
       const observers = this.observers[stream];
       observers.receive_to_commit.observe((batch.committedMs - receivedMs) / 1000);
       observers.commit_to_ack.observe(toAck);

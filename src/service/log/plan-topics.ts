@@ -15,11 +15,16 @@ interface TopicAlteration {
   readonly topic: string;
   readonly replication: number;
   readonly changes: readonly SettingChange[];
-  /** All settings that the topic itself has now: kafkajs only has the call that replaces them all. */
+  /**
+   * All settings that the topic itself has now: kafkajs only has the call that replaces them all.
+   */
   readonly own: Readonly<Record<string, string>>;
 }
 
-/** The differences between the topics as they are and as they should be. All are empty when there is nothing to do. */
+/**
+ * The differences between the topics as they are and as they should be.
+ * All are empty when there is nothing to do.
+ */
 export interface TopicPlan {
   readonly creations: readonly TopicCreation[];
   readonly alterations: readonly TopicAlteration[];
@@ -29,7 +34,10 @@ export interface TopicPlan {
   readonly notes?: readonly string[];
 }
 
-/** Compares the wanted topics with those found. Changes nothing; rejects when the brokers don't answer. */
+/**
+ * Compares the wanted topics with those found. Changes nothing;
+ * rejects when the brokers don't answer.
+ */
 export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Promise<TopicPlan> {
   const [existing, { brokers }] = await Promise.all([admin.listTopics(), admin.describeCluster()]);
   const present = specs.filter(({ name }) => existing.includes(name));
@@ -56,7 +64,8 @@ export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Pro
       .map(([setting, value]) => changeOf(setting, topic.settings.get(setting) ?? '', value));
     if (topic.replication < replication)
       notes.push(`${spec.name} has ${topic.replication} replicas, the cluster has brokers for ${replication}`);
-    if (changes.length > 0) alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
+    if (changes.length > 0)
+      alterations.push({ topic: spec.name, replication: topic.replication, changes, own: topic.own });
   }
   return { creations, alterations, faults, ...(notes.length > 0 && { notes }) };
 }
@@ -66,7 +75,10 @@ function changeOf(setting: string, found: string, wanted: string): SettingChange
   return { setting, found, wanted, ...(deletes !== undefined && { deletes }) };
 }
 
-/** The lane continues while one replica is away; with one or two replicas, the settings are the best possible. */
+/**
+ * The lane continues while one replica is away; with one or two
+ * replicas, the settings are the best possible.
+ */
 function wantedSettings(spec: TopicSpec, replication: number): Record<string, string> {
   return { ...spec.settings, 'min.insync.replicas': String(Math.max(1, replication - 1)) };
 }
@@ -80,7 +92,10 @@ interface FoundTopic {
   readonly own: Readonly<Record<string, string>>;
 }
 
-/** `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is declared and not exported by every build. */
+/**
+ * `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is
+ * declared and not exported by every build.
+ */
 const setOnTopic = 1;
 
 async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<string, FoundTopic>> {
@@ -112,7 +127,10 @@ async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<
   );
 }
 
-/** The differences of the topics by their meaning, one sentence each (`judge-topics.ts`). All empty: as planned. */
+/**
+ * The differences of the topics by their meaning, one sentence each
+ * (`judge-topics.ts`). All empty: as planned.
+ */
 interface TopicFindings {
   readonly unready: readonly string[];
   readonly doubts: readonly string[];
@@ -128,9 +146,13 @@ export function topicFindings(plan: TopicPlan): TopicFindings {
       return { effect, text };
     }),
   );
-  const textsOf = (wanted: 'doubt' | 'note') => settings.filter(({ effect }) => effect === wanted).map(({ text }) => text);
+  const textsOf = (wanted: 'doubt' | 'note') =>
+    settings.filter(({ effect }) => effect === wanted).map(({ text }) => text);
   return {
-    unready: [...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``), ...plan.faults],
+    unready: [
+      ...plan.creations.map(({ spec }) => `${spec.name} is missing: run \`tidemark topics apply\``),
+      ...plan.faults,
+    ],
     doubts: textsOf('doubt'),
     notes: [...textsOf('note'), ...(plan.notes ?? [])],
   };
@@ -144,9 +166,10 @@ function remedyFor({ setting, deletes }: SettingChange): string {
 }
 
 /**
- * Makes the missing topics and alters settings. Never touches a partition count or a replica: those are the plan's faults, for a person. A change that deletes
- * records is made with `deleteRecords` alone. Safe to run twice. Resolves once every partition of a new topic has a leader that knows it, so that the first send
- * is not refused.
+ * Makes the missing topics and alters settings. Never touches a partition count or a replica: those
+ * are the plan's faults, for a person. A change that deletes records is made with `deleteRecords`
+ * alone. Safe to run twice. Resolves once every partition of a new topic has a leader that knows
+ * it, so that the first send is not refused.
  */
 export async function applyTopics(
   admin: Admin,
@@ -177,7 +200,10 @@ export async function applyTopics(
   if (resources.length > 0) await admin.alterConfigs({ validateOnly: false, resources });
 }
 
-/** Brokers learn of a new topic one after the other, and the metadata names its leaders before these know it themselves: so this asks the leaders. */
+/**
+ * Brokers learn of a new topic one after the other, and the metadata names its leaders before these
+ * know it themselves: so this asks the leaders.
+ */
 async function untilLed(admin: Admin, topic: string, clock: Clock): Promise<void> {
   for (let left = 100; ; left -= 1) {
     try {
@@ -194,7 +220,10 @@ function configEntries(settings: Readonly<Record<string, string>>): { name: stri
   return Object.entries(settings).map(([name, value]) => ({ name, value }));
 }
 
-/** What Kafka says of the topics, or why it says nothing. `faulty`: nothing can be written as it should be. Doubts and notes are left out where there are none. */
+/**
+ * What Kafka says of the topics, or why it says nothing. `faulty`: nothing can be written as it
+ * should be. Doubts and notes are left out where there are none.
+ */
 export type TopicsState =
   | { readonly kind: 'planned'; readonly doubts?: readonly string[]; readonly notes?: readonly string[] }
   | {

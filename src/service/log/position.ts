@@ -9,11 +9,14 @@ interface PositionDeps {
 }
 
 /**
- * The position of one cursor, and the part of it that is durable. It is saved at intervals, not with each acknowledgement: the rows between are sent again
+ * The position of one cursor, and the part of it that is durable. It is saved at
+ * intervals, not with each acknowledgement: the rows between are sent again
  * after a crash, and the readers drop them.
  *
- * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the lane's row no longer shows. `fenced` is true from the first refusal
- * until the lease shows another epoch: a reclaim within a term raises ours, and a refusal that arrives before the answer to it must not end the term.
+ * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the
+ * lane's row no longer shows. `fenced` is true from the first refusal until the lease
+ * shows another epoch: a reclaim within a term raises ours, and a refusal that arrives
+ * before the answer to it must not end the term.
  */
 export class Position {
   private reachedSeq = 0n;
@@ -50,7 +53,10 @@ export class Position {
     if (seq > this.reachedSeq) this.reachedSeq = seq;
   }
 
-  /** Saves the position, if it is above the saved one. Never rejects: a position that lags only costs repeats. One save at a time. */
+  /**
+   * Saves the position, if it is above the saved one. Never rejects: a position that lags only
+   * costs repeats. One save at a time.
+   */
   save(): Promise<void> {
     this.saving ??= this.saveOnce().finally(() => {
       this.saving = undefined;
@@ -58,7 +64,10 @@ export class Position {
     return this.saving;
   }
 
-  /** True when the lane's row, asked now, still shows our epoch. Rejects when the database can't be reached. */
+  /**
+   * True when the lane's row, asked now, still shows our epoch.
+   * Rejects when the database can't be reached.
+   */
   async confirm(): Promise<boolean> {
     const epoch = this.deps.lease.epoch;
     const held = await this.deps.log.savePosition(this.lane, epoch, this.cursor, this.reachedSeq);
@@ -79,7 +88,8 @@ export class Position {
       if (this.failing) this.deps.logger.info({ cursor: this.cursor }, 'position saved again');
       this.failing = false;
     } catch (err) {
-      if (!this.failing) this.deps.logger.warn({ err, cursor: this.cursor }, 'position not saved; it will be tried again');
+      if (!this.failing)
+        this.deps.logger.warn({ err, cursor: this.cursor }, 'position not saved; it will be tried again');
       this.failing = true;
     }
   }

@@ -7,7 +7,8 @@ interface SendLimits {
 }
 
 /**
- * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole time of the send at 10,000), and by default a broker takes 1 MiB for each
+ * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole
+ * time of the send at 10,000), and by default a broker takes 1 MiB for each
  * partition: 900 kB in total fits with any keys.
  */
 export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
@@ -15,8 +16,14 @@ export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 /** About the size that a record adds to its key and value in a batch. */
 const recordOverheadBytes = 20;
 
-/** Splits into pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large is a piece of its own: the broker refuses it. */
-export function splitSends<Row extends PublishRow>(rows: readonly Row[], limits: SendLimits = sendLimits): (readonly Row[])[] {
+/**
+ * Splits into pieces of at most `maxRows` and `maxBytes`, in order. A row that is too large is a
+ * piece of its own: the broker refuses it.
+ */
+export function splitSends<Row extends PublishRow>(
+  rows: readonly Row[],
+  limits: SendLimits = sendLimits,
+): (readonly Row[])[] {
   const pieces: Row[][] = [];
   let piece: Row[] = [];
   let bytes = 0;
@@ -34,7 +41,10 @@ export function splitSends<Row extends PublishRow>(rows: readonly Row[], limits:
   return pieces;
 }
 
-/** Kafka's protocol errors that a person can act on, as our codes; the rest is `broker`. Metric labels: keep them few. */
+/**
+ * Kafka's protocol errors that a person can act on, as our codes; the rest
+ * is `broker`. Metric labels: keep them few.
+ */
 const byType: Readonly<Record<string, string>> = {
   MESSAGE_TOO_LARGE: 'too_large',
   RECORD_LIST_TOO_LARGE: 'too_large',

@@ -33,13 +33,17 @@ interface RelayDeps {
 }
 
 /**
- * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row of the lane's log, in order, at least once.
+ * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row
+ * of the lane's log, in order, at least once.
  *
- * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to `reading` after any failure, gap or overflow (see `Handoff`).
- * In both it may be waiting: for a lease young enough to act on, or for the backoff after a failure. One publish at a time, also across terms.
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in
+ * memory; back to `reading` after any failure, gap or overflow (see `Handoff`). In both
+ * it may be waiting: for a lease young enough to act on, or for the backoff after a
+ * failure. One publish at a time, also across terms.
  *
- * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless the lease allowed it just before. A crash at any
- * moment costs repeats, never a row. Memory: as much as `Handoff` may hold, one read and one publish.
+ * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless
+ * the lease allowed it just before. A crash at any moment costs repeats, never a row. Memory: as
+ * much as `Handoff` may hold, one read and one publish.
  */
 export class Relay implements Service {
   readonly name = 'relay';
@@ -71,7 +75,10 @@ export class Relay implements Service {
     this.tick();
   }
 
-  /** The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first batch of the term is handed over. */
+  /**
+   * The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first
+   * batch of the term is handed over.
+   */
   begin(lastBatch: bigint): void {
     this.end();
     const { metrics } = this.deps;
@@ -82,26 +89,38 @@ export class Relay implements Service {
     });
   }
 
-  /** The lane is lost. Nothing new is sent from here on; a publish that is under way may still arrive, as a repeat at worst. */
+  /**
+   * The lane is lost. Nothing new is sent from here on; a publish that is under way may still
+   * arrive, as a repeat at worst.
+   */
   end(): void {
     this.loop.end();
     this.pending.clear();
   }
 
-  /** A batch that just committed. Never waits, never fails: rows that can't be kept are read from the log. */
+  /**
+   * A batch that just committed. Never waits, never fails: rows
+   * that can't be kept are read from the log.
+   */
   publishCommitted(batch: CommittedBatch): void {
     this.loop.term?.handoff.addCommitted(batch);
     this.deps.witness?.hurry();
     this.loop.wake();
   }
 
-  /** Batches were committed that can't be handed over (their rows or numbers are not known here): the log has them. */
+  /**
+   * Batches were committed that can't be handed over (their rows or
+   * numbers are not known here): the log has them.
+   */
   missedCommitted(): void {
     this.loop.term?.handoff.reread('gap');
     this.loop.wake();
   }
 
-  /** For people: the source of the relay, and the position up to which Kafka has acknowledged the log. Null while another process holds the lane. */
+  /**
+   * For people: the source of the relay, and the position up to which Kafka has acknowledged the
+   * log. Null while another process holds the lane.
+   */
   status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
     if (this.loop.term === undefined) return null;
     const { handoff, position } = this.loop.term;
@@ -167,7 +186,8 @@ export class Relay implements Service {
     }
     this.logTrouble.passed();
     this.readSize.read(rows);
-    // Kafka will have these rows soon: for a batch whose answer is still open, this is the only proof that it was committed.
+    // Kafka will have these rows soon: for a batch whose answer is still open, this is the only
+    // proof that it was committed.
     this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
@@ -179,7 +199,8 @@ export class Relay implements Service {
   private async sendHanded(term: RelayTerm, handed: HandoffRows): Promise<void> {
     const { batches } = handed;
     const traced = this.deps.traces?.begin(batches);
-    const rows = traced?.rows ?? (batches.length === 1 ? (batches[0]?.rows ?? []) : batches.flatMap((batch) => batch.rows));
+    const rows =
+      traced?.rows ?? (batches.length === 1 ? (batches[0]?.rows ?? []) : batches.flatMap((batch) => batch.rows));
     this.pending.inFlight(handed);
     for (const run of splitByTopic(rows)) {
       if (await this.publish(term, run, batches.at(-1)?.number ?? 0n)) continue;
@@ -196,7 +217,10 @@ export class Relay implements Service {
     }
   }
 
-  /** False: the rows may or may not have arrived, and the handoff goes back to the log. Or the term is over. */
+  /**
+   * False: the rows may or may not have arrived, and the handoff
+   * goes back to the log. Or the term is over.
+   */
   private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
     const topic = rows[0]?.topic ?? 'updates';
@@ -246,8 +270,9 @@ export class Relay implements Service {
 }
 
 /**
- * Splits rows into runs for one topic, in order. A continuity mark says "complete up to here", so it may leave only once everything before it is acknowledged:
- * each run is a send of its own, and the next one waits for it.
+ * Splits rows into runs for one topic, in order. A continuity mark says "complete up to here", so
+ * it may leave only once everything before it is acknowledged: each run is a send of its own, and
+ * the next one waits for it.
  */
 function splitByTopic<Row extends LogRow>(rows: readonly Row[]): (readonly Row[])[] {
   const runs: Row[][] = [];
@@ -270,10 +295,12 @@ interface ReadSizeLimits {
 }
 
 /**
- * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a thousand of the latter neither fit into our memory nor arrive
- * within the deadline of a query, and a read that failed must not be repeated with the same size.
+ * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a
+ * thousand of the latter neither fit into our memory nor arrive within the deadline of a query, and
+ * a read that failed must not be repeated with the same size.
  *
- * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves with each failure, and at most doubles with each success.
+ * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves
+ * with each failure, and at most doubles with each success.
  */
 export class ReadSize {
   private next: number;

@@ -34,7 +34,10 @@ export interface StateWriterOptions extends NewestLimits {
   readonly backoff: BackoffOptions;
 }
 
-/** A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a read of 5,000 rows is about 6 MB. */
+/**
+ * A flush costs 25 to 370 ms for any number of rows (kafkajs transactions), so once a second; a
+ * read of 5,000 rows is about 6 MB.
+ */
 export const stateWriterDefaults: StateWriterOptions = {
   flushEveryMs: 1000,
   maxOrders: 20_000,
@@ -54,14 +57,18 @@ interface Term {
 }
 
 /**
- * Sends the newest state of each order to the compacted topic, about once a second, under a cursor of its own (`state`).
+ * Sends the newest state of each order to the compacted topic, about once a
+ * second, under a cursor of its own (`state`).
  *
- * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see `NewestByOrder`) → not owner after any failure → …
+ * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see
+ * `NewestByOrder`) → not owner after any failure → …
  *
- * Invariant: an older state never follows a newer one on the topic. Each flush is one transaction of the only writer, and begins only after the lease was seen
- * young enough *after* `takeOver`: a process that froze in between finds the lease too old, and one that froze later is fenced by the process that took the
- * lane. A writer that is fenced, or failed, checks in the lane's row that the lane is still its own before it calls `takeOver` again: otherwise a late `takeOver`
- * of a stale process would silence the real holder for the rest of its term.
+ * Invariant: an older state never follows a newer one on the topic. Each flush is one transaction
+ * of the only writer, and begins only after the lease was seen young enough *after* `takeOver`: a
+ * process that froze in between finds the lease too old, and one that froze later is fenced by the
+ * process that took the lane. A writer that is fenced, or failed, checks in the lane's row that the
+ * lane is still its own before it calls `takeOver` again: otherwise a late `takeOver` of a stale
+ * process would silence the real holder for the rest of its term.
  */
 export class StateWriter implements Service {
   readonly name = 'state-writer';
@@ -94,7 +101,10 @@ export class StateWriter implements Service {
     });
   }
 
-  /** The lane is lost: no flush begins from here on, and one that is under way is fenced by the next holder. */
+  /**
+   * The lane is lost: no flush begins from here on, and one that
+   * is under way is fenced by the next holder.
+   */
   end(): void {
     this.loop.end();
     // The next holder shows the pending rows.
@@ -140,11 +150,13 @@ export class StateWriter implements Service {
         // Without the database the gauges keep their last value.
         if (loaded) await this.showPending(term).catch(() => undefined);
         await this.backOff(term);
-        // While draining the first failure is the last, even one from before the drain: the log keeps the rest for the next start.
+        // While draining the first failure is the last, even one from before the drain: the log
+        // keeps the rest for the next start.
         if (this.loop.draining) return;
       }
       if (last) return;
-      if (!again && !this.loop.draining) await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
+      if (!again && !this.loop.draining)
+        await this.rest(term, this.options.flushEveryMs - (clock.monotonicMs() - startedMs));
     }
   }
 
@@ -166,8 +178,10 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. An earlier flush of unknown outcome may have left newer updates in the topic than a single read shows. So
-   * reads are merged until they have caught up, or the bounds are reached: only with a larger backlog can readers see an order step back, and only for a time.
+   * Reads on from the position and flushes once. An earlier flush of unknown outcome may
+   * have left newer updates in the topic than a single read shows. So reads are merged until
+   * they have caught up, or the bounds are reached: only with a larger backlog can readers
+   * see an order step back, and only for a time.
    */
   private async catchUp(term: Term): Promise<boolean> {
     const { newest, position } = term;
@@ -175,9 +189,18 @@ export class StateWriter implements Service {
     let upTo = position.reached;
     let bytes = 0;
     let caughtUp = false;
-    while (!caughtUp && merged.size < this.options.maxOrders && bytes < this.options.maxBytes && !term.over.signal.aborted) {
+    while (
+      !caughtUp &&
+      merged.size < this.options.maxOrders &&
+      bytes < this.options.maxBytes &&
+      !term.over.signal.aborted
+    ) {
       newest.beginRead();
-      const { rows, lastSeq } = await this.deps.log.readNewestAfter(this.deps.lease.lane, upTo, this.options.maxLookedAt);
+      const { rows, lastSeq } = await this.deps.log.readNewestAfter(
+        this.deps.lease.lane,
+        upTo,
+        this.options.maxLookedAt,
+      );
       for (const row of rows) {
         if (row.topic !== 'updates') continue;
         this.deps.lease.witness.sawBatch(row.batch);
@@ -187,9 +210,12 @@ export class StateWriter implements Service {
       caughtUp = lastSeq === upTo || (newest.covered(lastSeq) && lastSeq >= term.attempted);
       upTo = lastSeq;
     }
-    // The database came back without them: the newest states of its log may be older than those on the topic. The term ends as soon as its lease is renewed.
+    // The database came back without them: the newest states of its log may be older than those on
+    // the topic. The term ends as soon as its lease is renewed.
     if (caughtUp && upTo < term.attempted)
-      throw new Error('the database lacks updates that were written to the state topic: nothing is written from its log');
+      throw new Error(
+        'the database lacks updates that were written to the state topic: nothing is written from its log',
+      );
     const flushed = await this.flush(term, [...merged.values()], upTo);
     if (flushed && caughtUp) newest.endRead(upTo);
     await this.showPending(term);
@@ -204,7 +230,10 @@ export class StateWriter implements Service {
     return true;
   }
 
-  /** False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the log. */
+  /**
+   * False: the lease grew too old, or the term is over; nothing
+   * was sent, and the rows are in the log.
+   */
   private async flush(term: Term, rows: readonly LogRow[], upTo: bigint): Promise<boolean> {
     if (rows.length > 0) await this.deps.witness?.cover();
     if (!this.deps.lease.mayAct() || term.over.signal.aborted) {
@@ -233,7 +262,8 @@ export class StateWriter implements Service {
   private failed(term: Term, err: unknown): void {
     this.trouble.happened(err);
     term.newest.fail();
-    // The publisher is retired or fenced in each case; after a failure of the database this costs one unnecessary `takeOver`.
+    // The publisher is retired or fenced in each case; after a failure of the database this costs
+    // one unnecessary `takeOver`.
     if (err instanceof PublishError) term.owner = false;
   }
 

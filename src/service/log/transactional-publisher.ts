@@ -19,11 +19,20 @@ interface TransactionalPublisherDeps extends KafkaClientDeps {
 interface TransactionalPublisherOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
-  /** The partition count that the topic must have, or it is not written to. Left out: any count is accepted. */
+  /**
+   * The partition count that the topic must have, or it is not
+   * written to. Left out: any count is accepted.
+   */
   readonly planned?: ReadonlyMap<string, number>;
-  /** One per lane: the process that initialises it last is the only writer. Asked with each `takeOver`. */
+  /**
+   * One per lane: the process that initialises it last is the
+   * only writer. Asked with each `takeOver`.
+   */
   readonly transactionalId: () => string;
-  /** After this the broker aborts a transaction whose writer is gone; until then readers of committed records wait behind it. */
+  /**
+   * After this the broker aborts a transaction whose writer is gone; until then readers of
+   * committed records wait behind it.
+   */
   readonly transactionTimeoutMs: number;
   readonly takeOverDeadlineMs: number;
   /** For a whole flush. Below the transaction timeout. */
@@ -40,13 +49,19 @@ interface Connected {
   readonly client: KafkaClient;
   readonly producer: Producer;
   readonly partitioner: NotingPartitioner;
-  /** Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only local: the broker learns of it with the first record. */
+  /**
+   * Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only
+   * local: the broker learns of it with the first record.
+   */
   first: Transaction | undefined;
   /** It was handed records: what it did with them is not known once it is retired. */
   used: boolean;
 }
 
-/** The coordinator is still loading, or busy with the rest of an earlier transaction: the error means "ask again". */
+/**
+ * The coordinator is still loading, or busy with the rest of an earlier
+ * transaction: the error means "ask again".
+ */
 const notYet = new Set([
   'GROUP_COORDINATOR_NOT_AVAILABLE',
   'GROUP_LOAD_IN_PROGRESS',
@@ -61,8 +76,9 @@ const askAgainMs = 25;
 /**
  * The state topic over kafkajs transactions (docs/decisions/002-kafkajs-without-its-retries.md).
  *
- * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a writer. A transaction that a retired writer
- * left open is aborted by the next `takeOver`, ours or another process's, so the records of an interrupted flush are never seen.
+ * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a
+ * writer. A transaction that a retired writer left open is aborted by the next `takeOver`, ours or
+ * another process's, so the records of an interrupted flush are never seen.
  */
 export class TransactionalPublisher implements StatePublisher {
   private connected: Connected | undefined;
@@ -87,13 +103,15 @@ export class TransactionalPublisher implements StatePublisher {
 
   async flush(rows: readonly LogRow[]): Promise<void> {
     const { connected } = this;
-    if (connected === undefined) throw new PublishError('unavailable', 'not the writer of the state topic: take over first');
+    if (connected === undefined)
+      throw new PublishError('unavailable', 'not the writer of the state topic: take over first');
     await this.guarded('a flush of the state topic', this.options.flushDeadlineMs, async () => {
       const transaction = connected.first ?? (await connected.producer.transaction());
       connected.first = undefined;
       const [firstPiece = [], ...pieces] = splitSends(rows);
-      // Until the first record is accepted, the broker may still be finishing the previous transaction. A repeat can write a row of this flush twice,
-      // but it is the same row: a flush holds one row of each order.
+      // Until the first record is accepted, the broker may still be finishing the previous
+      // transaction. A repeat can write a row of this flush twice, but it is the same row: a flush
+      // holds one row of each order.
       await this.whenReady(connected, () => this.send(connected, transaction, firstPiece));
       for (const piece of pieces) await this.send(connected, transaction, piece);
       await transaction.commit();
@@ -138,7 +156,10 @@ export class TransactionalPublisher implements StatePublisher {
     return this.connected;
   }
 
-  /** Repeats `work` while the broker is not ready. Ends when the deadline around it retires the client: then every further try is refused. */
+  /**
+   * Repeats `work` while the broker is not ready. Ends when the deadline around it retires the
+   * client: then every further try is refused.
+   */
   private async whenReady<T>(connected: Connected, work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -160,7 +181,8 @@ export class TransactionalPublisher implements StatePublisher {
       this.connected = undefined;
       connected?.client.retire();
       // As in `LogPublisher`. A fenced one is a fault of its own, whatever it had sent.
-      if (connected?.used === true || failure.code === 'fenced') this.deps.metrics.producerReplaced.inc({ reason: failure.code });
+      if (connected?.used === true || failure.code === 'fenced')
+        this.deps.metrics.producerReplaced.inc({ reason: failure.code });
       if (failure.code === 'fenced') this.deps.onFenced?.();
       throw failure;
     }

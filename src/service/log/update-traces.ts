@@ -9,19 +9,27 @@ type TracedRow = LogRow & { readonly traceparent?: string };
 interface TracedSend {
   /** All rows of the batches. */
   readonly rows: readonly TracedRow[];
-  /** Kafka has acknowledged them, or the send failed: then they are sent again from the log, without a header. */
+  /**
+   * Kafka has acknowledged them, or the send failed: then they are
+   * sent again from the log, without a header.
+   */
   end(failed?: string): void;
 }
 
-/** The updates of one order that join the trace of the command that placed it. An order may have thousands of fills. */
+/**
+ * The updates of one order that join the trace of the command that placed
+ * it. An order may have thousands of fills.
+ */
 const mostOfCommand = 16;
 const mostCounted = 1_000;
 
 /**
- * Traces of updates: from the frame to the commit, and from the send to Kafka's acknowledgement. Nothing is noted while an update is on its way: the batch
- * has the times already, so its spans are made when it is handed over. An update that is not traced costs a countdown.
+ * Traces of updates: from the frame to the commit, and from the send to Kafka's acknowledgement.
+ * Nothing is noted while an update is on its way: the batch has the times already, so its spans are
+ * made when it is handed over. An update that is not traced costs a countdown.
  *
- * Traced are one update in `every`, chosen at random, and the first updates of each order that a traced command placed, in the trace of that command.
+ * Traced are one update in `every`, chosen at random, and the first updates of each order that a
+ * traced command placed, in the trace of that command.
  */
 export class UpdateTraces {
   private untilNext: number;
@@ -102,7 +110,10 @@ export class UpdateTraces {
     return true;
   }
 
-  /** On average `every`, at random: a pattern in the updates must not decide which of them are traced. */
+  /**
+   * On average `every`, at random: a pattern in the updates must
+   * not decide which of them are traced.
+   */
   private draw(): number {
     return 1 + Math.floor(this.deps.random.next() * (2 * this.every - 1));
   }

@@ -5,9 +5,15 @@ import { PublishError, type Publisher } from './publisher.ts';
 
 interface WitnessWriterDeps {
   readonly lease: Pick<Lease, 'lane' | 'witness'>;
-  /** One of its own: it takes one send at a time, and a send of updates is mostly under way. The creator closes it. */
+  /**
+   * One of its own: it takes one send at a time, and a send of updates is
+   * mostly under way. The creator closes it.
+   */
   readonly publisher: Publisher;
-  /** False: Kafka has not been asked yet what it has of this lane. Nothing may be published before that. */
+  /**
+   * False: Kafka has not been asked yet what it has of this lane.
+   * Nothing may be published before that.
+   */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -20,11 +26,13 @@ const withoutTopic: ReadonlySet<string> = new Set(['unauthorized', 'unknown_topi
 const sayEveryMs = 60_000;
 
 /**
- * Keeps on Kafka what this process has seen committed in its lane (docs/decisions/013-what-proves-that-commits-were-lost.md), beyond its own life: where it dies, and
- * the database comes back without its last commits, the next process finds them here.
+ * Keeps on Kafka what this process has seen committed in its lane
+ * (docs/decisions/013-what-proves-that-commits-were-lost.md), beyond its own life: where it dies,
+ * and the database comes back without its last commits, the next process finds them here.
  *
- * Invariant: no record of a batch, and no step of a command, is sent before Kafka has a witness of it. So the witness is never behind the topics, whichever lane
- * wrote last in them. It only ever names what was committed: one that is ahead of the topics is a proof as well.
+ * Invariant: no record of a batch, and no step of a command, is sent before Kafka has a witness of
+ * it. So the witness is never behind the topics, whichever lane wrote last in them. It only ever
+ * names what was committed: one that is ahead of the topics is a proof as well.
  */
 export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
@@ -48,7 +56,10 @@ export class WitnessWriter {
     this.termBegan = undefined;
   }
 
-  /** Nothing was published in this term, which began behind this batch. Undefined: something may have been, or there is no term. */
+  /**
+   * Nothing was published in this term, which began behind this batch. Undefined: something may
+   * have been, or there is no term.
+   */
   get unpublishedAfter(): bigint | undefined {
     return this.termBegan;
   }
@@ -59,18 +70,21 @@ export class WitnessWriter {
   }
 
   /**
-   * Resolves once Kafka has a witness of this batch of the lane; left out: of all that this process has seen by now. Rejects with `PublishError`: then nothing may be
-   * published. Where the topic is missing it resolves, and says so: a loss that hides is better than a service that stands.
+   * Resolves once Kafka has a witness of this batch of the lane; left out: of all that this process
+   * has seen by now. Rejects with `PublishError`: then nothing may be published. Where the topic is
+   * missing it resolves, and says so: a loss that hides is better than a service that stands.
    */
   async cover(batch?: bigint): Promise<void> {
     const { lease, mayWrite } = this.deps;
     const { lane, witness } = lease;
-    if (!mayWrite()) throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
+    if (!mayWrite())
+      throw new PublishError('unavailable', 'Kafka could not be asked yet for the newest commits of the lanes');
     if (batch !== undefined) witness.sawBatch(batch);
     const { changes } = witness;
     const isCovered = () =>
       this.written !== undefined &&
-      (this.written.changes >= changes || (batch !== undefined && this.isOfTerm() && this.written.witnessed.batch >= batch));
+      (this.written.changes >= changes ||
+        (batch !== undefined && this.isOfTerm() && this.written.witnessed.batch >= batch));
     this.termBegan = undefined;
     while (!isCovered() && lease.lane === lane && witness.newest !== undefined) {
       try {

@@ -17,7 +17,10 @@ import { noneUnproven } from './unproven.ts';
 const maxFlights = 2;
 
 interface PipelineDeps extends IngestDeps {
-  /** Up to `count` queued entries of about `maxBytes` in all, oldest first; empty when there are none. */
+  /**
+   * Up to `count` queued entries of about `maxBytes` in all,
+   * oldest first; empty when there are none.
+   */
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
@@ -26,14 +29,17 @@ interface PipelineDeps extends IngestDeps {
 }
 
 /**
- * One term of the lane: takes queued entries, reduces them against the cached heads, and keeps up to two batches in flight.
+ * One term of the lane: takes queued entries, reduces them against the cached heads, and keeps up
+ * to two batches in flight.
  *
- * One loop does everything that can change the order of entries (take, reduce, send, recover). Only the completion of a batch that
- * committed in its turn happens outside it, so that the relay has it without delay.
+ * One loop does everything that can change the order of entries (take, reduce, send,
+ * recover). Only the completion of a batch that committed in its turn happens outside
+ * it, so that the relay has it without delay.
  *
- * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest first, and `nextNumber` is the lane's batch number plus the
- * numbered flights plus one. After any failure the flights behind it are dropped too, the heads that they touched are evicted, and their entries are
- * reduced again.
+ * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest
+ * first, and `nextNumber` is the lane's batch number plus the numbered flights plus one.
+ * After any failure the flights behind it are dropped too, the heads that they touched are
+ * evicted, and their entries are reduced again.
  */
 export class BatchPipeline {
   private readonly cache: HeadCache;
@@ -48,7 +54,10 @@ export class BatchPipeline {
   private unproven: Unproven;
   private readonly generation: number;
   private stopped = false;
-  /** Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets it. */
+  /**
+   * Why nothing commits, in words: the first failure since the
+   * last commit. Only the pipeline sets it.
+   */
   trouble: string | undefined;
   private readonly deps: PipelineDeps;
   private readonly options: IngestOptions;
@@ -63,7 +72,10 @@ export class BatchPipeline {
     this.unproven = noneUnproven(hold.batch);
   }
 
-  /** Other processes may have changed the orders of these accounts; not those of unsettled entries, with which no account is given away. */
+  /**
+   * Other processes may have changed the orders of these accounts; not those of unsettled entries,
+   * with which no account is given away.
+   */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     const loading = new Set(
       this.loading.map((entry) => entry.kind === 'order' && orderKey(entry.view.stream, entry.view.orderId)),
@@ -96,8 +108,9 @@ export class BatchPipeline {
   }
 
   /**
-   * So that the next proof follows the last one of the term before: nothing can be committed either while the database is away. Where it refuses the read, the proofs
-   * have a distance, which consumers report, and nothing else is lost.
+   * So that the next proof follows the last one of the term before: nothing can be committed either
+   * while the database is away. Where it refuses the read, the proofs have a distance, which
+   * consumers report, and nothing else is lost.
    */
   private async resumeProofs(): Promise<void> {
     while (!this.stopped) {
@@ -146,7 +159,8 @@ export class BatchPipeline {
     this.loading = [];
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
-      // The flights are settled first: a single entry can be isolated only when its batch is the first in line.
+      // The flights are settled first: a single entry can be isolated
+      // only when its batch is the first in line.
       if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
       else await this.pause();
       return;
@@ -157,7 +171,12 @@ export class BatchPipeline {
       return;
     }
     const unprovenBefore = this.unproven;
-    const term = { lane: this.deps.lease.lane, generation: this.generation, number: this.nextNumber, unproven: unprovenBefore };
+    const term = {
+      lane: this.deps.lease.lane,
+      generation: this.generation,
+      number: this.nextNumber,
+      unproven: unprovenBefore,
+    };
     const prepared = prepareBatch(entries, this.cache, { ...term, bindings });
     this.unproven = prepared.unproven;
     this.cache.trim();
@@ -224,7 +243,10 @@ export class BatchPipeline {
     this.deps.onProgress();
   }
 
-  /** The first flight failed. Learns the result of the others, puts back the entries that did not commit, and brings the lane back into step. */
+  /**
+   * The first flight failed. Learns the result of the others, puts back the entries that did not
+   * commit, and brings the lane back into step.
+   */
   private async recover(): Promise<void> {
     const results = await Promise.all(this.flights.map((flight) => flight.answer));
     const first = results.find((result) => result.kind !== 'committed');
@@ -234,7 +256,8 @@ export class BatchPipeline {
       return;
     }
     this.report(first);
-    // One unknown anywhere is enough: an orphan of the second batch could still enter the lane behind the first one's second try.
+    // One unknown anywhere is enough: an orphan of the second batch could still enter the lane
+    // behind the first one's second try.
     if (first.kind === 'out_of_order' || results.some((result) => result.kind === 'unknown')) {
       const hold = await this.reclaim();
       if (hold === undefined) return;
@@ -258,19 +281,25 @@ export class BatchPipeline {
       return;
     }
     this.size.failed(entries);
-    // After partial progress no rest is needed. A batch that breaks its connection each time needs one: each try raises the epoch, and the next may begin
-    // within milliseconds.
+    // After partial progress no rest is needed. A batch that breaks its connection each time needs
+    // one: each try raises the epoch, and the next may begin within milliseconds.
     if (failed.length === results.length) await this.pause();
   }
 
-  /** False: a failover or a restore took back committed batches. Then no head in the cache can be trusted, and the numbers of our batches would never fit again. */
+  /**
+   * False: a failover or a restore took back committed batches. Then no head in the cache can be
+   * trusted, and the numbers of our batches would never fit again.
+   */
   private isInStep(batch: bigint): boolean {
     const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
     const witnessed = this.deps.lease.witness.newest?.batch ?? 0n;
     return batch >= lowest - 1n && batch >= witnessed && batch < this.nextNumber;
   }
 
-  /** `batch` is final: every flight up to it committed. Their seqs are not known here, so the relay reads them from the log. */
+  /**
+   * `batch` is final: every flight up to it committed. Their seqs are not known here, so the relay
+   * reads them from the log.
+   */
   private completeUpTo(batch: bigint): void {
     for (;;) {
       const flight = this.flights[0];
@@ -296,8 +325,8 @@ export class BatchPipeline {
 
   private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
     const [entry] = entries;
-    // A single entry that was refused at once is tried once more: it was reduced against a head of the cache, and the heads that it touched have been evicted
-    // since.
+    // A single entry that was refused at once is tried once more: it was reduced against a head of
+    // the cache, and the heads that it touched have been evicted since.
     if (entries.length > 1 || entry === undefined || !this.poison.searching) {
       this.poison.refused(entries.length);
       return;
@@ -305,7 +334,10 @@ export class BatchPipeline {
     this.quarantineFirst(entry, refusal);
   }
 
-  /** The entries are first in line again. Other entries that pass without them show which one is at fault. */
+  /**
+   * The entries are first in line again. Other entries that pass
+   * without them show which one is at fault.
+   */
   private async isolateFailure(
     entries: readonly Entry[],
     failure: { readonly code: string; readonly message: string },
@@ -318,11 +350,15 @@ export class BatchPipeline {
     await this.pause();
   }
 
-  /** An entry may go ahead of others, also of a barrier: no entry is settled later because of it. */
+  /**
+   * An entry may go ahead of others, also of a barrier: no entry is settled later because of it.
+   */
   private tryAnotherBefore(entry: Entry): void {
     this.poison.refused(1);
     if (this.again.length < this.options.batchMaxCount)
-      this.again = this.again.concat(this.deps.source(this.options.batchMaxCount - this.again.length, this.size.maxBytes));
+      this.again = this.again.concat(
+        this.deps.source(this.options.batchMaxCount - this.again.length, this.size.maxBytes),
+      );
     const place = this.poison.anotherToTry(entry, this.again);
     if (place > 0) this.again = [...this.again.splice(place, 1), ...this.again];
   }

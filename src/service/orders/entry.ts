@@ -29,8 +29,8 @@ export function queuedBytes(entry: Entry): number {
 }
 
 /**
- * Reports to all waiters how their entries ended, and counts them: the counters add up to the number of entries that came in. Called once an entry, after the
- * commit.
+ * Reports to all waiters how their entries ended, and counts them: the counters add up to the
+ * number of entries that came in. Called once an entry, after the commit.
  */
 export function settleEntries(
   entries: readonly Entry[],

@@ -10,16 +10,20 @@ interface Slot {
 }
 
 /**
- * The newest heads in memory, least recently written first out. Below half of the room, where nothing has to be evicted soon, each keeps its place. Heads of closed
- * orders have a fifth of the room: almost no rows follow them but those that an audit shows again, and at thousands of updates a second they alone would fill
- * it all (100 MB, which every whole collection had to go through).
+ * The newest heads in memory, least recently written first out. Below half of the room, where
+ * nothing has to be evicted soon, each keeps its place. Heads of closed orders have a fifth of the
+ * room: almost no rows follow them but those that an audit shows again, and at thousands of updates
+ * a second they alone would fill it all (100 MB, which every whole collection had to go through).
  *
- * A known order's head is put into its existing slot. Taking it out and putting it in again left a hole in the map each time. V8 makes a map full of holes
- * anew, the old one pointing to the new one: once one of that chain has left the young generation, so does every later one, with all heads that it held (640
- * bytes an update instead of 270).
+ * A known order's head is put into its existing slot. Taking it out and putting it in again left a
+ * hole in the map each time. V8 makes a map full of holes anew, the old one pointing to the new
+ * one: once one of that chain has left the young generation, so does every later one, with all
+ * heads that it held (640 bytes an update instead of 270).
  *
- * Invariant: a head that a batch in flight has changed is pinned, and a pinned head is never evicted by size: the database doesn't have it yet,
- * so reading it back would bring the state before the change. A head that is not here is read from the store; nothing depends on its being here.
+ * Invariant: a head that a batch in flight has changed is pinned, and a pinned head
+ * is never evicted by size: the database doesn't have it yet, so reading it back
+ * would bring the state before the change. A head that is not here is read from the
+ * store; nothing depends on its being here.
  */
 export class HeadCache {
   private readonly open = new Map<string, Slot>();
@@ -34,7 +38,10 @@ export class HeadCache {
     return this.open.size + this.closed.size;
   }
 
-  /** Leaves the order as it is: moving each head that was read to the end took 2 us of the 40 that an update takes. */
+  /**
+   * Leaves the order as it is: moving each head that was read to the end
+   * took 2 us of the 40 that an update takes.
+   */
   get(key: string): Head | undefined {
     return this.slot(key)?.head;
   }

@@ -11,9 +11,15 @@ export type LossReason = 'batch_refused' | 'reclaim_refused' | 'forgotten';
 
 /** The part of the lane keeper that ingest needs. */
 export interface LaneControl {
-  /** Raises our own epoch and returns which batches committed; undefined: the lane is no longer ours. Rejects when the database can't be reached. */
+  /**
+   * Raises our own epoch and returns which batches committed; undefined: the lane is no longer
+   * ours. Rejects when the database can't be reached.
+   */
   reclaim(): Promise<LaneHold | undefined>;
-  /** The term can't go on: a batch was refused because the epoch is no longer ours, a reclaim found the lane lost, or the database lacks commits. */
+  /**
+   * The term can't go on: a batch was refused because the epoch is no longer ours, a reclaim found
+   * the lane lost, or the database lacks commits.
+   */
   reportLost(why: LossReason): void;
 }
 

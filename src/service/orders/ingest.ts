@@ -7,7 +7,10 @@ import { batchMaxBytes, bytesOf } from './batch-size.ts';
 import { type Entry, entryAtMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
-/** The lane was lost, or the process is stopping: the offered items are not settled. A source that comes back reads everything again. */
+/**
+ * The lane was lost, or the process is stopping: the offered items are not settled. A source that
+ * comes back reads everything again.
+ */
 class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
   readonly retryable = true;
@@ -19,10 +22,12 @@ class LaneEndedError extends Error {
 }
 
 /**
- * The way of every observation into Postgres: bounded queue → batches that form by themselves → one transaction each.
+ * The way of every observation into Postgres: bounded queue → batches that
+ * form by themselves → one transaction each.
  *
- * States: idle (no lane: offered items are dropped, because the next holder of the lane reads them again) → working (between `begin` and `end`) → idle.
- * Invariant: while working, every offered item is settled exactly once, or its barrier is rejected when the lane ends.
+ * States: idle (no lane: offered items are dropped, because the next holder of the lane reads them
+ * again) → working (between `begin` and `end`) → idle. Invariant: while working, every offered item
+ * is settled exactly once, or its barrier is rejected when the lane ends.
  */
 export class Ingest {
   private pipeline: BatchPipeline | undefined;
@@ -32,8 +37,8 @@ export class Ingest {
   private readonly wakeup = new Wakeup();
   private readonly queue: BoundedQueue<Entry>;
   /**
-   * Single orders that commands wait for, and fences, past a full queue: one batch of them at the most. Further ones wait in the queue like other items, and may
-   * fill it.
+   * Single orders that commands wait for, and fences, past a full queue: one batch of them at the
+   * most. Further ones wait in the queue like other items, and may fill it.
    */
   private readonly urgent: BoundedQueue<Entry>;
   private readonly deps: IngestDeps;
@@ -54,7 +59,10 @@ export class Ingest {
     return this.queue.full;
   }
 
-  /** The number of offered items that are not settled: queued, in a batch, or waiting for another try. */
+  /**
+   * The number of offered items that are not settled: queued, in
+   * a batch, or waiting for another try.
+   */
   get depth(): number {
     return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
   }
@@ -88,8 +96,10 @@ export class Ingest {
   }
 
   /**
-   * Resolves when a batch that was made after this call has been committed, with rows or without; rejects with `LaneEndedError`. A database that comes back
-   * without what was committed before the call then lacks this batch as well, and takes none of this term any more, since their numbers do not follow.
+   * Resolves when a batch that was made after this call has been committed, with rows or
+   * without; rejects with `LaneEndedError`. A database that comes back without what was
+   * committed before the call then lacks this batch as well, and takes none of this term any
+   * more, since their numbers do not follow.
    */
   fence(): Promise<void> {
     return this.pass(this.urgent.full ? this.queue : this.urgent, true);
@@ -98,17 +108,31 @@ export class Ingest {
   private pass(queue: BoundedQueue<Entry>, numbered?: true): Promise<void> {
     if (this.pipeline === undefined) return Promise.reject(new LaneEndedError());
     return new Promise((resolve, reject) => {
-      const barrier: Entry = { kind: 'barrier', ...(numbered && { numbered }), atMs: this.deps.clock.nowMs(), resolve, reject };
+      const barrier: Entry = {
+        kind: 'barrier',
+        ...(numbered && { numbered }),
+        atMs: this.deps.clock.nowMs(),
+        resolve,
+        reject,
+      };
       queue.push(barrier, queuedBytes(barrier));
       this.wakeup.wake();
     });
   }
 
-  /** Starts a term: the lane is ours, its last committed batch is `hold.batch`. The cache starts empty. */
+  /**
+   * Starts a term: the lane is ours, its last committed batch is
+   * `hold.batch`. The cache starts empty.
+   */
   begin(hold: LaneHold): void {
     const { deps, options, wakeup } = this;
     const pipeline = new BatchPipeline(
-      { ...deps, wakeup, source: (count, maxBytes) => this.takeEntries(count, maxBytes), onProgress: () => this.showDepth() },
+      {
+        ...deps,
+        wakeup,
+        source: (count, maxBytes) => this.takeEntries(count, maxBytes),
+        onProgress: () => this.showDepth(),
+      },
       options,
       hold,
     );
@@ -116,23 +140,32 @@ export class Ingest {
     this.running = pipeline.run();
   }
 
-  /** Accounts that were with another process are followed again: nothing that is remembered of their orders is used any more. */
+  /**
+   * Accounts that were with another process are followed again: nothing that is remembered of their
+   * orders is used any more.
+   */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     this.pipeline?.forgetOrders(isOf);
   }
 
-  /** Ends the term: queued entries and batches in flight are forgotten here (a commit may still happen), and every barrier is rejected. */
+  /**
+   * Ends the term: queued entries and batches in flight are forgotten here (a commit may still
+   * happen), and every barrier is rejected.
+   */
   async end(): Promise<void> {
     const pipeline = this.pipeline;
     if (pipeline !== undefined) {
       this.pipeline = undefined;
       this.ending = this.finish(pipeline);
     }
-    // The drain and the loss of the lane may both end a term: neither may continue while batches of it are in flight.
+    // The drain and the loss of the lane may both end a term: neither may
+    // continue while batches of it are in flight.
     await this.ending;
   }
 
-  /** Settles the queued entries, then ends. The sources must have stopped. Gives up at the signal. */
+  /**
+   * Settles the queued entries, then ends. The sources must have stopped. Gives up at the signal.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     if (this.pipeline !== undefined && !signal.aborted) {
       const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -155,7 +188,8 @@ export class Ingest {
   private takeEntries(count: number, maxBytes: number): Entry[] {
     let entries = this.urgent.take(count, maxBytes);
     const leftBytes = maxBytes - bytesOf(entries);
-    // A barrier in the queue stands for every item offered before it: no entry of the queue goes while any urgent one is left.
+    // A barrier in the queue stands for every item offered before it: no entry of the queue goes
+    // while any urgent one is left.
     if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
       entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
     return entries;

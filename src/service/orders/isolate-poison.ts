@@ -9,12 +9,16 @@ const failuresToSearch = 3;
 const mostTried = 8;
 
 /**
- * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on the lane, until a batch of one is refused.
+ * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on
+ * the lane, until a batch of one is refused.
  *
- * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown cause may be due to one row, or to the whole database (read only, a table
- * that is damaged or gone): then the entry is guilty only once a batch that wrote another order has committed since the search began (`othersPass`).
+ * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown
+ * cause may be due to one row, or to the whole database (read only, a table that is
+ * damaged or gone): then the entry is guilty only once a batch that wrote another order
+ * has committed since the search began (`othersPass`).
  *
- * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only while suspects are left.
+ * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only
+ * while suspects are left.
  */
 export class PoisonSearch {
   private suspects = 0;
@@ -43,7 +47,9 @@ export class PoisonSearch {
     this.suspectLimit = Math.max(1, Math.ceil(count / 2));
   }
 
-  /** A batch failed with an unknown cause. True: it has failed often enough to look for one entry. */
+  /**
+   * A batch failed with an unknown cause. True: it has failed often enough to look for one entry.
+   */
   failed(code: string): boolean {
     if (code !== this.failure.code) {
       this.failure = { code, count: 0 };
@@ -61,8 +67,9 @@ export class PoisonSearch {
   }
 
   /**
-   * `entry` failed alone, and no other order has passed. Returns the place in `waiting` of an entry of another order, which must be tried before it; -1: there
-   * is none. The search ends where one order after another fails alike.
+   * `entry` failed alone, and no other order has passed. Returns the place in `waiting` of an entry
+   * of another order, which must be tried before it; -1: there is none. The search ends where one
+   * order after another fails alike.
    */
   anotherToTry(entry: Entry, waiting: readonly Entry[]): number {
     this.failedAlone.add(entry);
@@ -89,8 +96,9 @@ function keyOf(entry: Entry): string | undefined {
 }
 
 /**
- * The entry to store instead of a refused one. An observation becomes a quarantine row; a quarantine row that is itself refused is kept in
- * base64, which no encoding fault survives; undefined when even that was refused, or when nothing of it can be kept.
+ * The entry to store instead of a refused one. An observation becomes a quarantine row; a
+ * quarantine row that is itself refused is kept in base64, which no encoding fault survives;
+ * undefined when even that was refused, or when nothing of it can be kept.
  */
 export function asQuarantine(entry: Entry, code: string): Entry | undefined {
   if (entry.kind === 'order') return unreadable(entry, code);

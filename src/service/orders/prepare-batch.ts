@@ -1,21 +1,40 @@
 import type { BatchProof } from '../../domain/batch-proof.ts';
 import type { LogRow } from '../../domain/committed-batch.ts';
-import { continuityKey, encodeContinuity, encodeHeadJoin, encodeOrder, encodeUpdate } from '../../domain/encode-update.ts';
+import {
+  continuityKey,
+  encodeContinuity,
+  encodeHeadJoin,
+  encodeOrder,
+  encodeUpdate,
+} from '../../domain/encode-update.ts';
 import type { Doubt, Head, Reduction } from '../../domain/head.ts';
 import type { ContinuityMark, Observation, Outcome, Unreadable } from '../../domain/observation.ts';
 import { type OrderView, orderKey } from '../../domain/order.ts';
 import { reduce, reduceOwned } from '../../domain/reduce.ts';
 import type { BoundOrder } from '../../domain/settling.ts';
-import type { Binding, BindingRow, HeadRow, QuarantineRow, Unproven, UpdateRow } from '../../store/orders/order-store.ts';
+import type {
+  Binding,
+  BindingRow,
+  HeadRow,
+  QuarantineRow,
+  Unproven,
+  UpdateRow,
+} from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 import { bindOrder, referenceToBind } from './load-known.ts';
 import { addSums, hashOfValue, proofOf } from './unproven.ts';
 
-/** The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay must never meet a record that the broker refuses. */
+/**
+ * The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay
+ * must never meet a record that the broker refuses.
+ */
 const maxOrderBytes = 256 * 1024;
 
-/** The result of reducing one batch of entries: the rows to write, and how each entry ends once they are committed. */
+/**
+ * The result of reducing one batch of entries: the rows to write, and how
+ * each entry ends once they are committed.
+ */
 export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
@@ -25,7 +44,10 @@ export interface PreparedBatch {
   readonly outcomes: readonly (Outcome | undefined)[];
   /** Observations whose orders ought to be read from REST once this is committed. */
   readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
-  /** Keys whose head in the cache is ahead of the database until this batch commits. Each is pinned once. */
+  /**
+   * Keys whose head in the cache is ahead of the database until
+   * this batch commits. Each is pinned once.
+   */
   readonly touched: readonly string[];
   /** The log rows as the relay takes them, with the arrival time of the entry that caused each. */
   readonly rows: readonly LogRow[];
@@ -48,8 +70,9 @@ interface PrepareOptions {
 }
 
 /**
- * Reduces entries in their order against the cached heads, which must hold every known order among them. Changed heads go into the cache at
- * once and are pinned, so that the next batch can be reduced on top of this one while it is still in flight.
+ * Reduces entries in their order against the cached heads, which must hold every known order among
+ * them. Changed heads go into the cache at once and are pinned, so that the next batch can be
+ * reduced on top of this one while it is still in flight.
  */
 export function prepareBatch(entries: readonly Entry[], cache: HeadCache, options: PrepareOptions): PreparedBatch {
   const batch = new BatchBuilder(cache, options);
@@ -143,10 +166,26 @@ class BatchBuilder {
     const { updates, quarantine, bindings, outcomes, doubts, rows, receivedMs, streams, bytes } = this;
     const touched = [...this.newest.keys()];
     const unproven = this.unproven();
-    return { heads, updates, quarantine, bindings, outcomes, doubts, touched, rows, receivedMs, streams, bytes, unproven };
+    return {
+      heads,
+      updates,
+      quarantine,
+      bindings,
+      outcomes,
+      doubts,
+      touched,
+      rows,
+      receivedMs,
+      streams,
+      bytes,
+      unproven,
+    };
   }
 
-  /** The first mark of a batch proves all batches before it. They may still be in flight: if one of them fails, so does this one. */
+  /**
+   * The first mark of a batch proves all batches before it. They may still be in flight: if one of
+   * them fails, so does this one.
+   */
   private proof(): BatchProof | undefined {
     if (this.proves) return undefined;
     this.proves = true;
@@ -176,7 +215,9 @@ class BatchBuilder {
     const { order } = head;
     const orderJson = encodeOrder(order);
     if (orderJson.length > maxOrderBytes / 4 && Buffer.byteLength(orderJson) > maxOrderBytes) {
-      this.quarantine.push(quarantined(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`));
+      this.quarantine.push(
+        quarantined(observation, 'too_large', `the normalised order exceeds ${maxOrderBytes} bytes`),
+      );
       return 'quarantined';
     }
     const payload = encodeUpdate({
@@ -244,10 +285,15 @@ function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
   };
 }
 
-/** The observation as evidence for a person: ingest has, and has compared, only the normalised view. */
+/**
+ * The observation as evidence for a person: ingest has, and has compared, only the normalised view.
+ */
 export function quarantined(observation: Observation, reason: string, detail: string): QuarantineRow {
   const { view, observedAtMs, sourceVersion } = observation;
-  const raw = JSON.stringify({ ...view, ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }) });
+  const raw = JSON.stringify({
+    ...view,
+    ...(sourceVersion === undefined ? {} : { version: sourceVersion.toString() }),
+  });
   const { stream, accountId, orderId } = view;
   return { stream, accountId, orderId, reason, detail, raw: raw.slice(0, 64 * 1024), observedAtMs };
 }

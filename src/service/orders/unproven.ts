@@ -9,8 +9,10 @@ export function noneUnproven(after: bigint): Unproven {
 }
 
 /**
- * A sum, and not a chain of hashes: the partitions of a topic have no common order, and a consumer need not make one. 48 bits are exact in a double, in the
- * numbers of every database and language; a chance of 1 in 2.8e14 to miss an edit. About 1 µs an update (`bench/reduce.ts`); 64 bits as bigints took 2.4.
+ * A sum, and not a chain of hashes: the partitions of a topic have no common order, and a
+ * consumer need not make one. 48 bits are exact in a double, in the numbers of every database
+ * and language; a chance of 1 in 2.8e14 to miss an edit. About 1 µs an update
+ * (`bench/reduce.ts`); 64 bits as bigints took 2.4.
  */
 export function addSums(a: number, b: number): number {
   return (a + b) % modulus;

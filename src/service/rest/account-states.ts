@@ -1,6 +1,9 @@
 import type { Stream } from '../../domain/order.ts';
 
-/** An account that this process follows, on one stream. Times are wall time, milliseconds since the epoch. */
+/**
+ * An account that this process follows, on one stream. Times are
+ * wall time, milliseconds since the epoch.
+ */
 export interface FollowedAccount {
   readonly stream: Stream;
   readonly accountId: string;
@@ -23,5 +26,8 @@ export interface FollowedAccount {
   readonly tokenExpiresMs?: number;
 }
 
-/** The accounts as their follower knows them. Undefined: this process stands by, so another one follows them. */
+/**
+ * The accounts as their follower knows them. Undefined: this
+ * process stands by, so another one follows them.
+ */
 export type AccountStates = () => readonly FollowedAccount[] | undefined;

@@ -27,19 +27,26 @@ interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;
-  /** Names that `Host` may have in addition to loopback, `host` and the address that a request came to. */
+  /**
+   * Names that `Host` may have in addition to loopback, `host`
+   * and the address that a request came to.
+   */
   readonly names?: readonly string[] | undefined;
 }
 
 const statusDeadlineMs = 5000;
-/** Probes and scrapes are few. Without a bound strangers could take every socket that the process may open. */
+/**
+ * Probes and scrapes are few. Without a bound strangers could
+ * take every socket that the process may open.
+ */
 const maxConnections = 200;
 const hostNotNamed =
   'this port answers to localhost, to its own address and to the names in TIDEMARK_ADMIN_NAMES only: without sign-in, that keeps web pages out';
 
 /**
- * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A separate port, so that probes and scrapes neither need a sign-in nor
- * queue behind callers. It is the last part to drain, so that a draining process still answers that it is not ready.
+ * The admin port: `/livez`, `/readyz`, `/status`, `/metrics`. A separate port, so that probes and
+ * scrapes neither need a sign-in nor queue behind callers. It is the last part to drain, so that a
+ * draining process still answers that it is not ready.
  *
  * `start` rejects when the port is taken: a process that can't be observed must not run.
  */
@@ -86,7 +93,10 @@ export class AdminServer implements Service {
   }
 }
 
-/** The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5 s, request 10 s. No body is read at all. */
+/**
+ * The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5
+ * s, request 10 s. No body is read at all.
+ */
 function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOptions): FastifyInstance {
   const server = Fastify({
     logger: false,
@@ -128,8 +138,15 @@ function addRoutes(server: FastifyInstance, { health, eventLoop, metrics, status
   );
 }
 
-/** `?role=leader`: ready only where commands would be taken. `?verbose`: with every check; without it only the verdict, which is enough for a probe. */
-async function answerReady(health: HealthRegistry, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+/**
+ * `?role=leader`: ready only where commands would be taken. `?verbose`: with every check; without
+ * it only the verdict, which is enough for a probe.
+ */
+async function answerReady(
+  health: HealthRegistry,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const query = new URL(request.url, 'http://admin').searchParams;
   const role = query.get('role');
   if (role !== null && role !== 'leader') {

@@ -2,8 +2,9 @@ import { type Attempt, type Baseline, type Command, type Evidence, isUnresolved 
 import { formatInstant } from '../../domain/instant.ts';
 
 /**
- * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence? }` and the fields around it. The outcome of an open command
- * is not known yet, so it is `unknown`. `evidence` is present where it was read.
+ * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence?
+ * }` and the fields around it. The outcome of an open command is not known yet, so it is `unknown`.
+ * `evidence` is present where it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
   const { commandId, request, orderId, orderStatus, reason, state } = command;
@@ -73,7 +74,8 @@ function evidenceAnswer({ number, kind, code, detail, attemptId, atMs }: Evidenc
 }
 
 /**
- * Attempts and evidence, sorted by time. Entries of the same millisecond keep the order in which they must have happened: the steps of an attempt, then facts.
+ * Attempts and evidence, sorted by time. Entries of the same millisecond keep the order in which
+ * they must have happened: the steps of an attempt, then facts.
  */
 export function commandTimeline(command: Command, evidence: readonly Evidence[]) {
   const entries = [
@@ -90,6 +92,11 @@ function attemptSteps({ attemptId, number, state, reason, preparedAtMs, sendingA
     ...(sendingAtMs === undefined ? [] : [{ atMs: sendingAtMs, entry: { what: 'sending', ...of } }]),
     ...(answeredAtMs === undefined
       ? []
-      : [{ atMs: answeredAtMs, entry: { what: 'answered', ...of, state, ...(reason === undefined ? {} : { reason }) } }]),
+      : [
+          {
+            atMs: answeredAtMs,
+            entry: { what: 'answered', ...of, state, ...(reason === undefined ? {} : { reason }) },
+          },
+        ]),
   ];
 }

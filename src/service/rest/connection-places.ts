@@ -36,21 +36,31 @@ interface Place {
   principal: string | undefined;
 }
 
-/** Why a socket was ended: its peer, all strangers, or its principal have more than their share, or every place is taken. */
+/**
+ * Why a socket was ended: its peer, all strangers, or its principal have more
+ * than their share, or every place is taken.
+ */
 export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
 type EndReason = (typeof endReasons)[number];
 
-/** A new socket has this long to send its first request before it counts as idle for the bound of its peer: a client may open hundreds at once. */
+/**
+ * A new socket has this long to send its first request before it counts as idle for the bound of
+ * its peer: a client may open hundreds at once.
+ */
 const firstRequestMs = 1_000;
 const logEveryMs = 60_000;
 
 /**
- * The sockets of one port, and who may have how many. A socket is a stranger's until a request on it has signed in. Strangers have half of the places, and one
- * address half of those; a principal has half of all. The last tenth is for tokens with `ops:write`. A new socket is always taken: where a share is full, the
- * socket of that share that has been idle longest goes instead, of the address with the most. So strangers never keep an operator out, however many places they
- * hold, and behind a proxy, where all callers have one address, a socket that carries signed-in requests does not count for that address.
+ * The sockets of one port, and who may have how many. A socket is a stranger's until a request on
+ * it has signed in. Strangers have half of the places, and one address half of those; a principal
+ * has half of all. The last tenth is for tokens with `ops:write`. A new socket is always taken:
+ * where a share is full, the socket of that share that has been idle longest goes instead, of the
+ * address with the most. So strangers never keep an operator out, however many places they hold,
+ * and behind a proxy, where all callers have one address, a socket that carries signed-in requests
+ * does not count for that address.
  *
- * Invariant: the counts are those of the sockets in `held`; a busy socket of a signed-in caller is never ended.
+ * Invariant: the counts are those of the sockets in `held`; a busy
+ * socket of a signed-in caller is never ended.
  */
 export class ConnectionPlaces {
   /** The socket that was active last comes last. */
@@ -89,14 +99,18 @@ export class ConnectionPlaces {
     server.on('drop', () => this.note('full'));
   }
 
-  /** A request on the socket has signed in. False: there is no place for one more socket of this principal, and no idle one that could go. */
+  /**
+   * A request on the socket has signed in. False: there is no place for one more socket of this
+   * principal, and no idle one that could go.
+   */
   signIn(socket: Socket, { name, scopes }: SignedIn): boolean {
     const place = this.held.get(socket);
     if (!this.options.signIn || place === undefined || place.principal === name) return true;
     const isOperator = scopes.has('ops:write');
     const isFull = place.principal === undefined && !isOperator && this.held.size - this.strangers >= this.most.usual;
     if (isFull && !this.end(this.idleOf(nameWithMost(this.socketsOf)), 'full')) return false;
-    if ((this.socketsOf.get(name) ?? 0) >= this.most.ofPrincipal && !this.end(this.idleOf(name), 'principal')) return false;
+    if ((this.socketsOf.get(name) ?? 0) >= this.most.ofPrincipal && !this.end(this.idleOf(name), 'principal'))
+      return false;
     this.uncount(place);
     place.principal = name;
     this.count(place);
@@ -145,7 +159,8 @@ export class ConnectionPlaces {
   /** After `place` became a stranger's. */
   private makeRoom(place: Place): void {
     const { most, options } = this;
-    if ((this.strangersOf.get(place.peer) ?? 0) > most.ofPeer) this.end(this.strangerOf(place.peer, place, true), 'peer');
+    if ((this.strangersOf.get(place.peer) ?? 0) > most.ofPeer)
+      this.end(this.strangerOf(place.peer, place, true), 'peer');
     const isCrowded = this.strangers > most.strangers;
     if (!isCrowded && this.held.size <= options.max) return;
     const ended =
@@ -155,8 +170,9 @@ export class ConnectionPlaces {
   }
 
   /**
-   * The stranger's socket of the peer that goes: the one that has been idle longest, else the one that has been busy longest, since a stranger that does not take its
-   * answer is busy for as long as it likes. `settled`: only one that has had the time to ask.
+   * The stranger's socket of the peer that goes: the one that has been idle longest, else the one
+   * that has been busy longest, since a stranger that does not take its answer is busy for as long
+   * as it likes. `settled`: only one that has had the time to ask.
    */
   private strangerOf(peer: string | undefined, newcomer: Place, settled: boolean): Place | undefined {
     const asLongAs = this.deps.clock.monotonicMs() - firstRequestMs;
@@ -211,7 +227,10 @@ export class ConnectionPlaces {
     if (this.quiet === undefined) this.report(reason);
   }
 
-  /** One line at once, then one a minute for as long as it goes on: a flood must not fill the log as well. */
+  /**
+   * One line at once, then one a minute for as long as it goes
+   * on: a flood must not fill the log as well.
+   */
   private report(reason: EndReason): void {
     const { strangers, ended } = this;
     const { port, max } = this.options;

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { routeTable } from './route-table.ts';
 
-// CORS: pages of the origins that the configuration names may use REST as programs do, with a token of their own. No cookie is ever read, so no credentials
-// are allowed. Without origins no header of CORS is sent.
+// CORS: pages of the origins that the configuration names may use REST as programs do,
+// with a token of their own. No cookie is ever read, so no credentials are allowed.
+// Without origins no header of CORS is sent.
 
 const allowedMethods = [...new Set(routeTable.map(({ method }) => method))].join(', ');
 
@@ -30,12 +31,15 @@ const exposedHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** How long a browser may keep the answer to a preflight: an origin that was taken out of the configuration is refused in any case. */
+/**
+ * How long a browser may keep the answer to a preflight: an origin that was taken out of the
+ * configuration is refused in any case.
+ */
 const preflightSeconds = '600';
 
 /**
- * The headers by which a browser lets a page of `origin` read the answer. `origins`: as a browser writes them. With any origin configured, answers depend on it,
- * which `Vary` says to caches.
+ * The headers by which a browser lets a page of `origin` read the answer. `origins`: as a browser
+ * writes them. With any origin configured, answers depend on it, which `Vary` says to caches.
  */
 export function allowOrigin(reply: FastifyReply, origin: string | undefined, origins: ReadonlySet<string>): void {
   if (origins.size === 0) return;
@@ -49,7 +53,10 @@ export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-/** Answers a preflight of an allowed origin: it carries no token, and does nothing. False: it is none. */
+/**
+ * Answers a preflight of an allowed origin: it carries no
+ * token, and does nothing. False: it is none.
+ */
 export function answerPreflight(reply: FastifyReply, origins: ReadonlySet<string>): boolean {
   const { headers } = reply.request;
   if (!isPreflight(reply.request)) return false;

@@ -5,16 +5,24 @@ import type { z } from 'zod';
 export const longestCursor = 600;
 
 /**
- * A position in a list, in the form that callers get: base64url of JSON, with a check sum over the list and its filters, since with others it would silently
- * skip rows. It is not secret and grants nothing: each page is limited to the caller's own accounts again. So it is not signed, and is checked like all input
- * of callers.
+ * A position in a list, in the form that callers get: base64url of JSON, with a check sum over the
+ * list and its filters, since with others it would silently skip rows. It is not secret and grants
+ * nothing: each page is limited to the caller's own accounts again. So it is not signed, and is
+ * checked like all input of callers.
  */
 export function encodeCursor(list: string, position: readonly string[]): string {
   return Buffer.from(JSON.stringify([checkSum(list, position), ...position])).toString('base64url');
 }
 
-/** Undefined: it is damaged, or one of another list or of other filters. `shape`: of the positions of this list. */
-export function decodeCursor(list: string, cursor: string, shape: z.ZodType<readonly string[]>): readonly string[] | undefined {
+/**
+ * Undefined: it is damaged, or one of another list or of other
+ * filters. `shape`: of the positions of this list.
+ */
+export function decodeCursor(
+  list: string,
+  cursor: string,
+  shape: z.ZodType<readonly string[]>,
+): readonly string[] | undefined {
   if (cursor.length > longestCursor) return undefined;
   const content = parse(Buffer.from(cursor, 'base64url').toString());
   const position = shape.safeParse(Array.isArray(content) ? content.slice(1) : undefined);

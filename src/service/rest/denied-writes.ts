@@ -31,17 +31,18 @@ interface Denied {
 /** Equal denials within this time are reported once, and then with their number. */
 const windowMs = 60_000;
 /**
- * Different denials of one principal that are reported one by one; further ones are reported as one, `SEVERAL`, with their number. These also show a sender
- * that tries one account after another.
+ * Different denials of one principal that are reported one by one; further ones are reported as
+ * one, `SEVERAL`, with their number. These also show a sender that tries one account after another.
  */
 const mostOfPrincipal = 20;
 
 /**
- * Reports writes that a principal was denied (403, or 404 for things that it may not see), in the log and in the audit trail: principal, route, account,
- * reason. Requests without a principal (401) are only counted by the metric, since their sender is unknown.
+ * Reports writes that a principal was denied (403, or 404 for things that it may not see), in the
+ * log and in the audit trail: principal, route, account, reason. Requests without a principal (401)
+ * are only counted by the metric, since their sender is unknown.
  *
- * Invariant: a principal causes at most `2 * (mostOfPrincipal + 1)` entries in `windowMs`, however many writes it is denied. The `times` of all entries add up
- * to the number of denials.
+ * Invariant: a principal causes at most `2 * (mostOfPrincipal + 1)` entries in `windowMs`, however
+ * many writes it is denied. The `times` of all entries add up to the number of denials.
  */
 export class DeniedWrites {
   /** By principal, then by denied write: how often it came since the last report. */
@@ -106,8 +107,14 @@ function routeOf({ method, routeOptions }: FastifyRequest): string {
   return `${method} ${routeOptions.url ?? ''}`;
 }
 
-/** From the path, the query, or a body that was read and is an object. A text that can't be an account is left out: it is the caller's. */
-function accountOf({ params, query, body }: FastifyRequest, { accounts }: Principal): Pick<Denied, 'accountId' | 'ofToken'> {
+/**
+ * From the path, the query, or a body that was read and is an object. A text that can't be an
+ * account is left out: it is the caller's.
+ */
+function accountOf(
+  { params, query, body }: FastifyRequest,
+  { accounts }: Principal,
+): Pick<Denied, 'accountId' | 'ofToken'> {
   const { accountId, tradingAccountId } = { ...asObject(query), ...asObject(body), ...asObject(params) };
   const text = accountId ?? tradingAccountId;
   if (typeof text !== 'string' || !idKinds.accountId.test(text)) return {};
@@ -115,5 +122,7 @@ function accountOf({ params, query, body }: FastifyRequest, { accounts }: Princi
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? (value as Record<string, unknown>) : {};
+  return typeof value === 'object' && value !== null && !Buffer.isBuffer(value)
+    ? (value as Record<string, unknown>)
+    : {};
 }

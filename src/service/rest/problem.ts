@@ -3,20 +3,28 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../observability/log.ts';
 import type { Random } from '../../runtime/random.ts';
 
-/** A fault of one field of a body or of one parameter. `path` names it; the value is not repeated. */
+/**
+ * A fault of one field of a body or of one parameter. `path` names it; the value is not repeated.
+ */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
-/** The limit that a command breaks: the value that it would reach, and the bound. No value: it can't be computed. */
+/**
+ * The limit that a command breaks: the value that it would reach, and
+ * the bound. No value: it can't be computed.
+ */
 export interface BrokenLimit {
   readonly limit: string;
   readonly value?: string;
   readonly bound: string;
 }
 
-/** The body of every error that we answer: RFC 9457, with the fields that a program needs to act on it. */
+/**
+ * The body of every error that we answer: RFC 9457, with the
+ * fields that a program needs to act on it.
+ */
 interface Problem {
   readonly type: 'about:blank';
   readonly title: string;
@@ -87,7 +95,10 @@ class StoreUnavailableError extends Error {
   }
 }
 
-/** A read of the port `OrderReads`, which rejects for one reason only. It is answered with 503, so that callers can distinguish it from a fault of ours. */
+/**
+ * A read of the port `OrderReads`, which rejects for one reason only. It is answered with 503, so
+ * that callers can distinguish it from a fault of ours.
+ */
 export function readStore<T>(read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     throw new StoreUnavailableError(error);
@@ -123,7 +134,8 @@ type Telling = readonly [code: string, detail: string];
 const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
 const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
 /** Of a 415. */
-export const notJson = 'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
+export const notJson =
+  'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
 const clientErrors: Readonly<Record<number, Telling>> = {
   400: ['BAD_REQUEST', 'the request could not be understood'],
   413: ['TOO_LARGE', 'the request has a larger body than is read here'],
@@ -146,7 +158,10 @@ const clientErrorTexts: Readonly<Record<string, readonly [status: number, code: 
 };
 const notHttp = [400, 'NOT_HTTP', 'what was sent is not one unambiguous HTTP request'] as const;
 
-/** For input that node's parser refuses before there is a request: the same kind of body as everywhere, then the connection ends. */
+/**
+ * For input that node's parser refuses before there is a request: the same kind of body as
+ * everywhere, then the connection ends.
+ */
 export function answerClientError(random: Random, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || answerBegun(socket)) {
     socket.destroy();

@@ -6,18 +6,24 @@ type ReadBodyResult =
   | { readonly ok: false; readonly status: 400 | 415; readonly code: string; readonly detail: string };
 
 /**
- * The bytes of a body as its route takes them. Clients send a content type with every request, so without a body it means nothing. A body that the route does
- * not take is refused: a caller that put terms into it would believe that they were read.
+ * The bytes of a body as its route takes them. Clients send a content type with every request, so
+ * without a body it means nothing. A body that the route does not take is refused: a caller that
+ * put terms into it would believe that they were read.
  */
 export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyResult {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (!takesBody) {
     if (bytes.length === 0) return { ok: true, value: undefined };
-    return refused(400, 'UNEXPECTED_BODY', 'this route takes no body: what it needs stands in its path, parameters and headers');
+    return refused(
+      400,
+      'UNEXPECTED_BODY',
+      'this route takes no body: what it needs stands in its path, parameters and headers',
+    );
   }
   if (bytes.length > 0 && request.mediaType !== 'application/json') return refused(415, 'MEDIA_TYPE', notJson);
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') return refused(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only');
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
+    return refused(415, 'MEDIA_TYPE', 'JSON is read in UTF-8 only');
   const parsed = parseJsonBody(bytes);
   return parsed.ok ? parsed : refused(400, parsed.code, parsed.detail);
 }
@@ -36,12 +42,14 @@ type JsonBodyResult =
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A JSON body that can be read in one way only: UTF-8 without a byte order mark, no key twice in one object (the platform and we might take different
- * ones), no `__proto__`, no lone surrogate, no NUL, at most 16 levels. Valid JSON of another shape is refused later, by the shapes. The size of `bytes` was
- * checked before.
+ * A JSON body that can be read in one way only: UTF-8 without a byte order mark, no key twice in
+ * one object (the platform and we might take different ones), no `__proto__`, no lone surrogate, no
+ * NUL, at most 16 levels. Valid JSON of another shape is refused later, by the shapes. The size of
+ * `bytes` was checked before.
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
-  if (bytes.length === 0) return { ok: false, code: 'EMPTY_BODY', detail: 'the request has no body, and this route needs one' };
+  if (bytes.length === 0)
+    return { ok: false, code: 'EMPTY_BODY', detail: 'the request has no body, and this route needs one' };
   let text: string;
   let value: unknown;
   try {
@@ -59,7 +67,10 @@ function invalid(detail: string): JsonBodyResult {
   return { ok: false, code: 'INVALID_JSON', detail };
 }
 
-/** Walks over the tokens of a text that is known to be JSON. A string with a colon behind it is a key. */
+/**
+ * Walks over the tokens of a text that is known to be JSON. A
+ * string with a colon behind it is a key.
+ */
 function ambiguity(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   for (let at = 0; at < text.length; at += 1) {

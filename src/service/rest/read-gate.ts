@@ -14,8 +14,8 @@ export interface ReadGateOptions {
 }
 
 /**
- * Four pages of 500 in all: on two cores Postgres then has processor time left for the statements of commands. A page of 500 is 0.5 to 1 MB, so one principal
- * holds at most 4 MiB and two pages.
+ * Four pages of 500 in all: on two cores Postgres then has processor time left for the statements
+ * of commands. A page of 500 is 0.5 to 1 MB, so one principal holds at most 4 MiB and two pages.
  */
 export const readGateDefaults: ReadGateOptions = {
   maxRows: 2000,
@@ -26,7 +26,10 @@ export const readGateDefaults: ReadGateOptions = {
   waitMs: 2000,
 };
 
-/** A read that was let in. Call each function once: `read` when the work has ended, `taken` when the socket has taken the answer or is gone. */
+/**
+ * A read that was let in. Call each function once: `read` when the work has ended, `taken` when the
+ * socket has taken the answer or is gone.
+ */
 export interface ReadPass {
   /** `heldBytes`: bytes of the answer that the socket has not taken yet. */
   read(heldBytes: number): void;
@@ -46,10 +49,13 @@ interface Reader {
 }
 
 /**
- * Limits how much one principal, and all of them together, may read at once: rows being read, and bytes that sockets have not taken. A read that finds no room
- * waits a short time. Principals take turns, so one page of a principal does not wait behind sixty pages of another. Commands do not pass here.
+ * Limits how much one principal, and all of them together, may read at once: rows being
+ * read, and bytes that sockets have not taken. A read that finds no room waits a short
+ * time. Principals take turns, so one page of a principal does not wait behind sixty
+ * pages of another. Commands do not pass here.
  *
- * Invariant: rows and bytes are those of the reads that were let in and have not ended; a principal without any is forgotten.
+ * Invariant: rows and bytes are those of the reads that were let in and have not ended; a principal
+ * without any is forgotten.
  */
 export class ReadGate {
   private readonly readers = new Map<string, Reader>();
@@ -64,11 +70,15 @@ export class ReadGate {
     this.options = options;
   }
 
-  /** Resolves with a pass when there is room, or with undefined: the principal has too many waiting reads, or this one has waited too long. */
+  /**
+   * Resolves with a pass when there is room, or with undefined: the principal has too many waiting
+   * reads, or this one has waited too long.
+   */
   enter(principal: string, rows: number): Promise<ReadPass | undefined> {
     const reader = this.readers.get(principal) ?? { rows: 0, heldBytes: 0, waiting: [] };
     this.readers.set(principal, reader);
-    if (reader.waiting.length === 0 && this.hasRoom(reader, rows)) return Promise.resolve(this.admit(principal, reader, rows));
+    if (reader.waiting.length === 0 && this.hasRoom(reader, rows))
+      return Promise.resolve(this.admit(principal, reader, rows));
     if (reader.waiting.length >= this.options.maxWaitingPerPrincipal) {
       this.deps.metrics.readsRefused.inc();
       return Promise.resolve(undefined);
@@ -137,7 +147,10 @@ export class ReadGate {
     };
   }
 
-  /** Lets in the first waiting read of each principal in turn; the principal that was let in last comes last. */
+  /**
+   * Lets in the first waiting read of each principal in turn; the
+   * principal that was let in last comes last.
+   */
   private letIn(): void {
     for (let admitted = this.waiting > 0; admitted; ) {
       admitted = false;

@@ -7,7 +7,10 @@ import { verdictRule } from '../../domain/verdict-rule.ts';
 import type { AccountScope, OrderReads } from '../../store/orders/order-reads.ts';
 
 const pageSize = 500;
-/** Of each order. An order that changes more often after its command is settled by one of these, or by none. */
+/**
+ * Of each order. An order that changes more often after its
+ * command is settled by one of these, or by none.
+ */
 const mostUpdates = 2_000;
 const mostOrders = 4;
 
@@ -18,8 +21,9 @@ interface Updates {
 }
 
 /**
- * The verdict again, from the facts alone, with its rule: `{ state, because, rule, agrees, complete }`. `agrees` is about the command as it was read before:
- * an update may have been stored since then, and the step that follows from it comes within moments.
+ * The verdict again, from the facts alone, with its rule: `{ state, because, rule, agrees, complete
+ * }`. `agrees` is about the command as it was read before: an update may have been stored since
+ * then, and the step that follows from it comes within moments.
  */
 export async function recomputedVerdict(
   reads: Pick<OrderReads, 'history'>,
@@ -41,7 +45,10 @@ export async function recomputedVerdict(
   return { state, because, rule: verdictRule(request.kind, verdict), agrees, complete };
 }
 
-/** The part of the history that counts: above the baseline. An order that is not there, or not in the scope, adds nothing. */
+/**
+ * The part of the history that counts: above the baseline. An order that is not there, or not in
+ * the scope, adds nothing.
+ */
 async function updatesOf(
   reads: Pick<OrderReads, 'history'>,
   scope: AccountScope,

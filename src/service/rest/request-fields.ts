@@ -3,7 +3,10 @@ import { stream } from '../../contract/words.ts';
 import { parseInstant } from '../../domain/instant.ts';
 import { longestCursor } from './cursor.ts';
 
-/** Grammars of the ids in paths. A text that does not match names nothing that can exist, so the answer is "not found". */
+/**
+ * Grammars of the ids in paths. A text that does not match names nothing that
+ * can exist, so the answer is "not found".
+ */
 export const idKinds = {
   stream: /^(?:account|prediction)$/,
   /** The ids that the platform may use (the decoder of its orders refuses others). */

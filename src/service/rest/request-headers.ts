@@ -5,7 +5,10 @@ import type { Allowance } from '../commands/commands.ts';
 const mostHeaders = 64;
 const longestUrl = 2048;
 
-/** Headers of which two would be ambiguous: node keeps the first of some and joins others, and a proxy in front of us may choose differently. */
+/**
+ * Headers of which two would be ambiguous: node keeps the first of some and joins others, and a
+ * proxy in front of us may choose differently.
+ */
 const once = new Map(
   [
     'host',
@@ -33,7 +36,8 @@ export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)
     return { status: 414, code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
   const { rawHeaders, headers } = request;
-  // node's own maxHeadersCount silently drops the rest, which may hold an If-Match that the caller relies on.
+  // node's own maxHeadersCount silently drops the rest, which may
+  // hold an If-Match that the caller relies on.
   if (rawHeaders.length > mostHeaders * 2)
     return { status: 431, code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
   if (hasRepeated(rawHeaders))
@@ -69,7 +73,9 @@ export function tagOf(revision: number): string {
   return `"${revision}"`;
 }
 
-/** `If-None-Match` (RFC 9110 13.1.2): true when the caller already has `tag`, by weak comparison. */
+/**
+ * `If-None-Match` (RFC 9110 13.1.2): true when the caller already has `tag`, by weak comparison.
+ */
 export function alreadyHas(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
@@ -82,8 +88,8 @@ type IfMatch =
   | { readonly kind: 'unreadable' };
 
 /**
- * `If-Match` on a replace or cancel: one strong tag, or `*`, which any existing order matches. More than one would leave open which state the caller decided
- * on.
+ * `If-Match` on a replace or cancel: one strong tag, or `*`, which any existing order matches. More
+ * than one would leave open which state the caller decided on.
  */
 export function readIfMatch(header: string | undefined): IfMatch {
   const text = header?.trim();
@@ -95,7 +101,8 @@ export function readIfMatch(header: string | undefined): IfMatch {
 const longestWaitSeconds = 30;
 
 /**
- * `Prefer: wait=N` (RFC 7240): how long the caller wants us to hold the answer, in whole seconds, at most 30. A value that can't be read is ignored, as the RFC
+ * `Prefer: wait=N` (RFC 7240): how long the caller wants us to hold the answer, in
+ * whole seconds, at most 30. A value that can't be read is ignored, as the RFC
  * says: preferences never make a request fail.
  */
 export function preferredWaitSeconds(header: string | string[] | undefined): number | undefined {
@@ -109,10 +116,13 @@ export function preferredWaitSeconds(header: string | string[] | undefined): num
 }
 
 /**
- * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): how much the account of this request may still send, and when its full allowance
- * is back.
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): how much the account
+ * of this request may still send, and when its full allowance is back.
  */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetMs }: Allowance): void {
   reply.header('ratelimit-policy', `"account";q=${Math.floor(limit)}`);
-  reply.header('ratelimit', `"account";r=${Math.max(0, Math.floor(remaining))};t=${Math.max(0, Math.ceil(resetMs / 1000))}`);
+  reply.header(
+    'ratelimit',
+    `"account";r=${Math.max(0, Math.floor(remaining))};t=${Math.max(0, Math.ceil(resetMs / 1000))}`,
+  );
 }

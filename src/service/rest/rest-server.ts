@@ -49,7 +49,10 @@ export interface RestServerDeps {
   readonly metrics: Metrics;
   readonly commands: Commands;
   readonly reads: OrderReads;
-  /** The same on separate connections, for routes that change something: their reads never wait behind a caller's pages. */
+  /**
+   * The same on separate connections, for routes that change something: their reads never wait
+   * behind a caller's pages.
+   */
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
@@ -60,7 +63,10 @@ export interface RestServerDeps {
   readonly forwarding: Forwarding;
   /** Records writes that are denied, and acts that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
-  /** Tokens of the database, in addition to the configured ones. If it is given, every caller has to sign in, even while it holds no token. */
+  /**
+   * Tokens of the database, in addition to the configured ones. If it is given, every caller has to
+   * sign in, even while it holds no token.
+   */
   readonly principals?: PrincipalStore;
   /** Left out: there is no console, and its addresses do not exist. */
   readonly console?: ConsoleSite;
@@ -74,7 +80,10 @@ export interface RestServerOptions {
   /** 0: any free port; see `address`. */
   readonly port: number;
   readonly version: string;
-  /** Neither: every caller that reaches the port may do everything, and it is bound to loopback only. */
+  /**
+   * Neither: every caller that reaches the port may do
+   * everything, and it is bound to loopback only.
+   */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
   /** Origins whose pages may use REST, as a browser writes them; left out: none. */
   readonly origins?: readonly string[];
@@ -82,28 +91,39 @@ export interface RestServerOptions {
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
-  /** A socket that has not taken its whole answer after this time is closed. The stream has its own rule. */
+  /**
+   * A socket that has not taken its whole answer after this time
+   * is closed. The stream has its own rule.
+   */
   readonly takeAnswerMs: number;
 }
 
 const bodyLimit = 32_768;
 /**
- * Nothing is written to a socket while a command is tried until its caller's deadline, or while a sweep or a reconciliation runs for a minute or two. Only a
- * peer that reads nothing reaches this limit; streams have their own bound and heartbeats.
+ * Nothing is written to a socket while a command is tried until its caller's deadline, or while a
+ * sweep or a reconciliation runs for a minute or two. Only a peer that reads nothing reaches this
+ * limit; streams have their own bound and heartbeats.
  */
 const idleMs = 180_000;
 const keepAliveInitialDelay = 20_000;
-/** A revoked token has to end its stream within 5 s: this interval plus that of the checks of readers. */
+/**
+ * A revoked token has to end its stream within 5 s: this
+ * interval plus that of the checks of readers.
+ */
 const tokensEveryMs = 2_000;
-/** A cancel takes about ten turns of the event loop. All pages together may add at most this to each turn. */
+/**
+ * A cancel takes about ten turns of the event loop. All pages
+ * together may add at most this to each turn.
+ */
 const pageSliceMs = 2;
 const noNames: ReadonlySet<string> = new Set();
 
 /**
  * REST: commands, reads, the stream of updates and their documents, on one port.
  *
- * States: made → listening → draining (new requests get 503, streams get a last event and end, answers under way finish) → closed. Invariant: no handler runs
- * before the token was checked against the scopes of its route.
+ * States: made → listening → draining (new requests get 503, streams get a last event and end,
+ * answers under way finish) → closed. Invariant: no handler runs before the token was checked
+ * against the scopes of its route.
  */
 export class RestServer implements Service {
   readonly name = 'rest';
@@ -180,7 +200,10 @@ export class RestServer implements Service {
     return httpAddress(bound.address, bound.port);
   }
 
-  /** Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach it and no caller would have to sign in. */
+  /**
+   * Rejects when the port is taken, and with an `AuthRequiredError` when other machines could reach
+   * it and no caller would have to sign in.
+   */
   async start(): Promise<void> {
     const { host, port } = this.options;
     if (!this.authenticator.required && !isLoopbackHost(host)) throw new AuthRequiredError(host);
@@ -195,7 +218,10 @@ export class RestServer implements Service {
     this.deps.log.info({ address: this.address, signIn: this.authenticator.required }, 'REST port open');
   }
 
-  /** This process committed a batch: the stream reads the log now. Cheap while the stream has no reader. */
+  /**
+   * This process committed a batch: the stream reads the log now.
+   * Cheap while the stream has no reader.
+   */
   wake(): void {
     this.hub.wake();
   }
@@ -258,7 +284,8 @@ export class RestServer implements Service {
     server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
     server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
     server.addHook('onResponse', (request, reply, done) => {
-      // A stream lasts for as long as its reader wants, so its duration is not the time of an answer.
+      // A stream lasts for as long as its reader wants, so its
+      // duration is not the time of an answer.
       if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
       done();
     });
@@ -283,7 +310,8 @@ export class RestServer implements Service {
 
   private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     this.inFlight += 1;
-    // fastify's onResponse is not called when the caller disconnects early; `close` is, always and once.
+    // fastify's onResponse is not called when the caller
+    // disconnects early; `close` is, always and once.
     reply.raw.once('close', this.left);
     this.opened(reply);
     // Also while draining: the request that follows is answered, and its page can read why.
@@ -303,15 +331,24 @@ export class RestServer implements Service {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
       return;
     }
-    // Also with sign-in, although no page has a token then: one rule that does not depend on the sign-in.
+    // Also with sign-in, although no page has a token then: one
+    // rule that does not depend on the sign-in.
     if (isChangeByForeignPage(request.raw, this.origins)) {
-      sendProblem(reply, 403, 'CROSS_SITE_REQUEST', 'a page of another site, or of another port, may not change anything here');
+      sendProblem(
+        reply,
+        403,
+        'CROSS_SITE_REQUEST',
+        'a page of another site, or of another port, may not change anything here',
+      );
       return;
     }
     done();
   }
 
-  /** For an answer that is about to be written: a reader that takes nothing would keep it in memory without end. */
+  /**
+   * For an answer that is about to be written: a reader that takes
+   * nothing would keep it in memory without end.
+   */
   private cutSlowReader({ raw }: FastifyReply): void {
     const { clock, metrics } = this.deps;
     const timer = clock.after(this.options.takeAnswerMs, () => {

@@ -19,12 +19,20 @@ import {
 } from './routes/orders.ts';
 import { previewOrder, previewPredictionOrder } from './routes/previews.ts';
 import { discardQuarantined, listQuarantine, retryQuarantined, showQuarantined } from './routes/quarantine.ts';
-import { cancelQuarantineJob, listQuarantineJobs, openQuarantineJob, showQuarantineJob } from './routes/quarantine-jobs.ts';
+import {
+  cancelQuarantineJob,
+  listQuarantineJobs,
+  openQuarantineJob,
+  showQuarantineJob,
+} from './routes/quarantine-jobs.ts';
 import { listConsumers, showCaller, showHistory, showStatus } from './routes/service.ts';
 import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts';
 import { streamUpdates } from './routes/stream-updates.ts';
 
-/** Every route that exists. One that is not here has no path, no scope, no place in OpenAPI and no row in the matrix of authorization tests. */
+/**
+ * Every route that exists. One that is not here has no path, no scope, no place in OpenAPI and no
+ * row in the matrix of authorization tests.
+ */
 export const routeTable: readonly Route[] = [
   placeOrder,
   placePredictionOrder,

@@ -27,7 +27,10 @@ export interface RouteParts {
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly commands: Commands;
-  /** For a route that changes something: on separate connections, so that it never waits behind a caller's pages. */
+  /**
+   * For a route that changes something: on separate connections, so
+   * that it never waits behind a caller's pages.
+   */
   readonly reads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
@@ -78,7 +81,10 @@ export interface Answer {
   readonly headers?: readonly string[];
 }
 
-/** One entry of the table from which the routes, OpenAPI and the matrix of authorization tests are made. */
+/**
+ * One entry of the table from which the routes, OpenAPI and the
+ * matrix of authorization tests are made.
+ */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** In OpenAPI's spelling: `/v1/commands/{commandId}`. */
@@ -90,7 +96,9 @@ export interface Route {
   /** Any one of them is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
   readonly params?: Readonly<Record<string, IdKind>>;
-  /** Strict: a parameter that it does not name is refused. Absent: the route takes no parameters. */
+  /**
+   * Strict: a parameter that it does not name is refused. Absent: the route takes no parameters.
+   */
   readonly query?: z.ZodObject;
   /** Shown in OpenAPI; the handler parses it. */
   readonly body?: z.ZodType;
@@ -99,9 +107,14 @@ export interface Route {
   readonly answers: Readonly<Record<number, Answer>>;
   /** Codes of problems in addition to those of every route, by status. */
   readonly problems?: Readonly<Record<number, readonly string[]>>;
-  /** Not GET, and a read all the same: it passes the gate of reads, so that it holds up no command. */
+  /**
+   * Not GET, and a read all the same: it passes the gate of reads, so that it holds up no command.
+   */
   readonly changesNothing?: true;
-  /** Reads only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out: 1. */
+  /**
+   * Reads only: rows that an answer may have, if `query` has no
+   * `limit` (read-gate.ts). Left out: 1.
+   */
   readonly rows?: number;
   /** Sends the answer, or takes the socket over. */
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
@@ -121,7 +134,10 @@ export function route<Shape extends z.ZodObject>(
   return definition as unknown as Route;
 }
 
-/** Whether the route reads the database for its caller and answers at once. The stream has its own bounds; documents are made once. */
+/**
+ * Whether the route reads the database for its caller and answers at once. The stream has its own
+ * bounds; documents are made once.
+ */
 export function isRead({ method, changesNothing, tag, scopes }: Route): boolean {
   return (method === 'GET' || changesNothing === true) && tag !== 'stream' && scopes !== 'public';
 }

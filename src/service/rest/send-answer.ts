@@ -35,7 +35,10 @@ export function sendProblemWith(
   return reply.code(status).header('content-type', problemType).send(body);
 }
 
-/** The same body whether it does not exist or belongs to another: a caller that may not see it learns nothing. */
+/**
+ * The same body whether it does not exist or belongs to another: a
+ * caller that may not see it learns nothing.
+ */
 const missing = {
   ORDER_NOT_FOUND: 'there is no such order',
   ACCOUNT_NOT_FOUND: 'there is no such account',
@@ -57,7 +60,10 @@ export function sendMissing(reply: FastifyReply, code: MissingCode): FastifyRepl
   return sendProblem(reply, 404, code, missing[code]);
 }
 
-/** Answers a body that does not have the route's shape. An unknown field is reported with the platform's own code for it (specification, "Errors"). */
+/**
+ * Answers a body that does not have the route's shape. An unknown field is reported with the
+ * platform's own code for it (specification, "Errors").
+ */
 export function sendBodyFaults(
   reply: FastifyReply,
   code: 'INVALID_ORDER' | 'INVALID_BODY',

@@ -9,12 +9,18 @@ import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-heade
 import type { Call, RouteParts } from './route.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
-/** One second: most commands that were unknown for a moment are settled by then, and asking costs one read by key. */
+/**
+ * One second: most commands that were unknown for a moment are settled
+ * by then, and asking costs one read by key.
+ */
 const retryAfterSeconds = 1;
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
 
-/** As `sendUntraced`, in a span of the request where traces are on. The span continues that of the caller. */
+/**
+ * As `sendUntraced`, in a span of the request where traces are
+ * on. The span continues that of the caller.
+ */
 export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
   const { tracing, clock } = parts;
   if (tracing === undefined) return sendUntraced(parts, call, asked);
@@ -36,9 +42,10 @@ export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): 
 }
 
 /**
- * The common last part of place, replace and cancel: reads the headers of commands, checks the account against the token, calls `Commands.submit` and sends the
- * answer, or that of the process that holds the account. 200 when the command is not open any more, 202 with its address while it is. 4xx and 5xx mean that
- * nothing was journaled, but for FORWARD_UNANSWERED.
+ * The common last part of place, replace and cancel: reads the headers of commands, checks the
+ * account against the token, calls `Commands.submit` and sends the answer, or that of the process
+ * that holds the account. 200 when the command is not open any more, 202 with its address while it
+ * is. 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED.
  */
 async function sendUntraced(
   { commands, reads, forwarding }: RouteParts,
@@ -50,9 +57,15 @@ async function sendUntraced(
   if (!maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   if (idempotencyKey === undefined) return sendKeyMissing(reply);
-  const ifMatch = asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
+  const ifMatch =
+    asked.request.kind === 'place' ? ({ kind: 'none' } as const) : readIfMatch(request.headers['if-match']);
   if (ifMatch.kind === 'unreadable')
-    return sendProblem(reply, 400, 'INVALID_IF_MATCH', 'If-Match has to be one strong ETag of the order, like "12", or *');
+    return sendProblem(
+      reply,
+      400,
+      'INVALID_IF_MATCH',
+      'If-Match has to be one strong ETag of the order, like "12", or *',
+    );
   const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
   const result = await commands.submit({
     ...asked,
@@ -73,7 +86,8 @@ async function sendUntraced(
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
   if (result.replayed) reply.header('idempotent-replayed', 'true');
-  // The quick answer needs no second read of the database. A caller that waited, or sent its key again, gets the evidence too.
+  // The quick answer needs no second read of the database. A caller that waited, or sent its key
+  // again, gets the evidence too.
   if (waitSeconds === undefined && !result.replayed) return sendCommandState(reply, result.command);
   const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
   const { command } = result;
@@ -81,7 +95,11 @@ async function sendUntraced(
   return sendCommandState(reply, command, same ? commandAnswer(found.command, found.evidence) : commandAnswer(command));
 }
 
-export function sendCommandState(reply: FastifyReply, command: Command, body: object = commandAnswer(command)): FastifyReply {
+export function sendCommandState(
+  reply: FastifyReply,
+  command: Command,
+  body: object = commandAnswer(command),
+): FastifyReply {
   reply.header('location', commandPath(command.commandId));
   if (!isUnresolved(command.state)) return sendJson(reply, 200, body);
   return sendJson(reply.header('retry-after', String(retryAfterSeconds)), 202, body);
@@ -117,7 +135,10 @@ const operatorDeclines = {
   TOO_MANY_APPROVALS: 429,
 } as const;
 
-/** Answers why nothing was journaled. "Not found" has our own text, the same for things that do not belong to the caller. */
+/**
+ * Answers why nothing was journaled. "Not found" has our own text, the same for
+ * things that do not belong to the caller.
+ */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
   if (isMissingCode(code)) return sendMissing(reply, code);
   const status = { ...declineCodes, ...operatorDeclines }[code];
@@ -125,12 +146,15 @@ export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, 
   else if (status === 503 || status === 429) reply.header('retry-after', String(retryAfterSeconds));
   if (breach === undefined) return sendProblem(reply, status, code, message);
   const { limit, value, bound } = breach;
-  return sendProblemWith(reply, status, code, message, { breach: { limit, ...(value !== undefined && { value }), bound } });
+  return sendProblemWith(reply, status, code, message, {
+    breach: { limit, ...(value !== undefined && { value }), bound },
+  });
 }
 
 /** One cancel of a cancel-all: its command, or why there is none. */
 export function submitResultBody(result: SubmitResult | undefined): object {
-  if (result === undefined) return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };
+  if (result === undefined)
+    return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };
   if (result.kind === 'declined') return { code: result.code, detail: result.message };
   const { commandId, outcome, state, attempts, links } = commandAnswer(result.command);
   return { commandId, outcome, state, attempts, links };

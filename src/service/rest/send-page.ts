@@ -7,8 +7,10 @@ import { decodeCursor, encodeCursor } from './cursor.ts';
 import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
 
 /**
- * A share of the event loop for work that may wait. However many tasks there are, together they take at most `sliceMs` and one step more between two turns of
- * the loop. Urgent work (a command's next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such pages that came at once.
+ * A share of the event loop for work that may wait. However many tasks there are, together they
+ * take at most `sliceMs` and one step more between two turns of the loop. Urgent work (a command's
+ * next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such
+ * pages that came at once.
  */
 export class LoopShare {
   private sliceEndsMs = Number.NEGATIVE_INFINITY;
@@ -49,11 +51,15 @@ interface Asked {
   readonly position: z.ZodType<readonly string[]>;
 }
 
-/** Makes the texts of pages, and takes no more than a share of the event loop, however many are asked for. */
+/**
+ * Makes the texts of pages, and takes no more than a share of
+ * the event loop, however many are asked for.
+ */
 export class Pages {
   private readonly share: LoopShare;
   /**
-   * Equal pages that are asked for at once share one read and its result (store/orders/turn-batch.ts), so the answer is made once too, as bytes: a text would be
+   * Equal pages that are asked for at once share one read and its result
+   * (store/orders/turn-batch.ts), so the answer is made once too, as bytes: a text would be
    * measured and encoded for each of its readers. An entry lives as long as its page.
    */
   private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly bytes: Promise<Buffer> }>();
@@ -62,7 +68,10 @@ export class Pages {
     this.share = share;
   }
 
-  /** Sends one page of a list, with the cursor of the next. A cursor belongs to its list and its filters: with others it would silently skip rows. */
+  /**
+   * Sends one page of a list, with the cursor of the next. A cursor belongs to its list and its
+   * filters: with others it would silently skip rows.
+   */
   async send<T>(
     { reply, principal }: { readonly reply: FastifyReply; readonly principal: Principal },
     { list, filter, cursor, position }: Asked,
@@ -70,7 +79,8 @@ export class Pages {
     textOf: (item: T) => string,
   ): Promise<FastifyReply> {
     const { accountId } = filter as { readonly accountId?: string };
-    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (accountId !== undefined && !maySee(principal.accounts, accountId))
+      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const of = `${list} ${JSON.stringify(filter)}`;
     const after = cursor === undefined ? undefined : decodeCursor(of, cursor, position);
     if (cursor !== undefined && after === undefined)
@@ -88,7 +98,10 @@ export class Pages {
     return sendJsonText(reply, 200, await bytes);
   }
 
-  /** Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not also into the text of the list. */
+  /**
+   * Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not
+   * also into the text of the list.
+   */
   private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<Buffer> {
     let text = '{"items":[';
     let comma = '';

@@ -31,8 +31,8 @@ interface ServeDeps {
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Registers the table on the server. A request passes the token first, then the path, the parameters, and the handler. No part of the body is read before the
- * token was checked.
+ * Registers the table on the server. A request passes the token first, then the path, the
+ * parameters, and the handler. No part of the body is read before the token was checked.
  */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
@@ -61,7 +61,8 @@ function patternOf(path: string): RegExp {
 }
 
 function refuseOtherMethods(server: FastifyInstance, path: string, routes: readonly Route[]): void {
-  // A route with a parameter may serve other methods of this path: an order may have the id "counts", and can be cancelled.
+  // A route with a parameter may serve other methods of this path: an order may have the id
+  // "counts", and can be cancelled.
   const own = routes.filter((route) => route.path === path || patternOf(route.path).test(path));
   const allowed = own.flatMap(({ method, tag }) => (method === 'GET' && tag !== 'stream' ? ['GET', 'HEAD'] : [method]));
   const allow = allowed.join(', ');
@@ -81,7 +82,13 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
   });
 }
 
-function authorize(route: Route, deps: ServeDeps, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+function authorize(
+  route: Route,
+  deps: ServeDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: () => void,
+): void {
   const { authorization } = request.headers;
   if (route.scopes === 'public' && authorization === undefined) {
     // Handlers of public routes don't look at it.
@@ -129,16 +136,31 @@ function admit(
   }
 }
 
-/** The same for every kind of bad token: only the log and the metric show which check it failed (RFC 6750 3.1). */
+/**
+ * The same for every kind of bad token: only the log and the metric
+ * show which check it failed (RFC 6750 3.1).
+ */
 function refuseToken(reply: FastifyReply, missing: boolean): void {
   reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
   if (missing) sendProblem(reply, 401, 'UNAUTHENTICATED', 'this needs a bearer token');
-  else sendProblem(reply, 401, 'INVALID_TOKEN', 'the token is not accepted: it is expired, not for this service, or not known');
+  else
+    sendProblem(
+      reply,
+      401,
+      'INVALID_TOKEN',
+      'the token is not accepted: it is expired, not for this service, or not known',
+    );
 }
 
-function serve(route: Route, handle: (call: Call) => ReturnType<Route['handle']>, request: FastifyRequest, reply: FastifyReply) {
+function serve(
+  route: Route,
+  handle: (call: Call) => ReturnType<Route['handle']>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const { principal } = request;
-  // Unreachable: `authorize` answers itself or sets it. A route without an authorization must not be served by mistake.
+  // Unreachable: `authorize` answers itself or sets it. A route without an
+  // authorization must not be served by mistake.
   if (principal === undefined) throw new Error('a request came past the authorization');
   const params = request.params as Readonly<Record<string, string>>;
   for (const name in route.params) {
@@ -212,5 +234,7 @@ function readQuery({ query: shape }: Route, request: FastifyRequest): Query {
 }
 
 function unknownParameters(names: readonly string[]) {
-  return names.slice(0, mostFaults).map((name) => ({ path: nameToShow(name), message: 'is not a parameter of this route' }));
+  return names
+    .slice(0, mostFaults)
+    .map((name) => ({ path: nameToShow(name), message: 'is not a parameter of this route' }));
 }

@@ -1,7 +1,10 @@
 import type { FollowedAccount } from '../rest/account-states.ts';
 import type { CredentialSources } from './credential-sources.ts';
 
-/** Each account that this process follows, for `GET /v1/accounts`; undefined while it does not hold the lane. */
+/**
+ * Each account that this process follows, for `GET /v1/accounts`;
+ * undefined while it does not hold the lane.
+ */
 export function followedAccounts(
   holdsLane: boolean,
   sources: Pick<CredentialSources, 'status' | 'credentials'>,
@@ -14,7 +17,8 @@ export function followedAccounts(
       ...{ stream, accountId, state, sinceMs, silentLosses: silentLosses.events },
       ...(rest.lastEventMs !== undefined && { lastEventMs: rest.lastEventMs }),
       ...(rest.lastResyncMs !== undefined && { lastResyncMs: rest.lastResyncMs }),
-      ...(lastAuditMs !== undefined && lastAuditFound !== undefined && { lastAudit: { atMs: lastAuditMs, ...lastAuditFound } }),
+      ...(lastAuditMs !== undefined &&
+        lastAuditFound !== undefined && { lastAudit: { atMs: lastAuditMs, ...lastAuditFound } }),
       ...(rest.lastError !== undefined && { lastError: rest.lastError }),
       ...(rest.standing !== undefined && { standing: rest.standing }),
       ...(tokenExpiresMs !== undefined && { tokenExpiresMs }),

@@ -28,7 +28,10 @@ export interface HealthParts {
   readonly draining: () => boolean;
 }
 
-/** Registers the checks of `/readyz`. A source that is down only degrades it, since reads still work. */
+/**
+ * Registers the checks of `/readyz`. A source that is down only
+ * degrades it, since reads still work.
+ */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
   const { pool, schema, keeper, lease, sources, desk, draining } = parts;
   health.add({
@@ -40,10 +43,13 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     name: 'database',
     effect: 'unready',
     check: async () => {
-      // Each session asked when it began (`PrimarySession`); a server may have changed since. Where a new one is refused, its error is the detail.
+      // Each session asked when it began (`PrimarySession`); a server may have changed since. Where
+      // a new one is refused, its error is the detail.
       const { rows } = await pool.query<{ no_writes: NoWrites | null }>(askNoWrites);
       const why = rows[0]?.no_writes ?? undefined;
-      return why === undefined ? { ok: true, detail: 'the database answers' } : { ok: false, detail: noWritesWords[why] };
+      return why === undefined
+        ? { ok: true, detail: 'the database answers' }
+        : { ok: false, detail: noWritesWords[why] };
     },
   });
   health.add({ name: 'schema', effect: 'unready', check: () => schema.check() });
@@ -111,7 +117,9 @@ function credentialsCheck(sources: CredentialSources): CheckResult {
 function sourcesCheck({ keeper, sources, fleet, unfollowed }: HealthParts): CheckResult {
   const { others, anyFollows } = fleet();
   if (keeper.state !== 'held') return { ok: true, detail: 'this process has no lane yet' };
-  const accounts = sources.status().flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
+  const accounts = sources
+    .status()
+    .flatMap(({ stream, accounts: all }) => all.map((account) => ({ stream, ...account })));
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const lacking = unfollowed().length;
   if (lacking > 0)

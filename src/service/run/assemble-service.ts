@@ -18,7 +18,9 @@ import { type StoreParts, storeOptions, storeParts } from './store-parts.ts';
 import { type UpdateParts, updateParts } from './update-parts.ts';
 import { type WatchParts, watchParts } from './watch-parts.ts';
 
-type ServeConfig = ConfigWith<'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'>;
+type ServeConfig = ConfigWith<
+  'databaseUrl' | 'kafkaBrokers' | 'platformUrl' | 'platformStreamUrl' | 'platformClientId'
+>;
 
 interface AssembleDeps {
   readonly fetch: typeof fetch;
@@ -33,9 +35,10 @@ interface AssembleDeps {
 }
 
 /**
- * The whole service from its configuration. Nothing is connected yet: `run` of the supervisor does that, and
- * resolves with the exit code. Some parts call others that are made after them. Those calls come only once the
- * service runs.
+ * The whole service from its configuration. Nothing is connected
+ * yet: `run` of the supervisor does that, and
+ * resolves with the exit code. Some parts call others that are made after them. Those calls come
+ * only once the service runs.
  */
 export function assembleService(
   { clock, random, log, version, fetch, effective, traces }: AssembleDeps,
@@ -87,11 +90,22 @@ interface Parts {
 /**
  * The life of the process: the start goes down this list, the drain up.
  *
- * The drain ends commands first: no new ones, and those in flight end. Then the data path: no new input, and each
- * part empties into the next. The lane is given back when no part of ours can write any more. Reads and the stream
+ * The drain ends commands first: no new ones, and those in flight end. Then the data path: no new
+ * input, and each part empties into the next. The lane is given back when no part of ours can write
+ * any more. Reads and the stream
  * of updates are served until all of this is done.
  */
-function servicePhases({ store, kafka, watches, platform, way, commands, fleet, faces, traces }: Parts): readonly Phase[] {
+function servicePhases({
+  store,
+  kafka,
+  watches,
+  platform,
+  way,
+  commands,
+  fleet,
+  faces,
+  traces,
+}: Parts): readonly Phase[] {
   const { housekeeping, schema, topics, replaced, clocks } = watches;
   const { relay, stateWriter, sources } = way;
   const { desk, outcomes, repairs } = commands;
@@ -114,6 +128,10 @@ function servicePhases({ store, kafka, watches, platform, way, commands, fleet, 
       starts: [relay, stateWriter, outcomes, ingest, sources, followCheck],
       ends: [followCheck, sources, ingest, relay, stateWriter, outcomes],
     },
-    { name: 'work', starts: [desk, faces.rest, shards, keeper, retirement, repairs], ends: [retirement, desk, repairs] },
+    {
+      name: 'work',
+      starts: [desk, faces.rest, shards, keeper, retirement, repairs],
+      ends: [retirement, desk, repairs],
+    },
   ];
 }

@@ -4,7 +4,13 @@ import type { Clock } from '../../runtime/clock.ts';
 import { Rounds } from '../../runtime/rounds.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
-import { type ClockReading, clockReading, harmfulSkewMs, readingOf, skewWords } from '../../venue/platform/clock-reading.ts';
+import {
+  type ClockReading,
+  clockReading,
+  harmfulSkewMs,
+  readingOf,
+  skewWords,
+} from '../../venue/platform/clock-reading.ts';
 import type { Http, HttpOutcome } from '../../venue/platform/http.ts';
 
 interface ClockWatchDeps {
@@ -15,7 +21,10 @@ interface ClockWatchDeps {
   readonly databaseMs: () => Promise<number>;
 }
 
-/** `detail` names each clock and what was seen of it. Since when: wall time of the process, which may itself be wrong. */
+/**
+ * `detail` names each clock and what was seen of it. Since when: wall time
+ * of the process, which may itself be wrong.
+ */
 export interface ClockDoubt {
   readonly detail: string;
   readonly sinceMs: number;
@@ -26,13 +35,16 @@ const names: Readonly<Record<Other, string>> = { postgres: 'Postgres', platform:
 
 const lookEveryMs = 60_000;
 const askWithinMs = 5_000;
-/** The platform's answers come at least with each audit. An older reading says nothing of a clock that was set since. */
+/**
+ * The platform's answers come at least with each audit. An older reading
+ * says nothing of a clock that was set since.
+ */
 const validForMs = 300_000;
 
 /**
- * Compares the clock of this process with that of Postgres, each minute, and with the platform's, by the `Date` of its
- * answers, for which nothing is asked. With a clock that is hours ahead Kafka refuses every record, and nothing else
- * would name the reason.
+ * Compares the clock of this process with that of Postgres, each minute, and with the platform's,
+ * by the `Date` of its answers, for which nothing is asked. With a clock that is hours ahead Kafka
+ * refuses every record, and nothing else would name the reason.
  *
  * Which of two clocks is wrong is never said, since two clocks do not show it: only what was seen.
  */
@@ -79,7 +91,10 @@ export class ClockWatch implements Service {
       if (reading === undefined) return `could not be compared with that of ${names[other]}`;
       return isSkewed(reading) ? `is ${skewWords(reading, names[other])}` : `agrees with that of ${names[other]}`;
     });
-    return { detail: `the clock of this process ${seen.join(', and ')}`, sinceMs: this.sinceMs ?? this.deps.clock.nowMs() };
+    return {
+      detail: `the clock of this process ${seen.join(', and ')}`,
+      sinceMs: this.sinceMs ?? this.deps.clock.nowMs(),
+    };
   }
 
   private async compare(): Promise<void> {

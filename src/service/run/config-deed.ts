@@ -25,8 +25,9 @@ interface ConfigDeedOptions {
 }
 
 /**
- * Writes the configuration into the audit trail if it differs from the one that was recorded last. It does so at the start of a term, so the
- * record is that of the process which works. A term does not wait for it, and it is tried until the database takes it.
+ * Writes the configuration into the audit trail if it differs from the one that was recorded last.
+ * It does so at the start of a term, so the record is that of the process which works. A term does
+ * not wait for it, and it is tried until the database takes it.
  */
 export class ConfigDeed {
   private recording: Promise<void> = Promise.resolve();
@@ -44,7 +45,8 @@ export class ConfigDeed {
     this.over = new AbortController();
     const { clock, random, log } = this.deps;
     const backoff = new Backoff(random, { firstMs: 1_000, maxMs: 60_000 });
-    const onFailure = (err: unknown) => log.warn({ err }, 'the configuration could not be compared with the audit trail');
+    const onFailure = (err: unknown) =>
+      log.warn({ err }, 'the configuration could not be compared with the audit trail');
     const asking = { clock, backoff, over: this.over.signal, onFailure };
     this.recording = this.recording.then(() => untilAnswered(() => this.record(), asking));
   }
@@ -70,15 +72,18 @@ export class ConfigDeed {
 }
 
 /**
- * Each setting that has a value, as it may be printed. A secret appears as a digest under the encryption key, so that a new value is seen and no value can be
- * guessed; without that key the text only shows that one is set.
+ * Each setting that has a value, as it may be printed. A secret appears as a digest under the
+ * encryption key, so that a new value is seen and no value can be guessed; without that key the
+ * text only shows that one is set.
  */
 function settingTexts(config: Config, effective: readonly EffectiveValue[]): SettingTexts {
   const values: Readonly<Record<string, unknown>> = config;
   const names = new Map(Object.entries<Option<unknown>>(optionTable).map(([name, { env }]) => [env, name]));
   const textOf = ({ env, shown, secret }: EffectiveValue) =>
     secret ? digestOf(values[names.get(env) ?? ''], config.encryptionKey) : shown;
-  return Object.fromEntries(effective.filter(({ source }) => source !== 'unset').map((each) => [each.env, textOf(each)]));
+  return Object.fromEntries(
+    effective.filter(({ source }) => source !== 'unset').map((each) => [each.env, textOf(each)]),
+  );
 }
 
 function digestOf(value: unknown, key: Secret | undefined): string {
@@ -90,7 +95,10 @@ function digestOf(value: unknown, key: Secret | undefined): string {
 /** By name: the text before and now, null for none; for a secret only that it changed. */
 function changedSettings(before: SettingTexts, now: SettingTexts, effective: readonly EffectiveValue[]): object {
   const secrets = new Set(effective.filter(({ secret }) => secret).map(({ env }) => env));
-  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((name) => before[name] !== now[name]);
-  const change = (name: string) => (secrets.has(name) ? 'changed' : { from: before[name] ?? null, to: now[name] ?? null });
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
+    (name) => before[name] !== now[name],
+  );
+  const change = (name: string) =>
+    secrets.has(name) ? 'changed' : { from: before[name] ?? null, to: now[name] ?? null };
   return Object.fromEntries(names.map((name) => [name, change(name)]));
 }

@@ -26,7 +26,10 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/** The sources of every credential that the settings allow. Parts that several of them share are made once. */
+/**
+ * The sources of every credential that the settings allow. Parts
+ * that several of them share are made once.
+ */
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
   const { store, platform, ingest, held, ...shared } = deps;
   const metrics = shared.metrics.source;
@@ -91,7 +94,10 @@ export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 
   };
 }
 
-/** Prediction orders are followed only where there is a staging address to read them from (specification, "Versioning"). */
+/**
+ * Prediction orders are followed only where there is a staging address to read them from
+ * (specification, "Versioning").
+ */
 function predictionStream(config: Config): { predictionStreamUrl: string } | Record<never, never> {
   const url = config.platformStagingStreamUrl ?? config.platformStreamUrl;
   return config.platformStagingUrl === undefined || url === undefined ? {} : { predictionStreamUrl: url };

@@ -36,13 +36,18 @@ interface CredentialSourcesDeps {
 interface CredentialSourcesOptions {
   /** The client's own token is one of the credentials. */
   readonly withClient: boolean;
-  /** Why the linked logins of the list can't be used, for example for want of a key: they are named, and not followed. Left out: they can. */
+  /**
+   * Why the linked logins of the list can't be used, for example for want of a key: they are named,
+   * and not followed. Left out: they can.
+   */
   readonly unusable?: string;
   readonly lookEveryMs: number;
 }
 
 interface Entry extends CredentialParts {
-  /** Generation of the newest tokens that were read from the store; undefined for the client's own. */
+  /**
+   * Generation of the newest tokens that were read from the store; undefined for the client's own.
+   */
   generation: number | undefined;
 }
 
@@ -50,11 +55,13 @@ const clientName = 'client';
 const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
- * The sources of every credential: the client's own and each login that a user linked. A login that appears in the store is followed without a restart, one
- * that was removed is not followed any more, one that was signed in again is tried at once.
+ * The sources of every credential: the client's own and each login that a user linked. A login that
+ * appears in the store is followed without a restart, one that was removed is not followed any
+ * more, one that was signed in again is tried at once.
  *
- * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`: the lane is held). Invariant: while working the connectors
- * of every known credential run, otherwise none; a failed read of the list changes nothing.
+ * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`:
+ * the lane is held). Invariant: while working the connectors of every known credential run,
+ * otherwise none; a failed read of the list changes nothing.
  */
 export class CredentialSources implements Service, Sources, EntryAccounts {
   readonly name = 'credentials';
@@ -98,7 +105,10 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
   }
 
-  /** The accounts that this process follows have changed: those of others are left before this returns. */
+  /**
+   * The accounts that this process follows have changed: those of
+   * others are left before this returns.
+   */
   review(): void {
     for (const { connectors } of this.entries.values()) connectors.review();
   }
@@ -107,13 +117,19 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     return this.unusable.length === 0 && [...this.entries.values()].every(({ connectors }) => connectors.hasListed);
   }
 
-  /** There is one credential, and no other can have followed an account of the database but one that was removed. */
+  /**
+   * There is one credential, and no other can have followed an account
+   * of the database but one that was removed.
+   */
   get isSole(): boolean {
     const isRead = this.deps.list === undefined || this.looked;
     return isRead && this.entries.size === 1 && this.unusable.length === 0;
   }
 
-  /** The tokens of the credential that follows the account. There is at most one (`AccountClaims`): another that also sees it may not be allowed to trade. */
+  /**
+   * The tokens of the credential that follows the account. There is at most one (`AccountClaims`):
+   * another that also sees it may not be allowed to trade.
+   */
   tokensFor(accountId: string): TokenSource | undefined {
     for (const { connectors, tokens } of this.entries.values())
       if (streams.some((stream) => connectors.account(stream, accountId) !== undefined)) return tokens;
@@ -197,7 +213,10 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     const names = stored.map(({ credential }) => credential);
     const added = names.filter((credential) => !this.unusable.includes(credential));
     if (added.length > 0)
-      this.deps.log.error({ credentials: added }, `linked logins are stored, and nobody follows their accounts here: ${why}`);
+      this.deps.log.error(
+        { credentials: added },
+        `linked logins are stored, and nobody follows their accounts here: ${why}`,
+      );
     this.unusable = names;
   }
 
@@ -206,7 +225,8 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     for (const [credential, { generation }] of this.entries) {
       if (generation === undefined) continue;
       const now = known.get(credential);
-      // A lower generation: the login was removed and linked again between two reads, so it is another one.
+      // A lower generation: the login was removed and linked again
+      // between two reads, so it is another one.
       if (now === undefined || now < generation) await this.remove(credential);
     }
     for (const { credential, generation } of stored) {
@@ -237,7 +257,8 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await leaving;
     this.leaving.delete(leaving);
     await entry.tokens.drain();
-    if (!this.over.signal.aborted) this.deps.log.info({ credential }, 'a linked login was removed: it is followed no longer');
+    if (!this.over.signal.aborted)
+      this.deps.log.info({ credential }, 'a linked login was removed: it is followed no longer');
   }
 
   private publish(): void {

@@ -37,9 +37,13 @@ interface FacePartsDeps extends SharedParts {
 
 export type FaceParts = ReturnType<typeof faceParts>;
 
-/** What callers, probes and operators reach: REST with the console, and the admin port with health and status. */
+/**
+ * What callers, probes and operators reach: REST with the console,
+ * and the admin port with health and status.
+ */
 export function faceParts(deps: FacePartsDeps, config: Config) {
-  const { lease, holder, version, fetch, store, kafka, watches, way, commands, fleet, tracing, draining, ...shared } = deps;
+  const { lease, holder, version, fetch, store, kafka, watches, way, commands, fleet, tracing, draining, ...shared } =
+    deps;
   const { clock, log, metrics } = shared;
   const { sources, ingest, relay } = way;
   const { desk } = commands;
@@ -70,7 +74,14 @@ export function faceParts(deps: FacePartsDeps, config: Config) {
   const health = new HealthRegistry({ clock }, { checkDeadlineMs: 3000, maxAgeMs: 1000 });
   addHealthChecks(health, { ...parts, ...watches, pool: store.pool, draining });
   const admin = new AdminServer(
-    { clock, log, metrics, health, eventLoop: watches.eventLoop, status: () => statusDocument(status, { kind: 'all' }) },
+    {
+      clock,
+      log,
+      metrics,
+      health,
+      eventLoop: watches.eventLoop,
+      status: () => statusDocument(status, { kind: 'all' }),
+    },
     { host: config.adminHost, port: config.adminPort, names: config.adminNames },
   );
   return { ring, rest, admin };

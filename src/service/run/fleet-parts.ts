@@ -36,7 +36,10 @@ interface FleetPartsDeps extends SharedParts {
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
-/** This process in the fleet: its lane, the shards that it takes and gives, and what it tells the others. */
+/**
+ * This process in the fleet: its lane, the shards that it takes
+ * and gives, and what it tells the others.
+ */
 export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
   const { lease, holder, version, effective, restAddress, store, kafka, watches, way, commands, ...shared } = deps;
   const { clock, random, log } = shared;
@@ -49,7 +52,10 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
     { holder: `${holder}/finisher`, actForMs: config.leaseActMs, renewEveryMs, expireAfterMs, ...laneFinisherDefaults },
   );
   const { eventLoop } = watches;
-  const follow = followParts({ ...shared, sources, store, held, eventLoop, lossCheck, checkTopics: kafka.checkTopics }, config);
+  const follow = followParts(
+    { ...shared, sources, store, held, eventLoop, lossCheck, checkTopics: kafka.checkTopics },
+    config,
+  );
   const shards = new ShardKeeper(
     {
       ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, desks: commands.desk },

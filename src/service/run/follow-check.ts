@@ -9,7 +9,10 @@ import type { AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
 
-/** An account stream that ought to be followed by this process and is not, or is only followed on because no login lists it any more. */
+/**
+ * An account stream that ought to be followed by this process and is not, or is only followed on
+ * because no login lists it any more.
+ */
 export interface Unfollowed {
   readonly stream: Stream;
   readonly accountId: string;
@@ -21,7 +24,10 @@ export interface Unfollowed {
 
 type AccountStream = Pick<Unfollowed, 'stream' | 'accountId'>;
 
-/** With the monotonic time from which the grace counts: a wall clock that is set back would hide it for an hour. */
+/**
+ * With the monotonic time from which the grace counts: a wall clock
+ * that is set back would hide it for an hour.
+ */
 interface Missing {
   readonly what: Unfollowed;
   readonly fromMs: number;
@@ -49,7 +55,10 @@ export interface FollowCheckOptions {
   /** Only these accounts, where given: each of them ought to be followed. */
   readonly only?: ReadonlySet<string>;
   readonly everyMs: number;
-  /** An account that was just taken, linked or opened is followed within seconds; a start reads lists and tokens first. */
+  /**
+   * An account that was just taken, linked or opened is followed within
+   * seconds; a start reads lists and tokens first.
+   */
   readonly graceMs: number;
   /** The accounts of the database are read again after each review, and this often. */
   readonly loadEveryMs: number;
@@ -58,23 +67,31 @@ export interface FollowCheckOptions {
 export const followCheckDefaults = { everyMs: 2_000, graceMs: 30_000, loadEveryMs: 300_000 } as const;
 
 const named = 5;
-const notListed = 'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
+const notListed =
+  'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
 
 /**
- * Compares what is followed with what ought to be: the accounts in the database (each was followed once), in the lists of the logins, and in the settings. Of
- * whatever status. One that no login lists any more is followed on, as far as the platform lets us, and named here too: its changes may stay away without a
- * fault that shows. Each account belongs to one shard and so to one process, which reports the number to the others.
+ * Compares what is followed with what ought to be: the accounts in the database (each was followed
+ * once), in the lists of the logins, and in the settings. Of whatever status. One that no login
+ * lists any more is followed on, as far as the platform lets us, and named here too: its changes
+ * may stay away without a fault that shows. Each account belongs to one shard and so to one
+ * process, which reports the number to the others.
  *
- * Without this, "every account is live" is said of those that are followed, and nothing is said of the others: a login without its key, one that was removed,
- * a list that came back empty, a stream that is not set up.
+ * Without this, "every account is live" is said of those that are followed, and nothing
+ * is said of the others: a login without its key, one that was removed, a list that came
+ * back empty, a stream that is not set up.
  *
- * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 × `everyMs` is followed or in `unfollowed`. A shard that changes hands
- * begins this time again: its new process has to read the list before it can miss anything.
+ * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 ×
+ * `everyMs` is followed or in `unfollowed`. A shard that changes hands begins this time again: its
+ * new process has to read the list before it can miss anything.
  */
 export class FollowCheck implements Service {
   readonly name = 'follow-check';
   private known: readonly AccountStream[] = [];
-  /** Those that a list has shown since the database was read: their records may have been written only then. */
+  /**
+   * Those that a list has shown since the database was read: their
+   * records may have been written only then.
+   */
   private readonly shownSince = new Map<string, AccountStream>();
   private loadAtMs = Number.NEGATIVE_INFINITY;
   private failing = false;
@@ -99,7 +116,10 @@ export class FollowCheck implements Service {
     return this.rounds.end();
   }
 
-  /** The shards of this process have changed: the records of new ones may have been written by another. */
+  /**
+   * The shards of this process have changed: the records of new
+   * ones may have been written by another.
+   */
   review(): void {
     this.loadAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -135,7 +155,8 @@ export class FollowCheck implements Service {
   private compare(): void {
     const { sources, clock } = this.deps;
     for (const { accountId } of sources.listed())
-      for (const stream of this.options.streams) this.shownSince.set(keyOf({ stream, accountId }), { stream, accountId });
+      for (const stream of this.options.streams)
+        this.shownSince.set(keyOf({ stream, accountId }), { stream, accountId });
     const missing = new Map<string, Missing>();
     for (const { stream, accountId, why } of this.expected()) {
       const key = keyOf({ stream, accountId });
@@ -181,10 +202,13 @@ export class FollowCheck implements Service {
     const wanted = (accountId: string) => isOurs(accountId) && (only?.has(accountId) ?? true);
     const whyOf = (stream: Stream, accountId: string) => {
       if (!streams.includes(stream)) return 'this process has no address of its stream';
-      return listed.has(accountId) ? 'a login lists it, and following it fails' : 'no login that this process can use lists it';
+      return listed.has(accountId)
+        ? 'a login lists it, and following it fails'
+        : 'no login that this process can use lists it';
     };
     for (const each of [this.known, this.shownSince.values()])
-      for (const { stream, accountId } of each) if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
+      for (const { stream, accountId } of each)
+        if (wanted(accountId)) yield { stream, accountId, why: whyOf(stream, accountId) };
     for (const accountId of [...listed, ...(only ?? [])]) {
       if (!wanted(accountId)) continue;
       for (const stream of listed.has(accountId) ? streams : (['account'] as const))

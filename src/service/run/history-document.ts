@@ -2,7 +2,10 @@ import type { HistoryDocument, HistorySample } from '../../contract/pipeline-ans
 import { formatInstant } from '../../domain/instant.ts';
 import { type PipelineReading, ratesBetween, type Waiting } from '../fleet/pipeline-reading.ts';
 
-/** `readings`: oldest first. Each sample has the rates since the reading before it, so the first reading has none. `sinceMs`: only what is newer. */
+/**
+ * `readings`: oldest first. Each sample has the rates since the reading before it, so the first
+ * reading has none. `sinceMs`: only what is newer.
+ */
 export function historyDocument(
   readings: readonly PipelineReading[],
   { everyMs, sinceMs = 0 }: { readonly everyMs: number; readonly sinceMs?: number },

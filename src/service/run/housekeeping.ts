@@ -3,7 +3,13 @@ import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import { countOrders, maintainCommands, maintainLog, maintainQuarantine, measureStorage } from '../../store/maintenance.ts';
+import {
+  countOrders,
+  maintainCommands,
+  maintainLog,
+  maintainQuarantine,
+  measureStorage,
+} from '../../store/maintenance.ts';
 import { countQuarantined, type QuarantineCount } from '../../store/quarantine/quarantine.ts';
 
 interface HousekeepingDeps {
@@ -22,12 +28,15 @@ interface HousekeepingOptions {
   readonly countEveryMs: number;
 }
 
-/** Rows of the quarantine that were not dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person looks at a few of them only. */
+/**
+ * Rows of the quarantine that were not dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md).
+ * A person looks at a few of them only.
+ */
 const maxUndealt = 20_000;
 
 /**
- * The regular work of every running process: the log's partitions, the outbox of commands, and the gauges that only the database knows. Work that fails is
- * tried again in the next round.
+ * The regular work of every running process: the log's partitions, the outbox of commands, and the
+ * gauges that only the database knows. Work that fails is tried again in the next round.
  */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';

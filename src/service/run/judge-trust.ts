@@ -6,7 +6,10 @@ import type { Waiting } from '../fleet/pipeline-reading.ts';
 import type { ClockDoubt } from './clock-watch.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
-/** The facts that a caller may see, of its own accounts where they belong to accounts. Times are wall time in milliseconds. */
+/**
+ * The facts that a caller may see, of its own accounts where they belong to accounts. Times are
+ * wall time in milliseconds.
+ */
 export interface TrustFacts {
   readonly nowMs: number;
   readonly lane: {
@@ -16,17 +19,25 @@ export interface TrustFacts {
     readonly holder: string | undefined;
     readonly sinceMs: number | undefined;
   };
-  /** The other processes of the fleet, and the shards of accounts that none holds: since when, undefined where each has one. */
+  /**
+   * The other processes of the fleet, and the shards of accounts that none holds: since when,
+   * undefined where each has one.
+   */
   readonly fleet: {
     readonly others: number;
     readonly unheld: Waiting;
     /** Whether any process follows an account; undefined: not known. */
     readonly anyFollows: boolean | undefined;
-    /** Account streams that no process follows though one ought to, as far as the caller may know. */
+    /**
+     * Account streams that no process follows though one ought to, as far as the caller may know.
+     */
     readonly unfollowed: number;
     readonly unusableLogins: number;
   };
-  /** Of the streams of this process that it ought to follow and does not, those that the caller may see. */
+  /**
+   * Of the streams of this process that it ought to follow and
+   * does not, those that the caller may see.
+   */
   readonly unfollowed: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -63,7 +74,10 @@ interface Doubt {
   readonly runbook?: string;
 }
 
-/** The same bounds as those of the alerts CanaryStale and RelayStuck, and of the check `ingest` of readiness. */
+/**
+ * The same bounds as those of the alerts CanaryStale and
+ * RelayStuck, and of the check `ingest` of readiness.
+ */
 const heartbeatLateMs = 60_000;
 const unsentTooLongMs = 30_000;
 const notStoredTooLongMs = 10_000;
@@ -110,8 +124,8 @@ const links: Readonly<Record<DoubtName, string>> = {
 };
 
 /**
- * Whether the data can be trusted, and otherwise why not, the gravest first. A fact that this process cannot know is a doubt: a process that stands by never
- * says that all is well.
+ * Whether the data can be trusted, and otherwise why not, the gravest first. A fact that this
+ * process cannot know is a doubt: a process that stands by never says that all is well.
  */
 export function judgeTrust(facts: TrustFacts): Trust {
   const doubts = [
@@ -139,7 +153,8 @@ export function judgeTrust(facts: TrustFacts): Trust {
 
 function doubtOfLane({ lane: { held, mayAct, holder, sinceMs } }: TrustFacts): Doubt | undefined {
   if (held && mayAct) return undefined;
-  if (held) return { name: 'no_holder', detail: 'this process holds the lane, but its last renewal is too old to act on' };
+  if (held)
+    return { name: 'no_holder', detail: 'this process holds the lane, but its last renewal is too old to act on' };
   if (holder === undefined) return { name: 'no_holder', detail: 'no process is known to hold the lane' };
   const detail = `this process stands by for ${holder}, which alone knows the streams and the unresolved commands: ask it`;
   return { name: 'standby', detail, sinceMs };
@@ -151,7 +166,10 @@ function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefi
   return { name: 'shards_unheld', detail, sinceMs: unheld.oldestMs };
 }
 
-/** Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges may be those of its last term. */
+/**
+ * Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges
+ * may be those of its last term.
+ */
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [
     doubtOfAccounts(facts),
@@ -163,7 +181,8 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
 function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  // Where others follow accounts, one that has none of them is well: its shards may be empty, or be given away.
+  // Where others follow accounts, one that has none of them is well:
+  // its shards may be empty, or be given away.
   if (accounts.length === 0)
     return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
   if (first === undefined) return undefined;
@@ -182,7 +201,10 @@ function nothingFollowed({ others }: TrustFacts['fleet']): string {
   return others > 0 ? 'no process follows any account' : 'no account is followed yet';
 }
 
-/** Every process names them, by the reports in the rows of the lanes; the one that ought to follow them names the first and the reason. */
+/**
+ * Every process names them, by the reports in the rows of the lanes; the one that ought to follow
+ * them names the first and the reason.
+ */
 function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
   const name = 'accounts_unfollowed';
   const doubts: Doubt[] = [];
@@ -204,20 +226,30 @@ function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
 
 function doubtOfHeartbeat(facts: TrustFacts): Doubt | undefined {
   const doubt = doubtOfLateHeartbeat(facts);
-  // Heartbeats are written for accounts that are followed: where there are none, Kafka is not the place to look.
+  // Heartbeats are written for accounts that are followed: where there
+  // are none, Kafka is not the place to look.
   const isNothingToSay = facts.fleet.anyFollows === false;
   return (
     doubt &&
-    (isNothingToSay ? { ...doubt, detail: `${doubt.detail}; no account is followed`, runbook: 'SourceNeverLive' } : doubt)
+    (isNothingToSay
+      ? { ...doubt, detail: `${doubt.detail}; no account is followed`, runbook: 'SourceNeverLive' }
+      : doubt)
   );
 }
 
 function doubtOfLateHeartbeat({ nowMs, heartbeatMs }: TrustFacts): Doubt | undefined {
   if (heartbeatMs === undefined)
-    return { name: 'canary_late', detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s' };
+    return {
+      name: 'canary_late',
+      detail: 'no heartbeat has come back from Kafka yet; after a start the first takes some 20 s',
+    };
   if (nowMs - heartbeatMs <= heartbeatLateMs) return undefined;
   const seconds = Math.round((nowMs - heartbeatMs) / 1000);
-  return { name: 'canary_late', detail: `the last heartbeat came back from Kafka ${seconds} s ago`, sinceMs: heartbeatMs };
+  return {
+    name: 'canary_late',
+    detail: `the last heartbeat came back from Kafka ${seconds} s ago`,
+    sinceMs: heartbeatMs,
+  };
 }
 
 function doubtOfRows(
@@ -258,7 +290,9 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
   }
   if (silentLosses.events > 0) {
     const found =
-      silentLosses.events === 1 ? 'an audit found it, and the state has it' : 'audits found them, and the state has them';
+      silentLosses.events === 1
+        ? 'an audit found it, and the state has it'
+        : 'audits found them, and the state has them';
     const detail = `the stream lost ${plural(silentLosses.events, 'change')} in the last hour; ${found}`;
     doubts.push({ name: 'silent_losses', detail, sinceMs: silentLosses.firstMs });
   }

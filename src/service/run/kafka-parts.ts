@@ -49,19 +49,28 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     publisher: logPublisher(),
     /** Of the witnesses of this process's lane, and of those that it finishes. */
     witnessPublisher: logPublisher(),
-    /** A separate publisher: each takes one send at a time, and sends of updates must not wait for commands. */
+    /**
+     * A separate publisher: each takes one send at a time, and
+     * sends of updates must not wait for commands.
+     */
     outcomePublisher: logPublisher(),
     statePublisher: stateWriterOf(lane),
   };
   return {
     ...ofThisLane,
-    /** Those of another lane, whose log has to be finished: its state writer fences that of the process that had it. */
+    /**
+     * Those of another lane, whose log has to be finished: its state
+     * writer fences that of the process that had it.
+     */
     publishersOf: (other: number) => ({
       updates: logPublisher(),
       witness: logPublisher(),
       states: stateWriterOf(() => other),
     }),
-    /** How often a transaction of ours was refused because a later holder had taken the state topic over. */
+    /**
+     * How often a transaction of ours was refused because a later
+     * holder had taken the state topic over.
+     */
     fences: () => fences,
     newestPublished: newestReader(deps, kafka, topics),
     canary: new CanaryReader(deps, { kafka, topic: topics.continuity }),
@@ -82,7 +91,9 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
 /** A takeover waits for this read, and has 10 s in all. */
 const newestWithinMs = 2_000;
 
-/** Reads the newest witness of each lane, and the last updates, states and marks of each partition. */
+/**
+ * Reads the newest witness of each lane, and the last updates, states and marks of each partition.
+ */
 function newestReader(deps: Pick<SharedParts, 'clock' | 'log'>, kafka: KafkaOptions, topics: TopicNames) {
   const witnesses = new WitnessReader(deps, { kafka, topic: topics.witness, deadlineMs: newestWithinMs });
   const newestOf = (topic: string) => newestRecords(deps, kafka, topic, newestWithinMs);

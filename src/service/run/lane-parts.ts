@@ -14,7 +14,9 @@ export interface Sources {
 interface LaneShards {
   /** The lane's own shards are held again. Rejects when they can't be read. */
   resume(hold: LaneHold): Promise<void>;
-  /** Rejects when the journal can't be read: nothing may be sent before the earlier sends are known. */
+  /**
+   * Rejects when the journal can't be read: nothing may be sent before the earlier sends are known.
+   */
   begin(hold: LaneHold): Promise<void>;
   end(): Promise<void>;
 }
@@ -28,7 +30,10 @@ interface LaneOutcomes {
 interface LanePartsDeps {
   /** Rejects when the database's schema does not fit this build. */
   readonly checkSchema: () => Promise<void>;
-  /** Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is published. */
+  /**
+   * Its `begin` rejects when Kafka has updates that the database
+   * lacks. Left out: nothing is published.
+   */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
   /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
   readonly witness?: { begin(batch: bigint): void; end(): void };
@@ -43,8 +48,9 @@ interface LanePartsDeps {
 }
 
 /**
- * The parts that run while the lane is held, in the order of the data path. They begin from its end, so that nothing is offered to a part that has not
- * begun, and end from its start. Commands begin last and end first.
+ * The parts that run while the lane is held, in the order of the data path. They begin from its
+ * end, so that nothing is offered to a part that has not begun, and end from its start. Commands
+ * begin last and end first.
  */
 export class LaneParts implements LaneTenant {
   private readonly deps: LanePartsDeps;
@@ -54,7 +60,8 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } =
+      this.deps;
     await checkSchema();
     await lossCheck?.begin();
     witness?.begin(hold.batch);
@@ -77,7 +84,8 @@ export class LaneParts implements LaneTenant {
     relay.end();
     stateWriter.end();
     outcomes?.end();
-    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe of the commands may wait for its source.
+    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe
+    // of the commands may wait for its source.
     await Promise.all([shards.end(), sources.end(), ingest.end()]);
   }
 }

@@ -22,8 +22,8 @@ export const pipelineRingDefaults: PipelineRingOptions = { everyMs: 10_000, kept
 const minuteMs = 60_000;
 
 /**
- * Keeps a reading of the way of the data each few seconds, in memory and up to a fixed number, so that rates and lines need no other program. Every process has
- * its own, and it begins empty.
+ * Keeps a reading of the way of the data each few seconds, in memory and up to a fixed number, so
+ * that rates and lines need no other program. Every process has its own, and it begins empty.
  */
 export class PipelineRing implements Service {
   readonly name = 'pipeline-ring';

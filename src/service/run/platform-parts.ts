@@ -26,7 +26,10 @@ export function holderName(random: Random): string {
 
 export type PlatformParts = ReturnType<typeof platformParts>;
 
-/** Everything that speaks HTTP with the platform. Without a staging address no prediction orders are read. */
+/**
+ * Everything that speaks HTTP with the platform. Without a
+ * staging address no prediction orders are read.
+ */
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
   const { clock, random, log, store } = deps;
   const metrics = deps.metrics.platform;
@@ -46,6 +49,9 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
 
 /** The accounts that we follow, with the tokens that reach them. */
 export interface EntryAccounts extends Pick<FollowedAccounts, 'hasListed' | 'account'> {
-  /** Tokens of the credential that follows the account; undefined where none does, and while the lane is not held. */
+  /**
+   * Tokens of the credential that follows the account; undefined where
+   * none does, and while the lane is not held.
+   */
   tokensFor(accountId: string): TokenSource | undefined;
 }

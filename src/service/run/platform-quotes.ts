@@ -32,9 +32,10 @@ interface Read {
 }
 
 /**
- * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid and ask where there is none), the middle of the newest bid
- * and ask of an option, and what each is offered at. Without an ask an option has no quote: nothing bounds what it can trade at. A chart quote has no time of
- * its own: its age counts from the request.
+ * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid
+ * and ask where there is none), the middle of the newest bid and ask of an option, and what each is
+ * offered at. Without an ask an option has no quote: nothing bounds what it can trade at. A chart
+ * quote has no time of its own: its age counts from the request.
  */
 export class PlatformQuotes implements Quotes {
   private readonly reads = new Map<string, Read>();
@@ -54,7 +55,8 @@ export class PlatformQuotes implements Quotes {
     const quote = await read.quote;
     if (quote === undefined) return undefined;
     const { madeAtMs, ...prices } = quote;
-    // One of our two clocks is wrong where it was made ahead of now: it may be old, and is no younger than they differ.
+    // One of our two clocks is wrong where it was made ahead of now: it may be old, and is no
+    // younger than they differ.
     return { ...prices, ageMs: Math.abs(Math.round(clock.nowMs() - madeAtMs)) };
   }
 
@@ -95,7 +97,12 @@ async function optionQuote(
   symbol: string,
   signal: AbortSignal,
 ): Promise<Awaited<Read['quote']>> {
-  for await (const page of readOptionsQuotes(deps, baseUrl, { ticker: `O:${symbol}`, order: 'desc', limit: 1 }, signal)) {
+  for await (const page of readOptionsQuotes(
+    deps,
+    baseUrl,
+    { ticker: `O:${symbol}`, order: 'desc', limit: 1 },
+    signal,
+  )) {
     const [newest] = page.ok ? page.quotes : [];
     if (newest === undefined) return undefined;
     // Without its time a quote's age can't be judged.

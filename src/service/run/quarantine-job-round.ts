@@ -37,12 +37,16 @@ interface QuarantineJobRoundOptions {
   readonly readWithinMs: number;
 }
 
-/** With a round every 2 s: at most ten orders a second, which leaves the platform's budget to audits, and a full quarantine discarded in under two minutes. */
+/**
+ * With a round every 2 s: at most ten orders a second, which leaves the platform's budget to
+ * audits, and a full quarantine discarded in under two minutes.
+ */
 const pace = { ordersARound: 20, discardsARound: 500, readWithinMs: 60_000 };
 
 /**
- * Carries out the rows of jobs over the quarantine, a bounded part of them in each round: reads the orders of accounts that this process follows, and discards
- * rows of any account. All state is in the database, so another process goes on where this one stopped.
+ * Carries out the rows of jobs over the quarantine, a bounded part of them in each round: reads the
+ * orders of accounts that this process follows, and discards rows of any account. All state is in
+ * the database, so another process goes on where this one stopped.
  */
 export class QuarantineJobRound {
   private readonly deps: QuarantineJobRoundDeps;
@@ -64,12 +68,16 @@ export class QuarantineJobRound {
     for (const ended of await endJobs(pool)) log.info({ ...ended }, 'a job over the quarantine has ended');
   }
 
-  /** The accounts in equal parts and side by side, so that neither one with many rows nor one whose reads hang holds up the others. */
+  /**
+   * The accounts in equal parts and side by side, so that neither one with many rows nor one whose
+   * reads hang holds up the others.
+   */
   private async readOrders(signal: AbortSignal): Promise<void> {
     const { pool, accounts } = this.deps;
     const asked = await accountsOfJobs(pool);
     const followed = asked.filter(({ stream, accountId }) => accounts.account(stream, accountId) !== undefined);
-    const parts: { readonly stream: Stream; readonly accountId: string; readonly orders: readonly OrderOfJobs[] }[] = [];
+    const parts: { readonly stream: Stream; readonly accountId: string; readonly orders: readonly OrderOfJobs[] }[] =
+      [];
     let left = this.options.ordersARound;
     for (const [at, { stream, accountId }] of followed.entries()) {
       const part = Math.ceil(left / (followed.length - at));
@@ -79,20 +87,28 @@ export class QuarantineJobRound {
       parts.push({ stream, accountId, orders });
     }
     await inParallel(parts, parts.length, async ({ stream, accountId, orders }) => {
-      for (const order of orders) if (signal.aborted || !(await this.readOrder(stream, accountId, order, signal))) return;
+      for (const order of orders)
+        if (signal.aborted || !(await this.readOrder(stream, accountId, order, signal))) return;
     });
   }
 
   /** False: the account takes no more reads for now. */
-  private async readOrder(stream: Stream, accountId: string, order: OrderOfJobs, signal: AbortSignal): Promise<boolean> {
+  private async readOrder(
+    stream: Stream,
+    accountId: string,
+    order: OrderOfJobs,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { pool, accounts, clock } = this.deps;
     const account = accounts.account(stream, accountId);
     if (account === undefined) return false;
     const { orderId, requests } = order;
     using within = abortAfter(clock, this.options.readWithinMs, 'reading the order', signal);
     const answer = await readOrderAgain(pool, account, { stream, orderId }, within.signal);
-    // The lane was lost, or the process stops: its failure says nothing of the order, and the next holder reads it.
-    if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account)) return false;
+    // The lane was lost, or the process stops: its failure says nothing of
+    // the order, and the next holder reads it.
+    if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account))
+      return false;
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));
     return !within.signal.aborted;
   }

@@ -34,10 +34,12 @@ const accountsAtOnce = 8;
 const beforeJobsMs = 2_000;
 
 /**
- * Carries out the requests in `repair_requests` for the accounts that this process follows; those of other accounts are left to the process that follows them.
- * Beside them, the rows of jobs: each round takes a bounded part.
+ * Carries out the requests in `repair_requests` for the accounts that this process follows; those
+ * of other accounts are left to the process that follows them. Beside them, the rows of jobs: each
+ * round takes a bounded part.
  *
- * One at a time for each account and stream, so a read that hangs for its half hour delays only its own account. A request whose process dies stays open and is done
+ * One at a time for each account and stream, so a read that hangs for its half hour
+ * delays only its own account. A request whose process dies stays open and is done
  * again; reading an order twice is harmless.
  */
 export class RepairWorker implements Service {
@@ -80,7 +82,10 @@ export class RepairWorker implements Service {
     }
   }
 
-  /** Begins with the oldest request of each account that has none at work, and gives them some time before the jobs. */
+  /**
+   * Begins with the oldest request of each account that has none at work,
+   * and gives them some time before the jobs.
+   */
   private async round(): Promise<void> {
     const { pool, accounts, clock } = this.deps;
     const begun: Promise<void>[] = [];

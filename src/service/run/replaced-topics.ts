@@ -21,11 +21,13 @@ const lookEveryMs = 30_000;
 const askWithinMs = 20_000;
 
 /**
- * Compares the ids of our topics with those that records were published to, which the database keeps: a topic that was deleted and made again is there, as planned,
- * and what was on it is gone. Also while everything runs, since Kafka does not say so.
+ * Compares the ids of our topics with those that records were published to, which the database
+ * keeps: a topic that was deleted and made again is there, as planned, and what was on it is gone.
+ * Also while everything runs, since Kafka does not say so.
  *
- * Invariant: an id that is kept is replaced by a person's act alone (`replay`, `audit --repair`, `topics accept`). A question that gets no answer leaves the doubts
- * as they are, and so does a Kafka that gives no ids.
+ * Invariant: an id that is kept is replaced by a person's act alone (`replay`, `audit --repair`,
+ * `topics accept`). A question that gets no answer leaves the doubts as they are, and so does a
+ * Kafka that gives no ids.
  */
 export class ReplacedTopics implements Service {
   readonly name = 'replaced-topics';
@@ -73,6 +75,10 @@ export class ReplacedTopics implements Service {
     const now = details.join('; ');
     if (now === before) return;
     if (now === '') log.info({}, 'the topics are those that were published to again');
-    else log.error({ topics: now }, 'a topic is another than the one that was published to: see docs/runbooks/TopicReplaced.md');
+    else
+      log.error(
+        { topics: now },
+        'a topic is another than the one that was published to: see docs/runbooks/TopicReplaced.md',
+      );
   }
 }

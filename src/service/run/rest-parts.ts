@@ -18,7 +18,10 @@ import type { StoreParts } from './store-parts.ts';
 
 interface RestPartsDeps extends SharedParts {
   readonly fetch: typeof fetch;
-  readonly store: Pick<StoreParts, 'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'>;
+  readonly store: Pick<
+    StoreParts,
+    'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'
+  >;
   readonly commands: Commands;
   readonly service: ServiceView;
   readonly accountStates: AccountStates;
@@ -30,17 +33,26 @@ interface RestPartsDeps extends SharedParts {
 
 /** Sockets at once, including those of the stream of updates. */
 const maxConnections = 2000;
-/** The largest answers have some megabytes: a connection slower than that is of no use to a desk. */
+/**
+ * The largest answers have some megabytes: a connection slower than that is of no use to a desk.
+ */
 const takeAnswerMs = 30_000;
 /** Requests that wait for one other instance. */
 const mostForwards = 64;
-/** Of the time after which a silent instance loses its lane: no caller waits for its answer until the others have taken over. */
+/**
+ * Of the time after which a silent instance loses its lane: no caller waits for its answer until
+ * the others have taken over.
+ */
 const silentPart = 0.8;
 /** Longer than the answer of any route; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
-export function restParts({ store, others, instance, ...deps }: RestPartsDeps, config: Config, version: string): RestServer {
+export function restParts(
+  { store, others, instance, ...deps }: RestPartsDeps,
+  config: Config,
+  version: string,
+): RestServer {
   const { console, consoleDemoUrl: url } = config;
   const { reads, commandReads, quarantine, repairs, principals, journal, pool } = store;
   const http = new UndiciHttp(deps, {
@@ -58,7 +70,9 @@ export function restParts({ store, others, instance, ...deps }: RestPartsDeps, c
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),
       ...(config.authPrincipals === 'on' && { principals }),
-      ...(console === 'on' && { console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }) }),
+      ...(console === 'on' && {
+        console: new ConsoleSite(deps, { demo: url !== undefined, ...consoleSignIn(config) }),
+      }),
       ...(url !== undefined && { demo: new DemoPass({ ...deps, url }) }),
     },
     {
@@ -79,7 +93,9 @@ export function restParts({ store, others, instance, ...deps }: RestPartsDeps, c
 function consoleSignIn({ authIssuer, authAudience, consoleClientId, consoleScope, consoleResource }: Config) {
   if (authIssuer === undefined || authAudience === undefined || consoleClientId === undefined) return {};
   const resource = consoleResource === undefined ? {} : { resource: consoleResource };
-  return { signIn: { issuer: authIssuer, audience: authAudience, clientId: consoleClientId, scope: consoleScope, ...resource } };
+  return {
+    signIn: { issuer: authIssuer, audience: authAudience, clientId: consoleClientId, scope: consoleScope, ...resource },
+  };
 }
 
 function signIn({
@@ -94,7 +110,13 @@ function signIn({
   const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
   return {
     ...(complete && {
-      jwt: { issuer: authIssuer, audience: authAudience, jwksUrl: authJwksUrl, algorithms: authAlgorithms, typ: authTyp },
+      jwt: {
+        issuer: authIssuer,
+        audience: authAudience,
+        jwksUrl: authJwksUrl,
+        algorithms: authAlgorithms,
+        typ: authTyp,
+      },
     }),
     ...(authTokens !== undefined && { tokens: authTokens }),
   };

@@ -4,13 +4,22 @@ import type { Log } from '../../observability/log.ts';
 import { plural } from '../../runtime/plural.ts';
 import { exitCodes, ProgramError, sentenceOf as sentenceOfError } from '../../runtime/program-error.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import { compareSchema, fits, type Migration, readApplied, readMigrations, type SchemaVersion } from '../../store/migrations.ts';
+import {
+  compareSchema,
+  fits,
+  type Migration,
+  readApplied,
+  readMigrations,
+  type SchemaVersion,
+} from '../../store/migrations.ts';
 import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
 
 /**
- * Keeps a build from running on sessions that are none (a pooler in transaction mode, a server whose locks hold nothing), which ends the process with 78, and on a
- * schema that it does not fit. A newer schema that does not name this build as compatible ends the process with 78: waiting
- * does not fix that. An older one makes it unready until it is migrated, because a rolling deployment may start the service before the migration job has ended.
+ * Keeps a build from running on sessions that are none (a pooler in transaction mode, a server
+ * whose locks hold nothing), which ends the process with 78, and on a schema that it does not fit.
+ * A newer schema that does not name this build as compatible ends the process with 78: waiting does
+ * not fix that. An older one makes it unready until it is migrated, because a rolling deployment
+ * may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';
@@ -46,7 +55,10 @@ export class SchemaGate implements Service {
 
   async drain(): Promise<void> {}
 
-  /** Rejects with a sentence unless this build may work on the schema. It is read each time: a standby may have waited since before the last migration. */
+  /**
+   * Rejects with a sentence unless this build may work on the schema. It is read each time: a
+   * standby may have waited since before the last migration.
+   */
   async assertFits(): Promise<void> {
     const version = await this.version();
     if (!fits(version)) throw new ProgramError(sentenceOf(version), { code: 'SCHEMA' });

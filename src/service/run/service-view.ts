@@ -22,7 +22,8 @@ export function serviceView({ commands, status, ring, consumers, look, clock }: 
   return {
     commands,
     status: (scope) => statusDocument(status, scope),
-    history: (sinceMs) => historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
+    history: (sinceMs) =>
+      historyDocument(ring.kept, { everyMs: ring.everyMs, ...(sinceMs !== undefined && { sinceMs }) }),
     consumers: () => consumersOf(consumers),
     fleet: async () => fleetDocument(await look(), clock.nowMs()),
   };

@@ -12,7 +12,8 @@ interface SeenSource extends CredentialSource {
 }
 
 /**
- * The sources that carry an account of the scope, with those accounts alone. Words about a whole connection may name any of its accounts, so they are left out
+ * The sources that carry an account of the scope, with those accounts alone. Words
+ * about a whole connection may name any of its accounts, so they are left out
  * where the caller does not see all of them.
  */
 export function seenSources(sources: Pick<CredentialSources, 'status'>, scope: AccountScope): readonly SeenSource[] {
@@ -74,7 +75,10 @@ export function accountRows({ credential, stream, accounts, whole }: SeenSource)
   }));
 }
 
-/** Orders that are open here and that the platform does not know, listed up to the number that a person can look at one by one. */
+/**
+ * Orders that are open here and that the platform does not know, listed up to the number that a
+ * person can look at one by one.
+ */
 export function absentRows({ stream, accounts }: SeenSource): StatusDocument['absentOrders'] {
   return accounts.flatMap(({ accountId, absent }) =>
     absent.map(({ cause, orders, orderIds }) => ({

@@ -24,7 +24,10 @@ export interface StatusParts {
   readonly version: string;
   /** Names this process in the lane's row. */
   readonly instance: string;
-  /** How often Kafka has refused a transaction of ours because a later holder had taken the state topic over. */
+  /**
+   * How often Kafka has refused a transaction of ours because a
+   * later holder had taken the state topic over.
+   */
   readonly fencedByKafka: () => number;
   readonly keeper: Pick<LaneKeeper, 'state' | 'view'>;
   readonly lease: Pick<Lease, 'lane' | 'mayAct'>;
@@ -46,8 +49,10 @@ export interface StatusParts {
 }
 
 /**
- * The state of the service as a caller of this scope may see it: instants as ISO 8601, nothing secret, nothing that needs a query. Accounts, and everything that
- * is counted by account, are those of the scope alone. The lane, rates and queues belong to the service as a whole, and name no account.
+ * The state of the service as a caller of this scope may see it: instants as ISO 8601,
+ * nothing secret, nothing that needs a query. Accounts, and everything that is counted
+ * by account, are those of the scope alone. The lane, rates and queues belong to the
+ * service as a whole, and name no account.
  */
 export async function statusDocument(parts: StatusParts, scope: AccountScope): Promise<StatusDocument> {
   const { clock, version, ingest, relay, sources, desk, keeper, lease } = parts;
@@ -137,7 +142,10 @@ function lagOf({ ingest, updatesTopic, stateTopic, outcomesTopic }: PipelineRead
   };
 }
 
-/** `instance` is this process, `holder` the process that holds the lane, this one or another; `takeover` shows how this one last came to hold it. */
+/**
+ * `instance` is this process, `holder` the process that holds the lane, this one or another;
+ * `takeover` shows how this one last came to hold it.
+ */
 function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts): StatusDocument['lane'] {
   const { drained, unfit = null } = fleet();
   const { holder, epoch, sinceMs, takeover, takeovers, fenced } = keeper.view;

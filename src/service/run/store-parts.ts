@@ -27,7 +27,10 @@ interface StorePartsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called for each write to the journal that was refused because the journal has another epoch than its fence. */
+  /**
+   * Called for each write to the journal that was refused because the
+   * journal has another epoch than its fence.
+   */
   readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits that the journal has acknowledged. */
   readonly lease?: Lease;
@@ -42,9 +45,15 @@ interface StorePartsOptions {
   readonly encryptionKey?: Secret;
 }
 
-/** Each step of a command holds one for a commit of a few milliseconds, so these are enough for several thousand steps a second. */
+/**
+ * Each step of a command holds one for a commit of a few milliseconds, so these are enough for
+ * several thousand steps a second.
+ */
 const commandConnections = 8;
-/** For the reads of command routes (a command with its evidence, the accounts of a cancel-all): short, by key, and never behind a page. */
+/**
+ * For the reads of command routes (a command with its evidence, the accounts of a cancel-all):
+ * short, by key, and never behind a page.
+ */
 const commandReadConnections = 2;
 
 /** The settings as options of these parts. */
@@ -60,15 +69,20 @@ export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptio
 export type StoreParts = ReturnType<typeof storeParts>;
 
 /**
- * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or the heads that it needs) nor a renewal may queue behind a
- * caller's list of orders: one for batches, one for renewals, one for heads, and one for a missing partition. Commands and the reads of REST have their own
- * too.
+ * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or
+ * the heads that it needs) nor a renewal may queue behind a caller's list of orders: one for
+ * batches, one for renewals, one for heads, and one for a missing partition. Commands and the reads
+ * of REST have their own too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1, encryptionKey } = options;
   const pool = createPool(deps, { url, applicationName: 'tidemark', maxConnections: poolSize });
   const lanePool = createPool(deps, { url, applicationName: 'tidemark-lease', maxConnections: 3 });
-  const commandPool = createPool(deps, { url, applicationName: 'tidemark-commands', maxConnections: commandConnections });
+  const commandPool = createPool(deps, {
+    url,
+    applicationName: 'tidemark-commands',
+    maxConnections: commandConnections,
+  });
   const readPool = createReadPool(deps, { url, applicationName: 'tidemark-reads', maxConnections: poolSize });
   const commandReadPool = createReadPool(deps, {
     url,

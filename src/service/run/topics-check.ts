@@ -19,17 +19,26 @@ export interface TopicDoubts {
   readonly sinceMs: number | undefined;
 }
 
-/** A good answer is good for so long: a probe every second must not make an admin connection every second. After any other one each report asks again. */
+/**
+ * A good answer is good for so long: a probe every second must not make an admin connection every
+ * second. After any other one each report asks again.
+ */
 const maxAgeMs = 15_000;
-/** Below the deadline of a health check, so that a broker that hangs is one that does not answer. */
+/**
+ * Below the deadline of a health check, so that a broker that hangs is one that does not answer.
+ */
 const askWithinMs = 2_500;
-/** How often it asks where no probe asks for readiness: doubts are in the status, and in an alert. */
+/**
+ * How often it asks where no probe asks for readiness: doubts are in the status, and in an alert.
+ */
 const lookEveryMs = 60_000;
 
 /**
- * Two health checks by one question to Kafka, and the doubts about the topics for `/status`. While Kafka is away, orders can be read, cancelled and halted, and
- * updates wait in the log: that makes a process degraded. It is unready where a topic can't be written as planned, and before Kafka has answered for the first
- * time. Settings with which everything flows never make it unready (`judge-topics.ts`).
+ * Two health checks by one question to Kafka, and the doubts about the topics for `/status`.
+ * While Kafka is away, orders can be read, cancelled and halted, and updates wait in the
+ * log: that makes a process degraded. It is unready where a topic can't be written as
+ * planned, and before Kafka has answered for the first time. Settings with which everything
+ * flows never make it unready (`judge-topics.ts`).
  */
 export class TopicsCheck implements Service {
   readonly name = 'topics-check';
@@ -43,7 +52,10 @@ export class TopicsCheck implements Service {
 
   constructor(deps: TopicsCheckDeps) {
     this.deps = deps;
-    this.rounds = new Rounds({ clock: deps.clock, round: async () => void (await this.look()) }, { everyMs: lookEveryMs });
+    this.rounds = new Rounds(
+      { clock: deps.clock, round: async () => void (await this.look()) },
+      { everyMs: lookEveryMs },
+    );
   }
 
   get doubts(): TopicDoubts {

@@ -33,7 +33,8 @@ interface UpdatePartsDeps extends SharedParts {
 export type UpdateParts = ReturnType<typeof updateParts>;
 
 /**
- * The way of an update: sources → orders → log. The code goes from its end to its start, because each part is
+ * The way of an update: sources → orders → log. The code goes from
+ * its end to its start, because each part is
  * given the next one.
  */
 export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
@@ -61,7 +62,10 @@ export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
     config,
   );
   const held = new HeldShards();
-  const sources = credentialSources({ clock, random, log, metrics, store, platform, ingest: held.guard(ingest), held }, config);
+  const sources = credentialSources(
+    { clock, random, log, metrics, store, platform, ingest: held.guard(ingest), held },
+    config,
+  );
   return { ...writers, ingest, held, sources };
 }
 

@@ -6,8 +6,9 @@ import type { OpenOrder } from '../../store/fleet/account-registry.ts';
 import type { RowIntake } from './row-intake.ts';
 
 /**
- * Orders of an account that we hold open and for which the platform answers 404. `store_lost`: the order is of a store that the platform has lost since.
- * `forgotten`: still unknown after a quarter of an hour.
+ * Orders of an account that we hold open and for which the platform answers 404.
+ * `store_lost`: the order is of a store that the platform has lost since. `forgotten`:
+ * still unknown after a quarter of an hour.
  */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 type AbsenceCause = (typeof absenceCauses)[number];
@@ -35,9 +36,10 @@ const named = 20;
 const none: readonly Absence[] = Object.freeze([]);
 
 /**
- * Orders that we hold open and that the platform says it does not know. The answer proves nothing and does not change them; but each is asked for at growing
- * intervals (one minute, doubling, to an hour) instead of with every read, and shown. It is removed here as soon as any row of it comes, from any source.
- * Orders for which there is no room are asked for by every audit.
+ * Orders that we hold open and that the platform says it does not know. The answer proves nothing
+ * and does not change them; but each is asked for at growing intervals (one minute, doubling, to an
+ * hour) instead of with every read, and shown. It is removed here as soon as any row of it comes,
+ * from any source. Orders for which there is no room are asked for by every audit.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
@@ -69,7 +71,10 @@ export class AbsentOrders {
     return [...this.orders.keys()].filter((orderId) => this.isDue(orderId)).map((orderId) => ({ orderId }));
   }
 
-  /** The platform answered that it does not know these orders. False: there was no room for some of them. */
+  /**
+   * The platform answered that it does not know these orders.
+   * False: there was no room for some of them.
+   */
   note(absent: readonly Pick<OpenOrder, 'orderId' | 'sourceEpoch'>[]): boolean {
     const before = this.shownCount;
     const { clock, intake, log } = this.deps;

@@ -4,9 +4,10 @@ import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 
 /**
- * A look at an account that came to its end: every order that it showed was offered as a probe and is committed, and an order that it did not show was not
- * there at `startedAtMs` (wall time), as far as the platform knew. `certain`: every row of it, and everything known of the account, is `certain`. `shown`: ids of
- * orders.
+ * A look at an account that came to its end: every order that it showed was offered as a probe and
+ * is committed, and an order that it did not show was not there at `startedAtMs` (wall time), as
+ * far as the platform knew. `certain`: every row of it, and everything known of the account, is
+ * `certain`. `shown`: ids of orders.
  */
 export interface CompleteLook extends CompleteRead {
   readonly complete: true;
@@ -17,31 +18,42 @@ export interface CompleteLook extends CompleteRead {
 export type AccountLook = CompleteLook | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * The looks that other rooms may ask of an account that we follow, on one stream. They do not wait for the account's lists, write nothing, and never reject. Each
- * of their requests takes from `budget`.
+ * The looks that other rooms may ask of an account that we follow, on one
+ * stream. They do not wait for the account's lists, write nothing, and never
+ * reject. Each of their requests takes from `budget`.
  */
 export interface AccountAccess {
   readonly live: boolean;
-  /** False while the platform's store is lost, or has a gap that no complete read has closed yet. */
+  /**
+   * False while the platform's store is lost, or has a gap that no complete read has closed yet.
+   */
   readonly certain: boolean;
   readonly isSim: boolean;
   /** The platform takes no prediction orders of it; asked again every hour. */
   readonly notEnrolled: boolean;
-  /** The list filtered by our reference, over orders of any age. `shown`: orders that carry it: a platform may ignore the filter. */
+  /**
+   * The list filtered by our reference, over orders of any age. `shown`: orders that carry it: a
+   * platform may ignore the filter.
+   */
   lookFor(reference: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * All orders that changed since the last complete read, or since `sinceMs` (wall time) where that is earlier, and every order that we hold open. An order that
-   * a list hid for a while appears with its old time: a look that is to judge commands begins at the oldest of their sends.
+   * All orders that changed since the last complete read, or since `sinceMs` (wall time) where that
+   * is earlier, and every order that we hold open. An order that a list hid for a while appears
+   * with its old time: a look that is to judge commands begins at the oldest of their sends.
    */
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * The platform's own list of open orders, whole. `shown`: the orders that it calls open, also those
+   * The platform's own list of open orders, whole. `shown`: the
+   * orders that it calls open, also those
    * that we believe ended.
    */
   lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */
   lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
-  /** Called before a write leaves. Returns a function that takes the order shown by its answer, unless the platform's store was lost in between. */
+  /**
+   * Called before a write leaves. Returns a function that takes the order shown by its answer,
+   * unless the platform's store was lost in between.
+   */
   expectReply(): (row: unknown) => void;
 }
 
@@ -57,7 +69,10 @@ export interface AccountStanding {
 
 /** The accounts that we follow. */
 export interface FollowedAccounts {
-  /** Every credential has listed its accounts since the lane is ours: before, an account that is not followed may yet be. */
+  /**
+   * Every credential has listed its accounts since the lane is ours: before, an
+   * account that is not followed may yet be.
+   */
   readonly hasListed: boolean;
   /** The account on one stream; undefined where it is not followed. */
   account(stream: Stream, accountId: string): AccountAccess | undefined;
@@ -65,7 +80,10 @@ export interface FollowedAccounts {
   standing(accountId: string): AccountStanding | undefined;
 }
 
-/** Reasons why a read of ours proves nothing, other than the platform's own answers. Each read may be made again. */
+/**
+ * Reasons why a read of ours proves nothing, other than the platform's
+ * own answers. Each read may be made again.
+ */
 
 export const givenUp: PlatformError = {
   code: 'NO_ANSWER',

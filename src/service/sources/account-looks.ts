@@ -38,9 +38,10 @@ type ListLook = [
 ];
 
 /**
- * Looks at one account for other rooms, through its one reader and its one way into ingest, so that the checks on the rows of audits apply to them too: foreign
- * accounts, lost stores, rows that cannot be read. While the platform's store is lost every look fails: neither the orders that it shows nor those that it
- * lacks mean anything.
+ * Looks at one account for other rooms, through its one reader and its one way into ingest, so that
+ * the checks on the rows of audits apply to them too: foreign accounts, lost stores, rows that
+ * cannot be read. While the platform's store is lost every look fails: neither the orders that it
+ * shows nor those that it lacks mean anything.
  */
 export class AccountLooks implements AccountAccess {
   readonly isSim: boolean;
@@ -115,7 +116,8 @@ export class AccountLooks implements AccountAccess {
   }
 
   /**
-   * The list under a filter. A platform that does not know the filter brings the whole account: orders that do not fit it are taken, and not shown.
+   * The list under a filter. A platform that does not know the filter brings the whole account:
+   * orders that do not fit it are taken, and not shown.
    */
   private async listed(...[request, shows, signal, budget]: ListLook): Promise<AccountLook> {
     const { reads, intake, sink, clock } = this.deps;
@@ -140,7 +142,8 @@ export class AccountLooks implements AccountAccess {
       return failed(notSettled(error));
     }
     const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
-    // A row that could not be read, was of another account, or was withheld may be the one that is looked for.
+    // A row that could not be read, was of another account, or was
+    // withheld may be the one that is looked for.
     if (views.length < items.length) return failed(unclear);
     const certain = this.certain && views.every(({ certainty }) => certainty === 'certain');
     const shown = views.filter(shows).map(({ orderId }) => orderId);
@@ -152,7 +155,10 @@ function referenceOf(view: OrderView): string | undefined {
   return view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
 }
 
-/** An answer may take long, like that of a whole account. A caller that gives up gets its answer at once. */
+/**
+ * An answer may take long, like that of a whole account. A
+ * caller that gives up gets its answer at once.
+ */
 function orGivenUp(work: Promise<AccountLook>, signal: AbortSignal): Promise<AccountLook> {
   return unlessAborted(work, signal).catch((error: unknown) => {
     if (signal.aborted) return failed(givenUp);

@@ -26,7 +26,10 @@ export interface AccountPartsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['source'];
   readonly log: Log;
-  /** Shared by all accounts of the login, as are the next two: for reads that make accounts live, for repeats of failed ones, for looks at doubted orders. */
+  /**
+   * Shared by all accounts of the login, as are the next two: for reads that make accounts live,
+   * for repeats of failed ones, for looks at doubted orders.
+   */
   readonly gate: Window;
   readonly troubledGate: Window;
   readonly doubtPace: Pace;
@@ -45,8 +48,8 @@ interface AccountPartsOptions {
 }
 
 /**
- * The parts that bring the orders of one account on one stream, joined: one way into ingest, one reader of its lists, looks at single orders, and the parts
- * that ask for them.
+ * The parts that bring the orders of one account on one stream, joined: one way into ingest, one
+ * reader of its lists, looks at single orders, and the parts that ask for them.
  */
 export class AccountParts {
   readonly intake: RowIntake;

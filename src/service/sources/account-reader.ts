@@ -34,7 +34,10 @@ interface AccountReaderDeps {
   readonly unrecovered: Unrecovered;
   readonly clock: Clock;
   readonly log: Log;
-  /** For the reads that make accounts live, of all accounts. Accounts whose last read failed have places of their own, so that they delay only each other. */
+  /**
+   * For the reads that make accounts live, of all accounts. Accounts whose last read failed have
+   * places of their own, so that they delay only each other.
+   */
   readonly gate: Window;
   readonly troubledGate: Window;
 }
@@ -47,22 +50,27 @@ interface AccountReaderOptions {
 }
 
 /**
- * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine times as long as that took, and one account is audited at a
- * time: a tenth of the process's capacity at the most. Pages of 500, a rest by the time of decoding alone and all accounts at once left little of the process
- * to the stream: unpaced throughput fell from 17.7k to 11k updates a second once audits had begun.
+ * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine
+ * times as long as that took, and one account is audited at a time: a tenth of the process's
+ * capacity at the most. Pages of 500, a rest by the time of decoding alone and all accounts at once
+ * left little of the process to the stream: unpaced throughput fell from 17.7k to 11k updates a
+ * second once audits had begun.
  */
 const auditPageRows = 100;
 const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account's lists. Its reads run at the same time, so that none waits for a longer one: a backfill of hours delays neither the read of a
- * command, which has 30 s, nor the one that makes the account live. Each kind runs once at a time; its callers see to that.
+ * The one reader of an account's lists. Its reads run at the same time, so that none waits for a
+ * longer one: a backfill of hours delays neither the read of a command, which has 30 s, nor the one
+ * that makes the account live. Each kind runs once at a time; its callers see to that.
  *
- * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after every row that it showed was committed; the stream never moves it.
- * A read that makes the account live begins a little before it, so its length does not grow with the account's rate over minutes. `record.auditedUpTo` is the same of
- * audits alone, and an audit begins `overlapMs` before that one: it misses nothing that any earlier read missed. A read during which the platform's store was lost is
- * not complete.
+ * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after every
+ * row that it showed was committed; the stream never moves it. A read that makes the account
+ * live begins a little before it, so its length does not grow with the account's rate over
+ * minutes. `record.auditedUpTo` is the same of audits alone, and an audit begins `overlapMs`
+ * before that one: it misses nothing that any earlier read missed. A read during which the
+ * platform's store was lost is not complete.
  */
 export class AccountReader {
   private current: AccountRecord;
@@ -89,8 +97,9 @@ export class AccountReader {
   }
 
   /**
-   * Reads the orders of `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a probe: wall time of the oldest change that it has to show; the read
-   * reaches back to before it if the mark of the last complete read is later.
+   * Reads the orders of `kind`, through ingest to the commit. Never rejects. `sinceMs`, for a
+   * probe: wall time of the oldest change that it has to show; the read reaches back to before it
+   * if the mark of the last complete read is later.
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
@@ -101,7 +110,10 @@ export class AccountReader {
     return outcome;
   }
 
-  /** Changes the stored record of the account, durably, one change after the other. Rejects when the database can't be reached. */
+  /**
+   * Changes the stored record of the account, durably, one change after the other. Rejects when the
+   * database can't be reached.
+   */
   save(change: (record: AccountRecord) => AccountRecord): Promise<void> {
     const saved = this.saved.then(async () => {
       const next = change(this.current);
@@ -113,7 +125,12 @@ export class AccountReader {
     return saved;
   }
 
-  private async readNow(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
+  private async readNow(
+    kind: ReadKind,
+    signal: AbortSignal,
+    sinceMs?: number,
+    budget?: ReadBudget,
+  ): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
     const { clock, unrecovered, reads, intake, silencePace } = this.deps;
     const beganMs = clock.monotonicMs();
@@ -124,7 +141,8 @@ export class AccountReader {
       const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
-    // Not from what follows: a list of the open orders shows newer changes than the lists before it, and no order that ended in between.
+    // Not from what follows: a list of the open orders shows newer changes than the lists before
+    // it, and no order that ended in between.
     const { highest } = progress;
     if (kind === 'audit' && progress.asksSilent) silencePace.asked(beganMs);
     const silent = await askAfterSilent(
@@ -181,7 +199,8 @@ export class AccountReader {
     const mark = kind === 'audit' ? auditedUpTo : readUpTo;
     const overlapMs = kind === 'resync' ? timings.resyncOverlapMs : timings.overlapMs;
     if (mark !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(mark, sinceMs, overlapMs) }];
-    // First start: open orders of any age, and orders closed within the horizon. If there was none, all later ones are within the horizon.
+    // First start: open orders of any age, and orders closed within the horizon. If there was none,
+    // all later ones are within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
     return this.wasEmpty ? [recent] : [{ ...all, state: 'open' }, recent];
   }
@@ -211,7 +230,8 @@ export class AccountReader {
     progress.rows += 1;
     const { orderId, status, updatedAt } = item.view;
     if (progress.asksSilent && !isTerminal(status)) progress.shownOpen.add(orderId);
-    if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0) progress.highest = updatedAt;
+    if (progress.highest === undefined || compareInstants(updatedAt, progress.highest) > 0)
+      progress.highest = updatedAt;
   }
 
   private taken(item: TakenRow, progress: ReadProgress): void {
@@ -224,9 +244,10 @@ export class AccountReader {
   }
 
   /**
-   * The mark is the platform's own time. A list that shows nothing leaves no mark: a mark by our clock, if that is fast, would hide the next changes from every
-   * later read, and reading nothing from the horizon on again costs nothing. A row from the future would hide them too, so the mark never passes our own clock by
-   * more than the shorter overlap.
+   * The mark is the platform's own time. A list that shows nothing leaves no mark: a mark by our
+   * clock, if that is fast, would hide the next changes from every later read, and reading nothing
+   * from the horizon on again costs nothing. A row from the future would hide them too, so the mark
+   * never passes our own clock by more than the shorter overlap.
    */
   private async remember({ kind, highest, startedMs, storeMark }: ReadProgress): Promise<void> {
     this.wasEmpty = highest === undefined;

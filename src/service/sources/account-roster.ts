@@ -7,8 +7,9 @@ import type { ConnectionEnd } from './socket.ts';
 import type { AccountReading, AccountStatus } from './source-status.ts';
 
 /**
- * The accounts on one stream, and the account to which an event belongs. Invariant: an event goes to the session of the account that it names, or is counted as
- * foreign; late events of an account that we left are neither.
+ * The accounts on one stream, and the account to which an event belongs. Invariant: an event goes
+ * to the session of the account that it names, or is counted as foreign; late events of an account
+ * that we left are neither.
  */
 export class AccountRoster {
   private readonly sessions = new Map<string, AccountSession>();
@@ -90,7 +91,8 @@ export class AccountRoster {
   /** Wall time up to which each live account is complete. */
   completeUpToMs(): Map<string, number> {
     const upToMs = new Map<string, number>();
-    // One look at the clocks for all, so that accounts with the same moment get the same time, and one mark.
+    // One look at the clocks for all, so that accounts with the
+    // same moment get the same time, and one mark.
     const now = momentOf(this.deps.clock);
     for (const [accountId, session] of this.sessions) {
       const { completeUpTo } = session;
@@ -115,6 +117,9 @@ export class AccountRoster {
     this.deps.metrics.frames.inc({ source: this.options.stream, type: 'foreign' });
     if (this.foreignSeen) return;
     this.foreignSeen = true;
-    this.deps.log.error({ stream, accountId }, 'an event of an account that we did not subscribe; dropped, counted from now on');
+    this.deps.log.error(
+      { stream, accountId },
+      'an event of an account that we did not subscribe; dropped, counted from now on',
+    );
   }
 }

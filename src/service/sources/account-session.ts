@@ -26,7 +26,10 @@ export interface SessionDeps extends AccountPartsDeps {
 export interface SessionOptions {
   readonly stream: Stream;
   readonly timings: StreamTimings;
-  /** The account's orders may no longer be compared with the rows of the open connections: close them, open another. */
+  /**
+   * The account's orders may no longer be compared with the rows of the
+   * open connections: close them, open another.
+   */
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
@@ -37,12 +40,14 @@ const unansweredText = 'the platform does not answer the subscription of this ac
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
  *
- * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that began after it was committed) → connecting or down
- * (the connection ended) …; also not_enrolled, login_required (asked again in time) and frozen (`StoreLost`).
- * Invariant: `live` holds only while `attached` is a connection that acknowledged the subscription and, since before the last complete read began, no moment
- * between it and the connection before it was without cover. The goodbye of the earlier connection proves that it covered the time until its end: a connection
- * that was half open already answers none, and then the account is read again. Until then the account does not become live, and nothing is complete beyond its
- * last pong.
+ * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that
+ * began after it was committed) → connecting or down (the connection ended) …; also not_enrolled,
+ * login_required (asked again in time) and frozen (`StoreLost`). Invariant: `live` holds only while
+ * `attached` is a connection that acknowledged the subscription and, since before the last complete
+ * read began, no moment between it and the connection before it was without cover. The goodbye of
+ * the earlier connection proves that it covered the time until its end: a connection that was half
+ * open already answers none, and then the account is read again. Until then the account does not
+ * become live, and nothing is complete beyond its last pong.
  */
 export class AccountSession {
   readonly accountId: string;
@@ -58,7 +63,10 @@ export class AccountSession {
   /** From the connections that `attached` took over from. */
   private readonly handover = new Handover();
   private whenProven: () => void = () => {};
-  /** Monotonic time of the newest row that reported a gap. A lost store shows in the state `frozen` instead: its orders report it for as long as they live. */
+  /**
+   * Monotonic time of the newest row that reported a gap. A lost store shows in the state `frozen`
+   * instead: its orders report it for as long as they live.
+   */
   private gapShownMs = Number.NEGATIVE_INFINITY;
   /** Subscriptions that the platform has not answered yet. */
   private attaching = 0;
@@ -66,7 +74,10 @@ export class AccountSession {
   private readonly unanswered = new Set<Connection>();
   private retryAtMs = Number.NEGATIVE_INFINITY;
   private gapAtMs = Number.NEGATIVE_INFINITY;
-  /** Aborts when the account leaves the connection: reads that should make it live, and audits, prove nothing then. */
+  /**
+   * Aborts when the account leaves the connection: reads that should make
+   * it live, and audits, prove nothing then.
+   */
   private coverage = new AbortController();
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
@@ -95,10 +106,16 @@ export class AccountSession {
       certain: this.isCertain(),
       notEnrolled: this.state === 'not_enrolled',
     });
-    this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, isSim: record.isSim, signal, standing });
+    this.access = new AccountLooks(
+      { ...deps, ...this.parts },
+      { stream, accountId, isSim: record.isSim, signal, standing },
+    );
   }
 
-  /** Subscribes on the connection, unless the account was refused lately. Resolves when the platform has answered or is late, or the connection has ended. */
+  /**
+   * Subscribes on the connection, unless the account was refused lately. Resolves when the platform
+   * has answered or is late, or the connection has ended.
+   */
   async attach(connection: Connection): Promise<void> {
     const { retryAtMs } = this;
     if (this.life.signal.aborted || this.deps.clock.monotonicMs() < retryAtMs) return;
@@ -113,7 +130,10 @@ export class AccountSession {
     await Promise.race([answered, missed.then(() => this.notAnswered(connection))]);
   }
 
-  /** It is asked again for as long as the connection lives; the other accounts of the connection are not affected. */
+  /**
+   * It is asked again for as long as the connection lives; the other
+   * accounts of the connection are not affected.
+   */
   private notAnswered(connection: Connection): void {
     if (this.life.signal.aborted || !connection.isOpen) return;
     this.unanswered.add(connection);
@@ -136,7 +156,8 @@ export class AccountSession {
     }
     const before = this.attached;
     this.attached = connection;
-    // Make before break: the old connection delivers until after this acknowledgement, so nothing was missed between the two; its goodbye will prove it.
+    // Make before break: the old connection delivers until after this acknowledgement, so nothing
+    // was missed between the two; its goodbye will prove it.
     if (before !== undefined && before !== connection && !this.parts.storeLost.active) {
       this.handover.takeOver([before]);
       return;
@@ -227,12 +248,15 @@ export class AccountSession {
     const startedMs = clock.monotonicMs();
     if (!this.parts.storeLost.active) this.enter('resyncing');
     while (!signal.aborted) {
-      // All frames of one burst come before the read, so that each of them is not a reason for another read.
+      // All frames of one burst come before the read, so that each of
+      // them is not a reason for another read.
       await clock.turn();
       if (signal.aborted) return;
       const { mark } = this.parts.unrecovered;
       const began = momentOf(clock);
-      const outcome = this.parts.storeLost.active ? await this.recover(signal) : await this.parts.reader.read('resync', signal);
+      const outcome = this.parts.storeLost.active
+        ? await this.recover(signal)
+        : await this.parts.reader.read('resync', signal);
       if (signal.aborted) return;
       // Frames lost since the read began may not be in it.
       if (outcome.complete && !this.parts.unrecovered.since(mark)) {
@@ -268,7 +292,10 @@ export class AccountSession {
     return outcome.resync === true ? this.parts.reader.read('resync', signal) : outcome;
   }
 
-  /** Rows missed while the connection was dead unnoticed are in no later frame: the account is read again. */
+  /**
+   * Rows missed while the connection was dead unnoticed are in no
+   * later frame: the account is read again.
+   */
   private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
     if (!goodbye) this.readAgain('replaced_unproven');
     this.handover.ended(connection, goodbye === true);
@@ -276,14 +303,17 @@ export class AccountSession {
   }
 
   /**
-   * Up to here nothing can be missing: what the pings of the connection prove, or of those that have not said goodbye the one that proves least; and never past
-   * a loss that was not recovered.
+   * Up to here nothing can be missing: what the pings of the connection prove, or of those that
+   * have not said goodbye the one that proves least; and never past a loss that was not recovered.
    */
   private provenUpTo(): Moment | undefined {
     return this.attached && this.parts.unrecovered.before(this.handover.upTo(this.attached.readUpTo));
   }
 
-  /** `began`: when the read did that makes it live. It shows what was before, and what came after is on the stream. */
+  /**
+   * `began`: when the read did that makes it live. It shows what was
+   * before, and what came after is on the stream.
+   */
   private becomeLive(ordersRead: number, began: Moment, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.enter('live');
@@ -306,7 +336,8 @@ export class AccountSession {
     }
     this.lastError = `audit: ${outcome.error.message}`;
     if (!concernsWholeAccount(outcome.error)) return;
-    // The account may have left the beta, or the login the account: the platform also shows this by refusing the subscription. If it does not, this is one resync.
+    // The account may have left the beta, or the login the account: the platform also shows this by
+    // refusing the subscription. If it does not, this is one resync.
     this.leave('denied');
     this.enter('connecting', outcome.error.message);
   }
@@ -329,7 +360,8 @@ export class AccountSession {
     this.leave('store_lost');
     this.enter('frozen', 'the platform lost its store');
     this.retryAtMs = nowMs + waitMs;
-    // Not from within the frame that reported it: closing the connection while it delivers would reorder the frames that follow.
+    // Not from within the frame that reported it: closing the connection while it delivers would
+    // reorder the frames that follow.
     this.timers.later(waitMs, () => this.options.onStoreLost(this));
     return true;
   }
@@ -365,10 +397,16 @@ export class AccountSession {
     const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
     this.leave('refused');
-    this.enter(notEnrolled ? 'not_enrolled' : 'login_required', `${error.code ?? error.status ?? ''}: ${error.message}`);
+    this.enter(
+      notEnrolled ? 'not_enrolled' : 'login_required',
+      `${error.code ?? error.status ?? ''}: ${error.message}`,
+    );
   }
 
-  /** Whether to subscribe the account again on the present connection: it was refused long enough ago, or the connection that was to replace this one ended. */
+  /**
+   * Whether to subscribe the account again on the present connection: it was refused long enough
+   * ago, or the connection that was to replace this one ended.
+   */
   isDueForSubscribe(nowMs: number): boolean {
     return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
   }
@@ -387,7 +425,10 @@ export class AccountSession {
     if (reason !== undefined) this.lastError = reason;
     if (state === this.state) return;
     const level = state === 'down' || state === 'login_required' ? 'warn' : 'info';
-    this.deps.log[level](this.about({ from: this.state, to: state, ...(reason !== undefined && { reason }) }), 'account state');
+    this.deps.log[level](
+      this.about({ from: this.state, to: state, ...(reason !== undefined && { reason }) }),
+      'account state',
+    );
     this.state = state;
     this.sinceMs = this.deps.clock.nowMs();
   }

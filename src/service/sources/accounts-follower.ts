@@ -8,14 +8,18 @@ import type { AccountsResult, OrderReads, PlatformAccount } from '../../venue/pl
 import type { AccountStanding } from './account-access.ts';
 
 /**
- * Decides which credential follows an account where several may see it. Two of them on one account would double its load, and each would open an epoch of its own
- * when the platform lost its store.
+ * Decides which credential follows an account where several may see it. Two of them on one account
+ * would double its load, and each would open an epoch of its own when the platform lost its store.
  *
- * States of an account: free → tentative (known from an earlier run, not listed yet) → firm (listed), and back to free. Invariant: at most one owner; a
- * tentative owner gives way to another's firm claim, and its `onEvicted` is called.
+ * States of an account: free → tentative (known from an earlier run, not listed yet) → firm
+ * (listed), and back to free. Invariant: at most one owner; a tentative owner gives way to
+ * another's firm claim, and its `onEvicted` is called.
  */
 export class AccountClaims {
-  private readonly claims = new Map<string, { readonly owner: object; readonly firm: boolean; readonly onEvicted: () => void }>();
+  private readonly claims = new Map<
+    string,
+    { readonly owner: object; readonly firm: boolean; readonly onEvicted: () => void }
+  >();
 
   /** True: the owner may follow the account. */
   claim(accountId: string, owner: object, firm: boolean, onEvicted: () => void): boolean {
@@ -60,25 +64,35 @@ interface AccountsFollowerDeps {
 export interface AccountsFollowerOptions {
   /** Only these, where given. */
   readonly only?: ReadonlySet<string>;
-  /** Whether this process follows the account now, rather than another one; `review` follows each change. Left out: it follows all. */
+  /**
+   * Whether this process follows the account now, rather than another one; `review` follows each
+   * change. Left out: it follows all.
+   */
   readonly isOurs?: (accountId: string) => boolean;
   /** The list is asked for after 2/3 to 4/3 of this. Default 45 s. */
   readonly everyMs?: number;
   /** Shared with the followers of other credentials. Left out: there are none. */
   readonly claims?: AccountClaims;
-  /** Whether there is no other credential now, so that every account of the registry was ours. Left out: there is none. */
+  /**
+   * Whether there is no other credential now, so that every account of the
+   * registry was ours. Left out: there is none.
+   */
   readonly isSole?: () => boolean;
 }
 
 type CompleteList = Extract<AccountsResult, { complete: true }>;
 
 /**
- * Keeps the sources on the accounts that the platform lists, of every status: new ones are followed without a restart, and those that leave the list are followed
- * on, marked so. A status decides what may be placed, never what is followed: an account that is restricted or closed may have open orders.
+ * Keeps the sources on the accounts that the platform lists, of every status: new ones
+ * are followed without a restart, and those that leave the list are followed on, marked
+ * so. A status decides what may be placed, never what is followed: an account that is
+ * restricted or closed may have open orders.
  *
- * States: starting (until the list was read once, or the registry instead of it) → following. Invariant: an account that the list has shown to this credential is
- * left only when another process or credential takes it; a list that failed, or that has items that can't be read, is no word on what it does not show. An
- * account is in the registry before a source follows it. Each source counts by itself: if one follows an account, the other need not.
+ * States: starting (until the list was read once, or the registry instead of it) → following.
+ * Invariant: an account that the list has shown to this credential is left only when another
+ * process or credential takes it; a list that failed, or that has items that can't be read, is no
+ * word on what it does not show. An account is in the registry before a source follows it. Each
+ * source counts by itself: if one follows an account, the other need not.
  */
 export class AccountsFollower {
   private readonly records = new Map<string, AccountRecord>();
@@ -104,7 +118,10 @@ export class AccountsFollower {
     this.claims = options.claims ?? new AccountClaims();
   }
 
-  /** A complete list was read since the beginning: this credential does not have the accounts that are not followed. */
+  /**
+   * A complete list was read since the beginning: this credential does not
+   * have the accounts that are not followed.
+   */
   get hasListed(): boolean {
     return this.listed;
   }
@@ -141,7 +158,10 @@ export class AccountsFollower {
     }
   }
 
-  /** The accounts of which `isOurs` says yes have changed: those that are no longer ours are left before this returns, new ones are followed soon. */
+  /**
+   * The accounts of which `isOurs` says yes have changed: those that are no longer ours are left
+   * before this returns, new ones are followed soon.
+   */
   review(): void {
     for (const accountId of [...this.followed.keys()]) {
       if (this.wanted(accountId)) continue;
@@ -155,8 +175,9 @@ export class AccountsFollower {
   }
 
   /**
-   * A review needs no new list, so it works while the platform is away. Each turn sleeps: where no list was ever
-   * read, a review that waited for one made this a loop that never let the process do anything else.
+   * A review needs no new list, so it works while the platform is away. Each turn
+   * sleeps: where no list was ever read, a review that waited for one made this a loop
+   * that never let the process do anything else.
    */
   private async rest(forMs: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
@@ -164,7 +185,8 @@ export class AccountsFollower {
     while (!signal.aborted) {
       if (this.reviewed) await this.reviewNow(signal);
       this.resting = new AbortController();
-      // A review that came while the last one was applied is not lost: the sleep is short, and not left out.
+      // A review that came while the last one was applied is not
+      // lost: the sleep is short, and not left out.
       await clock.sleep(this.reviewed ? 0 : untilMs - clock.monotonicMs(), signal, this.resting.signal);
       if (!this.reviewed) return;
     }
@@ -176,16 +198,21 @@ export class AccountsFollower {
     try {
       await this.load();
       if (this.newest === undefined) this.followKnown();
-      // It may be older than an account that came with a shard, so it is no word on what it does not show.
+      // It may be older than an account that came with a shard, so it
+      // is no word on what it does not show.
       else await this.apply(this.newest.accounts, false, signal);
     } catch (error) {
-      // The next list may fail as well, and would leave the accounts that became ours without a process.
+      // The next list may fail as well, and would leave the accounts
+      // that became ours without a process.
       this.reviewed = true;
       throw error;
     }
   }
 
-  /** A review while the records are read asks for them once more: its accounts may have been another process's until then. */
+  /**
+   * A review while the records are read asks for them once more: its accounts
+   * may have been another process's until then.
+   */
   private async load(): Promise<void> {
     while (!this.loaded) {
       this.loaded = true;
@@ -209,20 +236,26 @@ export class AccountsFollower {
       this.reviewed = false;
       const unreadable = list.unreadable ?? 0;
       if (unreadable > 0)
-        this.deps.log.warn({ unreadable }, 'items of the list of accounts have no id: which accounts they are is not known');
+        this.deps.log.warn(
+          { unreadable },
+          'items of the list of accounts have no id: which accounts they are is not known',
+        );
       await this.apply(list.accounts, unreadable === 0, signal);
       this.listed = true;
       return true;
     }
     this.complain(list.error.message);
-    // It is better to follow the accounts of yesterday than none: each of them is checked by its own subscription.
+    // It is better to follow the accounts of yesterday than none: each of
+    // them is checked by its own subscription.
     if (this.followed.size === 0) this.followKnown();
     return false;
   }
 
   /** `isWhole`: an account that it does not show is not listed any more. */
   private async apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void> {
-    const shown = new Map(accounts.filter(({ accountId }) => this.wanted(accountId)).map((each) => [each.accountId, each]));
+    const shown = new Map(
+      accounts.filter(({ accountId }) => this.wanted(accountId)).map((each) => [each.accountId, each]),
+    );
     this.noteStandings([...shown.values()]);
     for (const accountId of [...this.followed.keys()]) {
       if (shown.has(accountId) || (this.wanted(accountId) && (!isWhole || this.keeps(accountId)))) continue;
@@ -235,7 +268,8 @@ export class AccountsFollower {
         if (signal.aborted) return;
         if (this.followed.get(account.accountId)?.has(source.stream) === true) continue;
         const record = await this.recordOf(source.stream, account);
-        // A review while the record was written: what the account's new process has not read would count as read.
+        // A review while the record was written: what the account's new
+        // process has not read would count as read.
         if (!this.wanted(account.accountId)) {
           this.claims.release(account.accountId, this);
           break;
@@ -252,7 +286,9 @@ export class AccountsFollower {
     return this.options.isSole?.() ?? true;
   }
 
-  /** What was only remembered from an earlier run may be of another credential, where there is one. */
+  /**
+   * What was only remembered from an earlier run may be of another credential, where there is one.
+   */
   private keeps(accountId: string): boolean {
     const isUnlisted = this.standings.get(accountId)?.unlistedSinceMs !== undefined;
     return this.isSole || isUnlisted || this.claims.isFirm(accountId, this);
@@ -271,7 +307,10 @@ export class AccountsFollower {
     this.deps.log.warn(named, 'accounts have another status: only on those that are OPEN orders are placed');
   }
 
-  /** They are followed on for as long as the platform lets us, and given to another credential that lists them. */
+  /**
+   * They are followed on for as long as the platform lets us, and
+   * given to another credential that lists them.
+   */
   private markUnlisted(shown: ReadonlyMap<string, PlatformAccount>): void {
     for (const accountId of this.followed.keys()) {
       const before = this.standings.get(accountId);
@@ -279,7 +318,10 @@ export class AccountsFollower {
       this.standings.set(accountId, { ...before, isOpen: false, unlistedSinceMs: this.deps.clock.nowMs() });
       this.claims.release(accountId, this);
       this.claim(accountId, false);
-      this.deps.log.warn({ accountId }, 'the platform lists the account no longer: followed on, and nothing is placed on it');
+      this.deps.log.warn(
+        { accountId },
+        'the platform lists the account no longer: followed on, and nothing is placed on it',
+      );
     }
   }
 
@@ -292,7 +334,8 @@ export class AccountsFollower {
   private claim(accountId: string, firm: boolean): boolean {
     const evicted = () => this.leave(accountId, 'another credential lists the account: it follows it now');
     if (this.claims.claim(accountId, this, firm, evicted)) return true;
-    // The other owner updates the account's record: if the account comes to us, we begin from the record stored by then.
+    // The other owner updates the account's record: if the account comes to us,
+    // we begin from the record stored by then.
     this.loaded = false;
     return false;
   }
@@ -300,7 +343,8 @@ export class AccountsFollower {
   private leave(accountId: string, why: string): void {
     this.standings.delete(accountId);
     if (!this.followed.delete(accountId)) return;
-    // Its session may have updated the record; if the account comes back, it begins from the stored one.
+    // Its session may have updated the record; if the account comes
+    // back, it begins from the stored one.
     this.loaded = false;
     this.deps.log.info({ accountId }, why);
     for (const source of this.sources) source.unfollow(accountId);
@@ -317,7 +361,14 @@ export class AccountsFollower {
   private async recordOf(stream: Stream, { accountId, isSim }: PlatformAccount): Promise<AccountRecord> {
     const known = this.records.get(key(stream, accountId));
     if (known !== undefined) return known;
-    const record: AccountRecord = { stream, accountId, isSim, sourceEpoch: 0, readUpTo: undefined, auditedUpTo: undefined };
+    const record: AccountRecord = {
+      stream,
+      accountId,
+      isSim,
+      sourceEpoch: 0,
+      readUpTo: undefined,
+      auditedUpTo: undefined,
+    };
     await this.deps.registry.save(record);
     this.records.set(key(stream, accountId), record);
     return record;

@@ -19,7 +19,9 @@ interface AskDeps {
   readonly silencePace: SilencePace;
   /** Takes a page of a list, as the read itself does. */
   readonly page: (page: Page) => Promise<void>;
-  /** Called with the result of each single order, as the read itself is for the rows of its pages. */
+  /**
+   * Called with the result of each single order, as the read itself is for the rows of its pages.
+   */
   readonly taken: (item: TakenRow) => void;
 }
 
@@ -28,15 +30,19 @@ type SilentOrder = Pick<OpenOrder, 'orderId' | 'sourceEpoch'>;
 const pageSize = 500;
 const atOnce = 4;
 /**
- * With more silent orders than this, one list of the open ones is quicker, and fewer requests: it answers for 500 of them, and only those that it does not show are
- * left. Fifty looks, four at once, took 1.2 s of the 2.3 s for which an account was dark at 500 changes a second on two cores; the list takes 0.1 s.
+ * With more silent orders than this, one list of the open ones is quicker, and fewer
+ * requests: it answers for 500 of them, and only those that it does not show are left. Fifty
+ * looks, four at once, took 1.2 s of the 2.3 s for which an account was dark at 500 changes a
+ * second on two cores; the list takes 0.1 s.
  */
 const listAbove = 8;
 
 /**
- * Waits until the rows of the read are settled, and asks for the orders that we hold open, that were not written since the read began and that it did not show, so that
- * a lost terminal frame is found. The answer "no such order" proves nothing and changes nothing; orders that had it lately are left out. Most audits ask only for those
- * that had it some time ago (`SilencePace`). Returns the error that left the read incomplete, if any. Rejects when the rows can't be settled.
+ * Waits until the rows of the read are settled, and asks for the orders that we hold open, that
+ * were not written since the read began and that it did not show, so that a lost terminal frame is
+ * found. The answer "no such order" proves nothing and changes nothing; orders that had it lately
+ * are left out. Most audits ask only for those that had it some time ago (`SilencePace`). Returns
+ * the error that left the read incomplete, if any. Rejects when the rows can't be settled.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -45,10 +51,15 @@ export async function askAfterSilent(
   progress: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
-  // Before the rows are settled, so that those of both lists are settled together. Orders that the first list showed as ended still count: that is one list too many at
-  // worst.
+  // Before the rows are settled, so that those of both lists are settled together. Orders that the
+  // first list showed as ended still count: that is one list too many at worst.
   if (progress.asksSilent && progress.kind !== 'complete' && (await silentOrders(listAbove + 1)).length > listAbove) {
-    const list = await deps.reads.listOrders({ stream, accountId, state: 'open' }, deps.page, progress.signal, progress.budget);
+    const list = await deps.reads.listOrders(
+      { stream, accountId, state: 'open' },
+      deps.page,
+      progress.signal,
+      progress.budget,
+    );
     if (!list.complete) return list.error;
   }
   await deps.sink.settled();
@@ -59,7 +70,11 @@ export async function askAfterSilent(
 /** At least `most` of them, if there are as many. */
 async function findSilent(
   { registry, absent }: AskDeps,
-  { stream, accountId, most = Number.POSITIVE_INFINITY }: { stream: Stream; accountId: string; most: number | undefined },
+  {
+    stream,
+    accountId,
+    most = Number.POSITIVE_INFINITY,
+  }: { stream: Stream; accountId: string; most: number | undefined },
   { startedMs, shownOpen, signal }: ReadProgress,
 ): Promise<SilentOrder[]> {
   const silent: SilentOrder[] = [];
@@ -87,8 +102,8 @@ async function lookAtEach(
       const { orderId } = order;
       const wish = { rank: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onOutcome } as const;
       const look = await looks.lookAt(orderId, wish);
-      // A failure for good (400, for example) proves nothing about the other orders and would keep the account from ever being live: it is treated like "no
-      // such order".
+      // A failure for good (400, for example) proves nothing about the other orders and would keep
+      // the account from ever being live: it is treated like "no such order".
       if (look.kind === 'failed' && (look.error.retryable || concernsWholeAccount(look.error))) failure = look.error;
       if (look.kind === 'absent') unknown.push(order);
       if (look.kind === 'found') taken(look.item);

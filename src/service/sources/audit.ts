@@ -20,11 +20,14 @@ interface Noted {
 }
 
 /**
- * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only when the stream has not delivered it 5 s later.
+ * Distinguishes a silent loss from a race: a change that an audit found first counts as lost only
+ * when the stream has not delivered it 5 s later.
  *
- * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only while watching are stream rows noted, so that the hot
- * path pays for it a few seconds a minute. Notes and found changes share the room of all accounts. Where there is none for one of them, all are given up until the
- * next audit: nothing can be proven without them, and that audit counts as incomplete (`gaveUp`).
+ * States: idle → watching (an audit runs, or a found change waits for its 5 s) → idle. Only
+ * while watching are stream rows noted, so that the hot path pays for it a few seconds a
+ * minute. Notes and found changes share the room of all accounts. Where there is none for one
+ * of them, all are given up until the next audit: nothing can be proven without them, and
+ * that audit counts as incomplete (`gaveUp`).
  */
 export class SilentLossWatch {
   private audits = 0;
@@ -131,14 +134,18 @@ interface AuditDeps {
 }
 
 /**
- * The audit of one account: heartbeats prove the transport, this proves the data. Ingest takes the rows that it finds like any others; here they are judged for
- * changes that the stream lost silently.
+ * The audit of one account: heartbeats prove the transport, this proves the
+ * data. Ingest takes the rows that it finds like any others; here they are
+ * judged for changes that the stream lost silently.
  */
 export class Audit {
   private readonly losses: SilentLossWatch;
   private readonly lost: RecentCount;
   private readonly deps: AuditDeps;
-  /** Of the audit that began last, and of the one that ended last: the same where it is over, since a loss is known only later. */
+  /**
+   * Of the audit that began last, and of the one that ended last: the same where it is over, since
+   * a loss is known only later.
+   */
   private present = { orders: 0, changes: 0, silentLosses: 0 };
   private last = this.present;
 
@@ -160,7 +167,10 @@ export class Audit {
     );
   }
 
-  /** The changes that the stream lost silently in the last hour, since the account has been followed. */
+  /**
+   * The changes that the stream lost silently in the last hour,
+   * since the account has been followed.
+   */
   get silentLosses(): RecentEvents {
     return this.lost.lastHour();
   }
@@ -170,7 +180,10 @@ export class Audit {
     return { ...this.last };
   }
 
-  /** Its turn may take long. No other work of the account waits with it, and rows that the stream brings meanwhile are not noted. */
+  /**
+   * Its turn may take long. No other work of the account waits with it, and rows that the stream
+   * brings meanwhile are not noted.
+   */
   run(signal: AbortSignal): Promise<ReadOutcome> {
     return this.deps.auditGate.run(async () => {
       this.losses.begin();

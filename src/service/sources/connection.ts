@@ -33,7 +33,10 @@ export interface ConnectionHandlers {
   onUnreadable(frame: UnreadableFrame, text: string, connection: Connection): void;
   /** A control message: subscribed, unsubscribed, error, heartbeat. */
   onControl(frame: ControlFrame): void;
-  /** Messages come, and for `messageMs` no pong of ours: what is known stands still. Called once, at most. */
+  /**
+   * Messages come, and for `messageMs` no pong of ours: what is
+   * known stands still. Called once, at most.
+   */
   onPongsMissing(): void;
   onEnd(end: ConnectionEnd, connection: Connection): void;
 }
@@ -41,7 +44,10 @@ export interface ConnectionHandlers {
 interface Subscription {
   /** Resolves with the platform's answer, or with `ended`. Never rejects. */
   readonly outcome: Promise<SubscribeOutcome>;
-  /** Resolves when the first request was not answered within `ackMs`. It is asked again for as long as the connection lives. */
+  /**
+   * Resolves when the first request was not answered within `ackMs`. It is asked again for as long
+   * as the connection lives.
+   */
   readonly missed: Promise<void>;
 }
 
@@ -49,14 +55,20 @@ interface Pending {
   readonly accountId: string;
   readonly resolve: (outcome: SubscribeOutcome) => void;
   readonly miss: () => void;
-  /** The ids of every request that the platform may still answer, oldest first: with an answer to any of them the subscription is in force. */
+  /**
+   * The ids of every request that the platform may still answer, oldest first: with an answer to
+   * any of them the subscription is in force.
+   */
   readonly ids: string[];
   waitMs: number;
   timer: Timer | undefined;
 }
 
 const checkEveryMs = 1_000;
-/** If a thousand accounts asked at once, most of their acknowledgements would come after the deadline. */
+/**
+ * If a thousand accounts asked at once, most of their
+ * acknowledgements would come after the deadline.
+ */
 const subscriptionsAtOnce = 50;
 /** The longest wait for an answer before the same account is asked for again. */
 const askAgainMaxMs = 60_000;
@@ -65,10 +77,12 @@ const maxIds = 8;
 /**
  * One WebSocket of one stream and credential.
  *
- * States: opening → open → ended; `close` from either of the first two leads through a goodbye to ended, and frames still count until then.
- * Invariant: it ends by itself within `idleMs` + 1 s when the transport is dead, within `ackMs` when it answers no subscription at all, within
- * `messageMs` when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is called once, and every subscription gets an outcome.
- * If one subscription is not answered while others are, only its account is affected, and it is asked again after 5, 10, 20 … 60 s.
+ * States: opening → open → ended; `close` from either of the first two leads through a goodbye to
+ * ended, and frames still count until then. Invariant: it ends by itself within `idleMs` + 1 s when
+ * the transport is dead, within `ackMs` when it answers no subscription at all, within `messageMs`
+ * when bytes come but no message; while we keep it paused none of these clocks runs. `onEnd` is
+ * called once, and every subscription gets an outcome. If one subscription is not answered while
+ * others are, only its account is affected, and it is asked again after 5, 10, 20 … 60 s.
  */
 export class Connection {
   readonly token: AccessToken;
@@ -94,7 +108,11 @@ export class Connection {
   private pongMs: number;
   private saidPongsMissing = false;
 
-  constructor(deps: { clock: Clock; openSocket: SocketFactory }, options: ConnectionOptions, handlers: ConnectionHandlers) {
+  constructor(
+    deps: { clock: Clock; openSocket: SocketFactory },
+    options: ConnectionOptions,
+    handlers: ConnectionHandlers,
+  ) {
     this.clock = deps.clock;
     this.options = options;
     this.handlers = handlers;
@@ -238,7 +256,10 @@ export class Connection {
     // The answer may be waiting behind our own pause.
     if (this.paused) this.await(pending);
     else if (!this.answersSubscriptions)
-      this.terminate({ reason: 'ack_timeout', detail: `subscribing ${pending.accountId} was not answered, like any other` });
+      this.terminate({
+        reason: 'ack_timeout',
+        detail: `subscribing ${pending.accountId} was not answered, like any other`,
+      });
     else {
       pending.miss();
       pending.waitMs = Math.min(2 * pending.waitMs, askAgainMaxMs);

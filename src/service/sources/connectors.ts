@@ -14,16 +14,24 @@ type ConnectorsDeps = Omit<SourceDeps, keyof ReturnType<typeof sharedByAccounts>
 export interface ConnectorsOptions extends AccountsFollowerOptions {
   /** Whole address of the production stream: account orders. */
   readonly streamUrl: string;
-  /** Whole address of the stream that carries prediction orders. Absent: only account orders are followed. */
+  /**
+   * Whole address of the stream that carries prediction orders.
+   * Absent: only account orders are followed.
+   */
   readonly predictionStreamUrl?: string;
   readonly timings?: Partial<StreamTimings>;
   /** How much of the accounts this process follows now, from 0 to 1. Left out: all. */
   readonly part?: () => number;
 }
 
-/** Half of the HTTP connections to one origin: single orders and tokens must not wait behind lists. */
+/**
+ * Half of the HTTP connections to one origin: single orders and tokens must not wait behind lists.
+ */
 const readsAtOnce = 8;
-/** Ten reads a second, of the whole fleet: a thousand orders whose fills were taken back, at two reads each, are right within four minutes. */
+/**
+ * Ten reads a second, of the whole fleet: a thousand orders whose fills were taken back, at two
+ * reads each, are right within four minutes.
+ */
 const doubtEveryMs = 100;
 
 const troubledReadsAtOnce = 2;
@@ -46,8 +54,9 @@ interface Term {
 /**
  * All sources of one credential: both streams, for the accounts that the platform lists to it.
  *
- * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: only the registry carries anything from one term to the next,
- * since another process may have followed the same accounts in between. When `end` resolves no socket, read or timer of the term is left.
+ * States: idle → working (between `begin` and `end`: the lane is held) → idle … Invariant: only the
+ * registry carries anything from one term to the next, since another process may have followed the
+ * same accounts in between. When `end` resolves no socket, read or timer of the term is left.
  */
 export class Connectors implements Service {
   readonly name = 'connectors';
@@ -90,7 +99,8 @@ export class Connectors implements Service {
       this.term = undefined;
       this.ending = this.finish(term);
     }
-    // The drain and the loss of the lane may both end a term, and the next term may begin as soon as one of their calls has resolved.
+    // The drain and the loss of the lane may both end a term, and the next term may begin as soon
+    // as one of their calls has resolved.
     await this.ending;
   }
 
@@ -99,17 +109,26 @@ export class Connectors implements Service {
     this.term?.follower.review();
   }
 
-  /** Whether the accounts were listed in this term: before that, an account that is not followed may still be followed later. */
+  /**
+   * Whether the accounts were listed in this term: before that, an account that is not followed may
+   * still be followed later.
+   */
   get hasListed(): boolean {
     return this.term?.follower.hasListed ?? false;
   }
 
-  /** The account as other rooms may use it; undefined when it is not followed on that stream, and while the lane is not held. */
+  /**
+   * The account as other rooms may use it; undefined when it is not followed on that stream, and
+   * while the lane is not held.
+   */
   account(stream: Stream, accountId: string): AccountAccess | undefined {
     return this.term?.sources.find((source) => source.stream === stream)?.account(accountId);
   }
 
-  /** What the platform says of the account; undefined where it is not followed, or was not listed in this term. */
+  /**
+   * What the platform says of the account; undefined where it is not
+   * followed, or was not listed in this term.
+   */
   standing(accountId: string): AccountStanding | undefined {
     return this.term?.follower.standing(accountId);
   }
@@ -119,7 +138,9 @@ export class Connectors implements Service {
     this.term?.sources[0]?.openIdle();
   }
 
-  /** The accounts of the last complete list, open or not; undefined: there was none in this term. */
+  /**
+   * The accounts of the last complete list, open or not; undefined: there was none in this term.
+   */
   get listed(): readonly PlatformAccount[] | undefined {
     return this.term?.follower.newestList;
   }

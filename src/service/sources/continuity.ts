@@ -6,10 +6,12 @@ import type { ObservationSink } from './observation-sink.ts';
 import type { Extent } from './repairs.ts';
 
 /**
- * The continuity marks of one account's source, for consumers; its heartbeats are in `heartbeats`. Marks go through ingest like everything else, so on Kafka each follows the rows that it is about.
+ * The continuity marks of one account's source, for consumers; its heartbeats are in `heartbeats`.
+ * Marks go through ingest like everything else, so on Kafka each follows the rows that it is about.
  *
- * States: never live → live → lost → live … Invariant: `resynchronised` closes exactly the interval that `lost` opened (or that the time before this
- * process opened), and comes before the `live` that ends it.
+ * States: never live → live → lost → live … Invariant: `resynchronised` closes
+ * exactly the interval that `lost` opened (or that the time before this process
+ * opened), and comes before the `live` that ends it.
  */
 export class Continuity {
   isLive = false;
@@ -29,7 +31,10 @@ export class Continuity {
     this.lostFromMs = options.knownUpToMs;
   }
 
-  /** `upToMs`: when the read began that made it live; later changes come by the stream. `extent`: of the reads that made it live. */
+  /**
+   * `upToMs`: when the read began that made it live; later changes come by the stream. `extent`: of
+   * the reads that made it live.
+   */
   live(upToMs: number, extent: Extent): void {
     const { lostFromMs } = this;
     if (lostFromMs !== undefined) {
@@ -41,7 +46,10 @@ export class Continuity {
     this.mark('live', { atMs: upToMs });
   }
 
-  /** `fromMs`: up to there nothing can be missing. Writes no mark when the account was not live: the interval is open already. */
+  /**
+   * `fromMs`: up to there nothing can be missing. Writes no mark when the account was not live: the
+   * interval is open already.
+   */
   lost(fromMs: number, reason: string): boolean {
     if (!this.isLive) return false;
     this.isLive = false;
@@ -72,10 +80,15 @@ export class Continuity {
 const accountsPerMark = 500;
 
 /**
- * "Complete up to" for the accounts of a stream: one mark for all that are complete up to the same time. A mark for each account was 91 % of what a system at
- * rest wrote (docs/decisions/034-one-heartbeat-for-many-accounts.md).
+ * "Complete up to" for the accounts of a stream: one mark for all that are complete up to the same
+ * time. A mark for each account was 91 % of what a system at rest wrote
+ * (docs/decisions/034-one-heartbeat-for-many-accounts.md).
  */
-export function heartbeats(stream: Stream, completeUpToMs: ReadonlyMap<string, number>, random: Random): ContinuityMark[] {
+export function heartbeats(
+  stream: Stream,
+  completeUpToMs: ReadonlyMap<string, number>,
+  random: Random,
+): ContinuityMark[] {
   const marks: ContinuityMark[] = [];
   const filling = new Map<number, [string, ...string[]]>();
   for (const [accountId, atMs] of completeUpToMs) {

@@ -2,11 +2,15 @@ import type { Stream } from '../../domain/order.ts';
 import { parseJson } from '../../venue/platform/parse-json.ts';
 import { accountOfTarget, eventNames } from '../../venue/platform/wire/stream-messages.ts';
 
-/** A value as it may stand in a message: short for any value, and never walked into (a hostile depth would overflow the stack). */
+/**
+ * A value as it may stand in a message: short for any value, and never walked into (a hostile depth
+ * would overflow the stack).
+ */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
-  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value);
+  const text =
+    typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? 'an object' : String(value);
   return text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
 }
 
@@ -20,8 +24,9 @@ export type Frame =
   | { readonly kind: 'unreadable'; readonly reason: string; readonly detail: string; readonly stream?: Stream };
 
 /**
- * The text of a frame → its kind and content (platform specification, "Events"; the rest is the assumption of wire/stream-messages.ts). Never throws. The row of an
- * event is left to `decodeOrder`, because its account has to be looked up first.
+ * The text of a frame → its kind and content (platform specification, "Events"; the rest is the
+ * assumption of wire/stream-messages.ts). Never throws. The row of an event is left to
+ * `decodeOrder`, because its account has to be looked up first.
  */
 export function decodeFrame(text: string): Frame {
   let message: unknown;

@@ -20,7 +20,10 @@ type ViewUnderWay = { -readonly [K in keyof OrderView]: OrderView[K] };
 const knownAccountFields: ReadonlySet<string> = new Set(Object.keys(accountOrderItem.shape));
 const maxLegs = 16;
 
-/** PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they show a request, not the status of the order. */
+/**
+ * PENDING_CANCEL and PENDING_REPLACE are missing on purpose: they
+ * show a request, not the status of the order.
+ */
 const accountStatuses: ReadonlyMap<string, OrderStatus> = new Map([
   ['PENDING_NEW', 'pending_new'],
   ['NEW', 'new'],
@@ -39,8 +42,9 @@ const pendingActions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An equity or option order of the platform → the normalised view (platform specification, "Events"). Events name their account in the target only,
- * so it is passed in. Account orders have no working terms of their own: they repeat the terms.
+ * An equity or option order of the platform → the normalised view (platform specification,
+ * "Events"). Events name their account in the target only, so it is passed in. Account orders have
+ * no working terms of their own: they repeat the terms.
  */
 function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const raw = row.text('ordStatus');
@@ -91,7 +95,10 @@ function readOptional(row: RowReader, view: ViewUnderWay, status: OrderStatus): 
   if (extra !== undefined && view.extra === undefined) view.extra = extra;
 }
 
-/** The word of a field that says how an order works, not what became of it: `unknown` where it is left out. */
+/**
+ * The word of a field that says how an order works, not what
+ * became of it: `unknown` where it is left out.
+ */
 function wordOf(row: RowReader, field: string): string {
   return orderWord(row.carriedText(field) ?? 'unknown');
 }
@@ -105,7 +112,8 @@ function filledOf(row: RowReader, total: string, status: OrderStatus | undefined
   if (filled !== undefined || row.fault !== undefined) return filled ?? '0';
   if (status === 'pending_new' || status === 'new' || status === 'rejected') return '0';
   const leaves = status !== undefined && isTerminal(status) ? undefined : row.optionalQuantity('leavesQty');
-  if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0) return row.quantity('cumQty');
+  if (leaves === undefined || row.fault !== undefined || compareDecimals(leaves, total) > 0)
+    return row.quantity('cumQty');
   return subtractDecimals(total, leaves);
 }
 
@@ -152,10 +160,16 @@ const knownPredictionFields: ReadonlySet<string> = new Set(Object.keys(predictio
 const predictionStatuses: ReadonlySet<string> = new Set(predictionStates);
 
 /**
- * A prediction order of the platform → the normalised view (platform specification, "Prediction order"). On the stream `version` is required: without
- * it the place of the event in the order's history is not known.
+ * A prediction order of the platform → the normalised view (platform specification,
+ * "Prediction order"). On the stream `version` is required: without it the place of the
+ * event in the order's history is not known.
  */
-function decodePredictionOrder(row: RowReader, accountId: string, version: unknown, versionRequired: boolean): DecodedOrder {
+function decodePredictionOrder(
+  row: RowReader,
+  accountId: string,
+  version: unknown,
+  versionRequired: boolean,
+): DecodedOrder {
   const view = readView(row, accountId);
   const sourceVersion = readVersion(row, version, versionRequired);
   return sourceVersion === undefined ? { view } : { view, sourceVersion };
@@ -206,7 +220,8 @@ function readView(row: RowReader, accountId: string): OrderView {
   };
   if (price !== undefined) view.price = price;
   if (stopPrice !== undefined) view.stopPrice = stopPrice;
-  // The table calls avgPx required, its text says that optional decimals are never zero: a zero before the first fill is not a price.
+  // The table calls avgPx required, its text says that optional decimals are never zero: a zero
+  // before the first fill is not a price.
   if (averagePrice !== undefined && cumQty !== '0') view.avgPrice = averagePrice;
   for (const field of optionalTexts) {
     const value = row.carriedText(field);
@@ -248,15 +263,18 @@ export interface RowOrigin {
   readonly onDoubt?: Observation['onDoubt'] | undefined;
 }
 
-/** The row is of another account than the one whose stream or list brought it: dropped and alarmed, never stored. */
+/**
+ * The row is of another account than the one whose stream or list
+ * brought it: dropped and alarmed, never stored.
+ */
 export interface ForeignRow {
   readonly kind: 'foreign';
   readonly accountId: string;
 }
 
 /**
- * A row of the platform, from a stream event or a REST answer alike → an item for ingest. Never throws. `raw` is called only when the row cannot
- * be read.
+ * A row of the platform, from a stream event or a REST answer alike → an item for ingest. Never
+ * throws. `raw` is called only when the row cannot be read.
  */
 export function decodeOrder(row: unknown, origin: RowOrigin, raw: () => string): Observation | Unreadable | ForeignRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
@@ -324,7 +342,10 @@ function nameOf(stream: Stream, fields: Readonly<Record<string, unknown>>): stri
   return reader.fault === undefined ? orderId : undefined;
 }
 
-/** The part that is kept of something that cannot be read: 64 KiB, and nothing that Postgres refuses. */
+/**
+ * The part that is kept of something that cannot be read: 64
+ * KiB, and nothing that Postgres refuses.
+ */
 export function cutRaw(text: string): string {
   return storableText(text.length > 65_536 ? text.slice(0, 65_536) : text);
 }

@@ -22,7 +22,10 @@ interface DoubtsDeps {
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
 const retryMs = 5_000;
-/** Answers that decide nothing: no such order, an unreadable row, an order that changes between two reads. */
+/**
+ * Answers that decide nothing: no such order, an unreadable row,
+ * an order that changes between two reads.
+ */
 const maxUndecided = 20;
 /** Two reads and the time between them take two seconds: ten at once use the whole pace. */
 const atOnce = 10;
@@ -39,19 +42,24 @@ interface Candidate {
 }
 
 /**
- * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST. Where that read disputes our state (fills or an end taken back,
- * another content at the same instant), a second one 2 s later has to agree; then the row is offered as a correction. Only that can lower cumQty, or reopen an
- * order that has ended (docs/settling.md).
+ * Account orders for which a view has raised a doubt (`Reduction`): each is read once from REST.
+ * Where that read disputes our state (fills or an end taken back, another content at the same
+ * instant), a second one 2 s later has to agree; then the row is offered as a correction. Only that
+ * can lower cumQty, or reopen an order that has ended (docs/settling.md).
  *
- * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or waiting again where the platform did not answer or nothing was
- * decided. Invariant: a candidate is kept until it is done, and no complete read is remembered past it, so that another process meets it again. The same holds
- * for a doubt for which there was no room: the next audit meets it again.
+ * States of a candidate: waiting → checked, ten at a time, at the pace of all accounts → done, or
+ * waiting again where the platform did not answer or nothing was decided. Invariant: a candidate is
+ * kept until it is done, and no complete read is remembered past it, so that another process meets
+ * it again. The same holds for a doubt for which there was no room: the next audit meets it again.
  */
 export class Doubts {
   private readonly candidates = new Map<string, Candidate>();
   private readonly waiting: Candidate[] = [];
   private checking = 0;
-  /** Doubts for which there was no room: the earliest of their instants, and how many there were up to the newest of them. */
+  /**
+   * Doubts for which there was no room: the earliest of their instants, and how
+   * many there were up to the newest of them.
+   */
   private refused: { updatedAt: string; newest: number } | undefined;
   private refusals = 0;
   private readonly room: ByteShare;
@@ -73,7 +81,10 @@ export class Doubts {
     return this.refusals;
   }
 
-  /** A complete read that began at `mark` was remembered: it has raised again every doubt that had been refused by then. */
+  /**
+   * A complete read that began at `mark` was remembered: it has raised again
+   * every doubt that had been refused by then.
+   */
   readComplete(mark: number): void {
     if (this.refused !== undefined && this.refused.newest <= mark) this.refused = undefined;
   }
@@ -149,10 +160,19 @@ export class Doubts {
     return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
   }
 
-  /** Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row as a correction only where it disputes that. */
+  /**
+   * Offered once more, now as the confirmed row. Only the reducer knows our state: it takes the row
+   * as a correction only where it disputes that.
+   */
   private correct({ row, bytes }: Extract<OrderLook, { kind: 'found' }>): void {
     const receivedMs = this.deps.clock.monotonicMs();
-    this.deps.intake.takeRow(row, { cause: 'snapshot', receivedMs, bytes, raw: () => JSON.stringify(row), correction: true });
+    this.deps.intake.takeRow(row, {
+      cause: 'snapshot',
+      receivedMs,
+      bytes,
+      raw: () => JSON.stringify(row),
+      correction: true,
+    });
   }
 
   private refuse(updatedAt: string): void {

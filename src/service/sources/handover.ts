@@ -2,10 +2,11 @@ import { earlierOf, laterOf, type Moment } from '../../runtime/clock.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * The connections that the present one of an account took over from, one after the other, each until its end: the next may be replaced before the one before it
- * has ended.
+ * The connections that the present one of an account took over from, one after the other, each
+ * until its end: the next may be replaced before the one before it has ended.
  *
- * Invariant: `upTo` passes nothing that one of them may have lost. The goodbye of a connection proves that it covered the time until its end, but only
+ * Invariant: `upTo` passes nothing that one of them may have lost. The goodbye
+ * of a connection proves that it covered the time until its end, but only
  * where everything before it is proven as well.
  */
 export class Handover {
@@ -32,7 +33,8 @@ export class Handover {
 
   ended(connection: Connection, goodbye: boolean): void {
     const [oldest] = this.replaced;
-    if (goodbye && oldest === connection) this.proven = laterOf(connection.readUpTo, this.proven ?? connection.readUpTo);
+    if (goodbye && oldest === connection)
+      this.proven = laterOf(connection.readUpTo, this.proven ?? connection.readUpTo);
     this.replaced.delete(connection);
   }
 

@@ -22,13 +22,17 @@ interface LookRequest {
   readonly budget?: ReadBudget | undefined;
   /** Called with the outcome of the row, once it is committed. */
   readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
-  /** For the complete read that opens a source epoch: only its looks may run while the platform's store is lost. */
+  /**
+   * For the complete read that opens a source epoch: only its looks
+   * may run while the platform's store is lost.
+   */
   readonly opensEpoch?: boolean;
 }
 
 /**
- * The platform's answer about one order. `found`: its row, committed. `unclear`: a row that cannot be read, is of another order or account, or came from a
- * store that was lost meanwhile. `startedMs`, wall time: the answer contains everything that the platform knew by then.
+ * The platform's answer about one order. `found`: its row, committed. `unclear`: a row that cannot
+ * be read, is of another order or account, or came from a store that was lost meanwhile.
+ * `startedMs`, wall time: the answer contains everything that the platform knew by then.
  */
 export type OrderLook =
   | {
@@ -61,16 +65,21 @@ interface Look {
   readonly abort: AbortController;
 }
 
-/** Looks for commands are not counted in this: a command has a deadline of 30 s and a budget of its own, and four slow answers may take as long. */
+/**
+ * Looks for commands are not counted in this: a command has a deadline of 30 s and a budget of its
+ * own, and four slow answers may take as long.
+ */
 const atOnce = 4;
 
 /**
- * "Look at order X", for all code that asks for a single order of one account: frames that could not be read, orders that a read did not show, doubts about our
- * state, commands.
+ * "Look at order X", for all code that asks for a single order of one account: frames that could
+ * not be read, orders that a read did not show, doubts about our state, commands.
  *
- * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun → answered, once the row that it found is committed.
- * Invariant: a look answers only callers that asked before it began, so its row is never older than the question; at most one look waits for each order. Looks
- * do not wait for the lists of the account: one page of those may be repeated for 30 s (docs/decisions/015-looks-beside-lists.md).
+ * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun →
+ * answered, once the row that it found is committed. Invariant: a look answers only callers that
+ * asked before it began, so its row is never older than the question; at most one look waits for
+ * each order. Looks do not wait for the lists of the account: one page of those may be repeated for
+ * 30 s (docs/decisions/015-looks-beside-lists.md).
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
@@ -84,7 +93,9 @@ export class OrderLooks {
     options.signal.addEventListener('abort', () => this.stop(), { once: true });
   }
 
-  /** Never rejects. Callers keep their own bounds: a command its budget, the others a few at a time. */
+  /**
+   * Never rejects. Callers keep their own bounds: a command its budget, the others a few at a time.
+   */
   lookAt(orderId: string, wish: LookRequest): Promise<OrderLook> {
     if (wish.signal.aborted || this.options.signal.aborted) return Promise.resolve(failed(givenUp));
     let look = this.waiting.get(orderId);
@@ -131,7 +142,10 @@ export class OrderLooks {
     return best;
   }
 
-  /** One look at an order after the other, but the look of a command does not wait for looks without a deadline. */
+  /**
+   * One look at an order after the other, but the look of a command
+   * does not wait for looks without a deadline.
+   */
   private isBehindAnother(look: Look): boolean {
     for (const other of this.running) if (other.orderId === look.orderId && rankOf(other) <= rankOf(look)) return true;
     return false;
@@ -164,7 +178,15 @@ export class OrderLooks {
     const receivedMs = clock.monotonicMs();
     const raw = () => JSON.stringify(row);
     const onOutcome = wishes.find((wish) => wish.onOutcome !== undefined)?.onOutcome;
-    const item = intake.takeRow(row, { cause, receivedMs, bytes, storeMark, ...(urgent && { urgent }), raw, onOutcome });
+    const item = intake.takeRow(row, {
+      cause,
+      receivedMs,
+      bytes,
+      storeMark,
+      ...(urgent && { urgent }),
+      raw,
+      onOutcome,
+    });
     try {
       await sink.settled();
     } catch (error) {

@@ -1,17 +1,25 @@
 import type { Moment } from '../../runtime/clock.ts';
 
-/** With more unanswered ones than this, the oldest are forgotten: a peer that answers at all answers a newer one. */
+/**
+ * With more unanswered ones than this, the oldest are forgotten: a peer
+ * that answers at all answers a newer one.
+ */
 const maxUnanswered = 32;
 
 /**
- * The pings of one connection, and what their pongs prove. A pong stands behind everything that the peer sent before it, so once it is read, everything that
- * the peer had sent when our ping left has been read. The time at which a message is read proves nothing: older ones may wait in the kernel, in a socket that
- * we have paused, or behind a freeze of the process.
+ * The pings of one connection, and what their pongs prove. A pong stands behind everything that the
+ * peer sent before it, so once it is read, everything that the peer had sent when our ping left has
+ * been read. The time at which a message is read proves nothing: older ones may wait in the kernel,
+ * in a socket that we have paused, or behind a freeze of the process.
  *
- * Invariant: `readUpTo` never falls. A pong that answers no ping of this connection, or one that was answered already, changes nothing.
+ * Invariant: `readUpTo` never falls. A pong that answers no ping of this connection, or one that
+ * was answered already, changes nothing.
  */
 export class Pings {
-  /** When the newest ping left that was answered; before the first one, when the connection was asked for. */
+  /**
+   * When the newest ping left that was answered; before the first
+   * one, when the connection was asked for.
+   */
   readUpTo: Moment;
   /** Oldest first, by payload. */
   private readonly unanswered = new Map<string, Moment>();
@@ -21,7 +29,10 @@ export class Pings {
     this.readUpTo = began;
   }
 
-  /** To be called just before the ping leaves. Returns its payload, which no other ping of this process has. */
+  /**
+   * To be called just before the ping leaves. Returns its payload,
+   * which no other ping of this process has.
+   */
   sent(moment: Moment): string {
     this.count += 1;
     const payload = `${this.count} ${moment.monotonicMs}`;

@@ -14,7 +14,10 @@ export interface Extent {
   readonly repairedOrderIds: readonly string[];
 }
 
-/** The orders that reads have changed since the account was last live: also those of reads that failed later on, since the read that follows shows them as known. */
+/**
+ * The orders that reads have changed since the account was last live: also those of reads that
+ * failed later on, since the read that follows shows them as known.
+ */
 export class Repairs {
   private readonly ids = new Set<string>();
   private uncounted = 0;

@@ -14,15 +14,24 @@ interface RowSource {
   readonly bytes: number;
   /** Gives the text as it came; called only when the row cannot be read. */
   readonly raw: () => string;
-  /** `RowIntake.mark` from before the row was asked for. Left out by stream frames: their connections are closed when the store is lost. */
+  /**
+   * `RowIntake.mark` from before the row was asked for. Left out by stream frames: their
+   * connections are closed when the store is lost.
+   */
   readonly storeMark?: number;
   readonly correction?: true;
-  /** A caller waits for this row: see `Observation`. Never set for a whole list: that would hold up the streams. */
+  /**
+   * A caller waits for this row: see `Observation`. Never set for a
+   * whole list: that would hold up the streams.
+   */
   readonly urgent?: true;
   readonly onOutcome?: ((observation: Observation, outcome: Outcome) => void) | undefined;
 }
 
-/** The row was held back: by the guard, or because the platform's store was lost since it was asked for. No part of it went to ingest. */
+/**
+ * The row was held back: by the guard, or because the platform's store was lost since it was asked
+ * for. No part of it went to ingest.
+ */
 interface Withheld {
   readonly kind: 'withheld';
 }
@@ -45,17 +54,21 @@ interface RowIntakeDeps {
 const rememberedFaults = 1_000;
 
 /**
- * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends as offered, kept in quarantine, dropped because it is
- * of another account (alarmed), or withheld.
+ * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends
+ * as offered, kept in quarantine, dropped because it is of another account (alarmed), or withheld.
  *
- * Invariant: a row that was asked for before the platform's store was lost, or before the next source epoch was opened, is never given the later epoch.
+ * Invariant: a row that was asked for before the platform's store was lost, or before the next
+ * source epoch was opened, is never given the later epoch.
  */
 export class RowIntake {
   /** The source epoch that rows are given from now on. */
   sourceEpoch: number;
   private isSuspended = false;
   private store = 0;
-  /** A digest of the last unreadable row of each order: the rows themselves, of up to 64 KiB, were 64 MB for an account. */
+  /**
+   * A digest of the last unreadable row of each order: the rows themselves, of
+   * up to 64 KiB, were 64 MB for an account.
+   */
   private readonly faults = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
@@ -84,12 +97,17 @@ export class RowIntake {
     this.isSuspended = false;
   }
 
-  /** Names the platform's store as it is known now: taken before a row is asked for, and handed back with it. */
+  /**
+   * Names the platform's store as it is known now: taken before a
+   * row is asked for, and handed back with it.
+   */
   get mark(): number {
     return this.store;
   }
 
-  /** The store is lost, or another epoch begins: answers that are still under way belong to neither. */
+  /**
+   * The store is lost, or another epoch begins: answers that are still under way belong to neither.
+   */
   advanceMark(): void {
     this.store += 1;
   }

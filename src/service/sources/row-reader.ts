@@ -9,21 +9,27 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** The beginning of a reject text of a megabyte is enough for its readers, and every update would carry the whole. */
+/**
+ * The beginning of a reject text of a megabyte is enough for its
+ * readers, and every update would carry the whole.
+ */
 const maxTextLength = 4096;
 const maxExtraLength = 16_384;
 const maxExtraDepth = 16;
 const idPattern = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Reads the fields of one order row, and remembers the first that is wrong. Reading continues after a fault, so that a decoder is a plain list of fields;
- * its result must then be thrown away. The decoders built on this check and build a whole observation in 1.8 µs (bench/decode.ts). zod's loose object
- * takes 0.6 µs for the shape alone, but decimals, instants, absence and renaming would still have to follow it, with one more copy of each row; a
- * property test holds the decoders to the zod shapes instead.
+ * Reads the fields of one order row, and remembers the first that is wrong. Reading continues
+ * after a fault, so that a decoder is a plain list of fields; its result must then be thrown
+ * away. The decoders built on this check and build a whole observation in 1.8 µs
+ * (bench/decode.ts). zod's loose object takes 0.6 µs for the shape alone, but decimals, instants,
+ * absence and renaming would still have to follow it, with one more copy of each row; a property
+ * test holds the decoders to the zod shapes instead.
  *
  * Null and the empty string count as absent in optional fields, and as missing in required ones. A
  * number stands for its text. An optional field that nothing depends on, and that can't be read, is
- * absent too; it is carried in `extra` as it came, since only what is needed may decide about a row.
+ * absent too; it is carried in `extra` as it came, since only
+ * what is needed may decide about a row.
  */
 export class RowReader {
   fault: Fault | undefined;
@@ -34,7 +40,10 @@ export class RowReader {
     this.row = row;
   }
 
-  /** An identifier: 1 to 128 printable ASCII characters, without spaces. It becomes part of a key, so nothing in it is repaired. */
+  /**
+   * An identifier: 1 to 128 printable ASCII characters, without spaces. It becomes part of a key,
+   * so nothing in it is repaired.
+   */
   id(field: string): string {
     const value = textOf(this.row[field]);
     if (typeof value === 'string' && idPattern.test(value)) return value;
@@ -129,7 +138,9 @@ export class RowReader {
     }
     // fromEntries defines properties: an assignment to `__proto__` would change the object instead.
     const extra: Record<string, unknown> = Object.fromEntries(entries);
-    return JSON.stringify(extra).length > maxExtraLength ? { cut: entries.map(([field]) => cut(field)).slice(0, 64) } : extra;
+    return JSON.stringify(extra).length > maxExtraLength
+      ? { cut: entries.map(([field]) => cut(field)).slice(0, 64) }
+      : extra;
   }
 
   private leave(field: string): undefined {
@@ -137,7 +148,10 @@ export class RowReader {
     this.unread.push(field);
   }
 
-  /** Records the fault unless there is one already. Returns a placeholder, so that the decoder can go on. */
+  /**
+   * Records the fault unless there is one already. Returns a
+   * placeholder, so that the decoder can go on.
+   */
   fail(field: string, reason: string, expected: string): string {
     this.fault ??= { reason, detail: `${field}: expected ${expected}, found ${describeValue(this.row[field])}` };
     return '';

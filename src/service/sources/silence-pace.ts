@@ -7,9 +7,11 @@ const longestRest = 60;
 const early = 0.25;
 
 /**
- * Which audits ask for the orders that we hold open and that their lists did not show. A change of such an order is in the list that each audit reads; only a list
- * that is wrong hides it. So the first audit of a connection asks, and then one after 2, 4, 8 … intervals, up to an hour: asked for by each audit, 20,000 resting
- * orders were 20,000 rows a minute. An order that the stream lost, or that could not be remembered as absent, begins it anew.
+ * Which audits ask for the orders that we hold open and that their lists did not show. A change of
+ * such an order is in the list that each audit reads; only a list that is wrong hides it. So the
+ * first audit of a connection asks, and then one after 2, 4, 8 … intervals, up to an hour: asked
+ * for by each audit, 20,000 resting orders were 20,000 rows a minute. An order that the stream
+ * lost, or that could not be remembered as absent, begins it anew.
  */
 export class SilencePace {
   private restMs: number;

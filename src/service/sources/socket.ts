@@ -8,8 +8,8 @@ export type SocketEnd =
   /** A close frame came, or the connection ended without one (code 1006). */
   | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
   /**
-   * It broke, or the peer did something on which we close. `code` is short and stable: `connect`, `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`,
-   * `slow_reader`, `protocol`.
+   * It broke, or the peer did something on which we close. `code` is short and stable: `connect`,
+   * `timeout`, `binary`, `bad_utf8`, `oversize`, `ping_flood`, `slow_reader`, `protocol`.
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
@@ -17,15 +17,19 @@ export interface SocketHandlers {
   onOpen(): void;
   /** A whole text message, valid UTF-8. */
   onFrame(text: string): void;
-  /** A pong, behind every frame that the peer sent before it. `payload`: as it came, at most 125 bytes. */
+  /**
+   * A pong, behind every frame that the peer sent before it.
+   * `payload`: as it came, at most 125 bytes.
+   */
   onPong(payload: string): void;
   /** The last call of all. */
   onEnd(end: SocketEnd): void;
 }
 
 /**
- * One WebSocket, as a connection sees it. Nothing throws; calls on a socket that has ended do nothing. Frames that arrived before the end are
- * delivered before it, also after `close` (not after `terminate`).
+ * One WebSocket, as a connection sees it. Nothing throws; calls on a socket that
+ * has ended do nothing. Frames that arrived before the end are delivered before it,
+ * also after `close` (not after `terminate`).
  */
 export interface Socket {
   send(text: string): void;
@@ -38,7 +42,9 @@ export interface Socket {
   close(): void;
   /** Ends it at once. */
   terminate(): void;
-  /** Bytes received so far, of any kind (also control frames and half a message): the sign of life. */
+  /**
+   * Bytes received so far, of any kind (also control frames and half a message): the sign of life.
+   */
   bytesReceived(): number;
 }
 
@@ -46,8 +52,9 @@ export interface Socket {
 export type SocketFactory = (url: string, accessToken: Secret, handlers: SocketHandlers) => Socket;
 
 /**
- * Why a connection ended, as a metric label: by the socket's own report, or by our finding. `unauthorized` asks for a new token, `forbidden` for a person;
- * `replaced`, `stopped` and `store_lost` are our own decisions.
+ * Why a connection ended, as a metric label: by the socket's own report, or by our finding.
+ * `unauthorized` asks for a new token, `forbidden` for a person; `replaced`, `stopped` and
+ * `store_lost` are our own decisions.
  */
 export type EndReason =
   | 'unauthorized'
@@ -75,7 +82,10 @@ export interface ConnectionEnd {
   readonly reason: EndReason;
   /** For people. */
   readonly detail: string;
-  /** The peer's own close frame came, so every message that it had sent before was handed over. Without it there may have been more. */
+  /**
+   * The peer's own close frame came, so every message that it had sent before was handed over.
+   * Without it there may have been more.
+   */
   readonly goodbye?: true;
 }
 
@@ -83,7 +93,10 @@ export interface ConnectionEnd {
 export function endOfSocket(end: SocketEnd): ConnectionEnd {
   switch (end.kind) {
     case 'refused':
-      return { reason: refusals.get(end.status) ?? 'refused', detail: `the upgrade was answered with status ${end.status}` };
+      return {
+        reason: refusals.get(end.status) ?? 'refused',
+        detail: `the upgrade was answered with status ${end.status}`,
+      };
     case 'closed':
       return {
         reason: closeReasons.get(end.code) ?? 'closed',
@@ -110,8 +123,7 @@ const closeReasons: ReadonlyMap<number, EndReason> = new Map([
   [streamCloseCodes.restarting, 'restarting'],
 ]);
 const failures: ReadonlyMap<string, EndReason> = new Map(
-  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map((code) => [
-    code,
-    code,
-  ]),
+  (['connect', 'timeout', 'protocol', 'binary', 'bad_utf8', 'oversize', 'ping_flood', 'slow_reader'] as const).map(
+    (code) => [code, code],
+  ),
 );

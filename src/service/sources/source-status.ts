@@ -5,13 +5,16 @@ import { type Absence, absenceCauses } from './absent-orders.ts';
 import type { AccountStanding } from './account-access.ts';
 
 /**
- * - `connecting`: no connection yet, or not subscribed on it. `down`: the last attempt failed, the next one waits.
- * - `unanswered`: connected, and the subscription of this account alone is not answered; asked again after 5 s to a minute.
+ * - `connecting`: no connection yet, or not subscribed on it. `down`: the
+ *   last attempt failed, the next one waits.
+ * - `unanswered`: connected, and the subscription of this account alone is not answered; asked
+ *   again after 5 s to a minute.
  * - `resyncing`: subscribed, and a complete read that began after that is under way.
  * - `live`: that read has gone through ingest.
  * - `frozen`: the platform lost its store; orders wait until the new one has been read whole.
  * - `not_enrolled`: no prediction orders on this account; asked again hourly. Not a fault.
- * - `login_required`: the credential is refused, as a whole or for this account. A person has to act.
+ * - `login_required`: the credential is refused, as a whole or
+ *   for this account. A person has to act.
  */
 const accountStates = [
   'connecting',
@@ -25,7 +28,10 @@ const accountStates = [
 ] as const;
 export type AccountState = (typeof accountStates)[number];
 
-/** `orders` were read, `changes` of them were new to us, and of these the stream lost `silentLosses`: known 5 s after the audit. */
+/**
+ * `orders` were read, `changes` of them were new to us, and of these the stream lost
+ * `silentLosses`: known 5 s after the audit.
+ */
 export interface AuditFindings {
   readonly orders: number;
   readonly changes: number;
@@ -38,9 +44,15 @@ export interface AccountStatus {
   readonly state: AccountState;
   readonly sinceMs: number;
   readonly sourceEpoch: number;
-  /** Orders, and gaps, for which the stream brought something that could not be taken and has not been read since: "complete up to" waits for them. */
+  /**
+   * Orders, and gaps, for which the stream brought something that could not be taken and has not
+   * been read since: "complete up to" waits for them.
+   */
   readonly unrecovered: number;
-  /** Orders that wait to be read once more from REST: fills may have been taken back, or the order contradicts itself. */
+  /**
+   * Orders that wait to be read once more from REST: fills may have been
+   * taken back, or the order contradicts itself.
+   */
   readonly inDoubt: number;
   /** Orders that we hold open and that the platform does not know. */
   readonly absent: readonly Absence[];
@@ -56,13 +68,19 @@ export interface AccountStatus {
   readonly standing?: AccountStanding;
 }
 
-/** What the gauges show of an account. Asked for each second and account, so it costs less than the whole status. */
+/**
+ * What the gauges show of an account. Asked for each second and
+ * account, so it costs less than the whole status.
+ */
 export interface AccountReading extends Pick<AccountStatus, 'state' | 'unrecovered' | 'inDoubt' | 'absent'> {
   readonly lastResyncMs?: number | undefined;
   readonly lastAuditMs?: number | undefined;
 }
 
-/** What fitness asks for twice a second: the whole status of 1,000 accounts would be the dearest part of a service at rest. */
+/**
+ * What fitness asks for twice a second: the whole status of 1,000 accounts would be the dearest
+ * part of a service at rest.
+ */
 export interface ConnectionReading {
   readonly connected: boolean;
   /** How many accounts it follows. */
@@ -86,12 +104,16 @@ export interface SourceReading {
   readonly accounts: readonly AccountReading[];
   readonly lastFrameMs: number;
   readonly lastEventMs: number;
-  /** When the live account was read whole whose last complete read is the oldest; left out when none is live. */
+  /**
+   * When the live account was read whole whose last complete read
+   * is the oldest; left out when none is live.
+   */
   readonly oldestReadMs?: number;
 }
 
 /**
- * The gauges of a stream, over the sources of all credentials: if each source set the gauge for itself, it would show only the last one that set it.
+ * The gauges of a stream, over the sources of all credentials: if each source set the gauge for
+ * itself, it would show only the last one that set it.
  *
  * Invariant: each gauge is made from the newest reading of every source that is there.
  */
@@ -111,8 +133,8 @@ export class SourceGauges {
   }
 
   /**
-   * A source was paused in this time (monotonic). What two sources of a stream share counts once: all are paused for one queue, and the sum would say more
-   * seconds than passed.
+   * A source was paused in this time (monotonic). What two sources of a stream share counts once:
+   * all are paused for one queue, and the sum would say more seconds than passed.
    */
   paused(stream: Stream, fromMs: number, toMs: number): void {
     const newMs = toMs - Math.max(fromMs, this.pausedUntilMs.get(stream) ?? fromMs);
@@ -143,7 +165,8 @@ export class SourceGauges {
     for (const cause of absenceCauses) this.metrics.absentOrders.set({ source: stream, cause }, absent.get(cause) ?? 0);
     this.metrics.unrecovered.set({ source: stream }, unrecovered);
     this.metrics.inDoubt.set({ source: stream }, inDoubt);
-    // The source that is silent longest counts, or a silent source would hide behind a busy one. A source without accounts does not count.
+    // The source that is silent longest counts, or a silent source would hide behind a busy one. A
+    // source without accounts does not count.
     const frames = readings.filter(({ accounts: its, lastFrameMs }) => its.length > 0 && lastFrameMs > 0);
     const oldest = Math.min(...frames.map(({ lastFrameMs }) => lastFrameMs));
     // A process that has given all its accounts away would look silent for ever, and page.
@@ -157,8 +180,8 @@ export class SourceGauges {
 }
 
 /**
- * The counts of a source, in plain numbers on the hot path, carried over into the metrics once a second: a labelled counter and two gauges a frame would
- * cost more than a tenth of decoding it.
+ * The counts of a source, in plain numbers on the hot path, carried over into the metrics once a
+ * second: a labelled counter and two gauges a frame would cost more than a tenth of decoding it.
  */
 export class SourceMeter {
   lastFrameMs = 0;
@@ -211,7 +234,10 @@ export class SourceMeter {
   }
 }
 
-/** For live accounts only: an account that is not live is shown by its state, and has no audits that could be late. */
+/**
+ * For live accounts only: an account that is not live is shown by its
+ * state, and has no audits that could be late.
+ */
 function oldestRead(accounts: readonly AccountReading[]): number | undefined {
   let oldestMs: number | undefined;
   for (const { state, lastResyncMs = 0, lastAuditMs = 0 } of accounts) {

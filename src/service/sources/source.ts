@@ -26,25 +26,36 @@ interface SourceOptions extends Omit<SessionOptions, 'onStoreLost'> {
   readonly url: string;
 }
 
-/** A connection that lived this long was a good one: the next failure starts the backoff from its beginning. */
+/**
+ * A connection that lived this long was a good one: the next
+ * failure starts the backoff from its beginning.
+ */
 const steadyMs = 30_000;
 const refreshEveryMs = 1_000;
 /** The time between two attempts to move to a newer token; the old one still works. */
 const replaceRestMs = 10_000;
-/** A connection opened for one account's lost store also serves the others that notice the loss later. */
+/**
+ * A connection opened for one account's lost store also serves
+ * the others that notice the loss later.
+ */
 const storeLostMs = 60_000;
 const pongsMissingText =
   'messages come, and none of our pings is answered by a pong with its payload: "complete up to" stands still on this connection';
-/** Messages that can be read far enough to see that they bring no order: a new kind of message of the platform. */
+/**
+ * Messages that can be read far enough to see that they bring no
+ * order: a new kind of message of the platform.
+ */
 const ofOthers: ReadonlySet<string> = new Set(['unknown_message', 'unknown_event']);
 
 /**
- * One stream (account or prediction orders) of one credential: a connection, the accounts on it, and the next connection if there is none or the
- * token changes.
+ * One stream (account or prediction orders) of one credential: a connection, the accounts on it,
+ * and the next connection if there is none or the token changes.
  *
- * States: idle → connecting → connected → connecting (it ended; full-jitter backoff) … → stopped. While connected and the token was renewed, a second
- * connection is opened and subscribed whole before the first is closed (make before break).
- * Invariant: every frame of every open connection goes to its account's session or is counted; while the sink is full all connections are paused.
+ * States: idle → connecting → connected → connecting (it ended; full-jitter backoff) … → stopped.
+ * While connected and the token was renewed, a second connection is opened and subscribed whole
+ * before the first is closed (make before break).
+ * Invariant: every frame of every open connection goes to its account's session or is counted;
+ * while the sink is full all connections are paused.
  */
 export class Source {
   private readonly connections = new Set<Connection>();
@@ -100,7 +111,8 @@ export class Source {
     this.life.abort();
     for (const leave of this.leave) leave();
     this.roster.stop();
-    for (const connection of [...this.connections]) connection.terminate({ reason: 'stopped', detail: 'the service stops' });
+    for (const connection of [...this.connections])
+      connection.terminate({ reason: 'stopped', detail: 'the service stops' });
     this.timers.stop();
     this.wakeup.wake();
     await this.running;
@@ -125,7 +137,10 @@ export class Source {
     return this.roster.get(accountId)?.access;
   }
 
-  /** Opens a connection although no account is followed. It stays open as long as the platform leaves it open. */
+  /**
+   * Opens a connection although no account is followed. It stays
+   * open as long as the platform leaves it open.
+   */
   openIdle(): void {
     if (this.current !== undefined || this.idleWanted) return;
     this.idleWanted = true;
@@ -169,7 +184,10 @@ export class Source {
     }
   }
 
-  /** One connection from opening to its end. Returns why it ended, or undefined if there was no token for one. */
+  /**
+   * One connection from opening to its end. Returns why it ended, or
+   * undefined if there was no token for one.
+   */
   private async connectOnce(): Promise<ConnectionEnd['reason'] | undefined> {
     const credential = await this.deps.tokens.get();
     if (this.life.signal.aborted) return undefined;
@@ -180,7 +198,8 @@ export class Source {
     }
     const { promise, resolve } = Promise.withResolvers<{ end: ConnectionEnd; generation: number }>();
     this.currentEnded = resolve;
-    // The connection that was to replace the last one may have opened while there was none: then it is the current one already.
+    // The connection that was to replace the last one may have opened while there was none: then it
+    // is the current one already.
     this.current ??= this.open(credential.token, (connection) => void this.roster.attachAll(connection));
     const { end, generation } = await promise;
     if (this.life.signal.aborted || end.reason === 'store_lost') return end.reason;
@@ -208,10 +227,14 @@ export class Source {
     return connection;
   }
 
-  /** Make before break: the new connection is subscribed whole before the old one is closed with a goodbye, and until then both deliver. */
+  /**
+   * Make before break: the new connection is subscribed whole before the old one is closed with a
+   * goodbye, and until then both deliver.
+   */
   private replace(token: AccessToken): void {
     this.newestToken = token;
-    if (this.current?.isOpen !== true || this.next !== undefined || this.current.token.generation >= token.generation) return;
+    if (this.current?.isOpen !== true || this.next !== undefined || this.current.token.generation >= token.generation)
+      return;
     this.replaceAtMs = this.deps.clock.monotonicMs() + replaceRestMs;
     this.next = this.open(token, (connection) => void this.takeOver(connection));
   }
@@ -304,7 +327,10 @@ export class Source {
       connection.terminate({ reason: 'store_lost', detail: 'the platform lost its store' });
   }
 
-  /** The next heartbeat follows the commit of this one: while the database is away, only one waits in the queue. */
+  /**
+   * The next heartbeat follows the commit of this one: while the
+   * database is away, only one waits in the queue.
+   */
   private async beat(): Promise<void> {
     const { sink, random } = this.deps;
     const marks = heartbeats(this.stream, this.roster.completeUpToMs(), random);
@@ -312,12 +338,16 @@ export class Source {
     if (marks.length > 0) await sink.settled().catch(() => undefined);
   }
 
-  /** Once a second: metrics, accounts that are due to be asked for again, a newer token whose connection could not be opened the first time. */
+  /**
+   * Once a second: metrics, accounts that are due to be asked for again, a newer token whose
+   * connection could not be opened the first time.
+   */
   private refresh(): void {
     this.countPause();
     this.meter.flush(this.roster.readings());
     if (this.current?.isOpen !== true) return;
     this.roster.attachDue(this.current);
-    if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs) this.replace(this.newestToken);
+    if (this.newestToken !== undefined && this.deps.clock.monotonicMs() >= this.replaceAtMs)
+      this.replace(this.newestToken);
   }
 }

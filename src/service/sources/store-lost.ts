@@ -27,18 +27,24 @@ interface LossWitness {
 const maxHeld = 1_000;
 /** A frame is kept as its text and as the row that was read from it. */
 const heldBytesOf = ({ text }: HeldFrame) => 4 * text.length;
-/** The time between two complete reads for two losses: more reads do not help a platform that loses its store again and again. */
+/**
+ * The time between two complete reads for two losses: more reads do not help a platform that loses
+ * its store again and again.
+ */
 const restMs = 60_000;
 
 /**
- * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have restarted, so nothing of the account may be compared by version
- * until the whole of it was read again under the next source epoch.
+ * `unknown_store_lost` (docs/settling.md, "A lost store"): the platform's versions may have
+ * restarted, so nothing of the account may be compared by version until the whole of it was read
+ * again under the next source epoch.
  *
- * States: watching → frozen (a loss was reported; frames wait, at most 1,000 and as long as there is room; further ones are dropped and read again) → reading (rows
- * go into the next epoch) → watching, or → frozen when a further loss is reported: the rows read so far may be of two stores, and one more epoch follows.
- * Invariant: a reported loss is never forgotten. The next epoch is saved as soon as the account freezes, so a process that ends before the list could be read
- * leaves it to the next process. It is also saved before the first row is given it: otherwise a crash in between would leave orders in an epoch that no later
- * row reaches.
+ * States: watching → frozen (a loss was reported; frames wait, at most 1,000 and as long as there
+ * is room; further ones are dropped and read again) → reading (rows go into the next epoch) →
+ * watching, or → frozen when a further loss is reported: the rows read so far may be of two stores,
+ * and one more epoch follows. Invariant: a reported loss is never forgotten. The next epoch is
+ * saved as soon as the account freezes, so a process that ends before the list could be read leaves
+ * it to the next process. It is also saved before the first row is given it: otherwise a crash in
+ * between would leave orders in an epoch that no later row reaches.
  */
 export class StoreLost {
   private state: 'watching' | 'frozen' | 'reading' = 'watching';
@@ -77,19 +83,23 @@ export class StoreLost {
   }
 
   /**
-   * Whether the row reports a loss that has not been handled. Every row comes here, in any state. An order reports the loss for as long as it lives: it means a
-   * further loss only when the order was certain in between, or when its version went back while its time moved forward.
+   * Whether the row reports a loss that has not been handled. Every row comes here, in any state.
+   * An order reports the loss for as long as it lives: it means a further loss only when the order
+   * was certain in between, or when its version went back while its time moved forward.
    */
   reportsNewLoss({ view, sourceVersion }: Observation): boolean {
     const saysLost = view.certainty === 'unknown_store_lost';
     if (!saysLost && this.witnesses.size === 0) return false;
     const before = this.witnesses.get(view.orderId);
     if (before !== undefined && compareInstants(view.updatedAt, before.updatedAt) <= 0) return false;
-    if (saysLost && this.state !== 'frozen' && !this.isKnown(view.updatedAt) && !goesOn(before, sourceVersion)) return true;
+    if (saysLost && this.state !== 'frozen' && !this.isKnown(view.updatedAt) && !goesOn(before, sourceVersion))
+      return true;
     if (!saysLost && before === undefined) return false;
-    // A loss reported before the complete read has begun is followed by that read. A later report is an old one or continues one, and covers nothing.
+    // A loss reported before the complete read has begun is followed by that read. A later report
+    // is an old one or continues one, and covers nothing.
     if (saysLost && this.state === 'frozen') this.noteHandled(view.updatedAt);
-    // Without room for a witness only instants distinguish an old report from a new one: at the worst the account is read once more.
+    // Without room for a witness only instants distinguish an old report from a new one: at the
+    // worst the account is read once more.
     if (before !== undefined || this.witnessRoom.take(entryBytes(view.orderId)))
       this.witnesses.set(view.orderId, { updatedAt: view.updatedAt, version: sourceVersion, reportsLoss: saysLost });
     return false;
@@ -122,8 +132,9 @@ export class StoreLost {
   }
 
   /**
-   * Runs on the connection that was opened after the freeze, subscribed: the list is read once to see that it is whole and which orders report the loss, then again
-   * through ingest. On success the held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
+   * Runs on the connection that was opened after the freeze, subscribed: the list is read once to
+   * see that it is whole and which orders report the loss, then again through ingest. On success
+   * the held frames are returned to be taken under the new epoch; `resync`: some had to be dropped.
    */
   async recover(
     signal: AbortSignal,
@@ -150,7 +161,10 @@ export class StoreLost {
     return { ...outcome, frames, resync: this.overflowed };
   }
 
-  /** A method, because otherwise the compiler would narrow `state` to its value from before the read. */
+  /**
+   * A method, because otherwise the compiler would narrow `state`
+   * to its value from before the read.
+   */
   private isReading(): boolean {
     return this.state === 'reading';
   }
@@ -187,7 +201,10 @@ export class StoreLost {
   }
 }
 
-/** The order was lost already, and its versions continue to rise. A row without a version proves nothing about them. */
+/**
+ * The order was lost already, and its versions continue to rise. A row
+ * without a version proves nothing about them.
+ */
 function goesOn(before: LossWitness | undefined, version: bigint | undefined): boolean {
   if (before?.reportsLoss !== true) return false;
   return version === undefined || before.version === undefined || version > before.version;

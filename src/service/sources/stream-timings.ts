@@ -1,27 +1,47 @@
-/** Deadlines and intervals of a source, milliseconds. The defaults are those of docs/settling.md. */
+/**
+ * Deadlines and intervals of a source, milliseconds. The defaults are those of docs/settling.md.
+ */
 export interface StreamTimings {
   /** We ping this often … */
   readonly pingMs: number;
   /** … and a connection without a byte for this long is dead. */
   readonly idleMs: number;
-  /** A subscription that is not answered for this long is asked again; the connection ends where none is answered. */
+  /**
+   * A subscription that is not answered for this long is asked again;
+   * the connection ends where none is answered.
+   */
   readonly ackMs: number;
-  /** No whole message for this long, though bytes come: half a message, or a platform that only pings. Three heartbeats. */
+  /**
+   * No whole message for this long, though bytes come: half a message, or a platform that only
+   * pings. Three heartbeats.
+   */
   readonly messageMs: number;
-  /** Between the end of one audit of an account and the beginning of the next, drawn from 5/6 to 7/6 of it. */
+  /**
+   * Between the end of one audit of an account and the beginning
+   * of the next, drawn from 5/6 to 7/6 of it.
+   */
   readonly auditMs: number;
   /** "Complete up to" is sent this often, for all live accounts of a stream together. */
   readonly heartbeatMs: number;
   /** First start: closed orders that changed within this time are read. */
   readonly snapshotMs: number;
-  /** How much further back than the last audit the next one looks: a list may show a change that late. */
+  /**
+   * How much further back than the last audit the next one looks:
+   * a list may show a change that late.
+   */
   readonly overlapMs: number;
-  /** How much further back than the last complete read the one looks that makes an account live. Later changes are found by the audit. */
+  /**
+   * How much further back than the last complete read the one looks that makes an account live.
+   * Later changes are found by the audit.
+   */
   readonly resyncOverlapMs: number;
   /** An account that is not enrolled, or was refused, is asked for again this often. */
   readonly notEnrolledMs: number;
   readonly refusedMs: number;
-  /** The longest wait between two connections; drawn from zero up (full jitter), doubling from 250 ms. */
+  /**
+   * The longest wait between two connections; drawn from zero up
+   * (full jitter), doubling from 250 ms.
+   */
   readonly reconnectMaxMs: number;
 }
 

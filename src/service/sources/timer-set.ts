@@ -28,7 +28,10 @@ export class TimerSet {
     signal?.addEventListener('abort', cancel, { once: true });
   }
 
-  /** Runs `work` again and again until stopped or aborted, each time `nextMs()` after the run before ended: runs never overlap. */
+  /**
+   * Runs `work` again and again until stopped or aborted, each time `nextMs()` after the run before
+   * ended: runs never overlap.
+   */
   repeat(nextMs: () => number, work: () => Promise<void>, signal?: AbortSignal): void {
     this.later(nextMs(), () => void work().then(() => this.again(nextMs, work, signal)), signal);
   }

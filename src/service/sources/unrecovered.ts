@@ -14,11 +14,12 @@ interface Hole {
 }
 
 /**
- * Losses of one account's stream: frames that cannot be read, gaps that the platform reports. As long as one is open, nothing after
- * it is complete.
+ * Losses of one account's stream: frames that cannot be read, gaps that the platform reports. As
+ * long as one is open, nothing after it is complete.
  *
- * States of a hole: open → closed, by a look at its order or by a complete read, if that began after the newest frame in it and could read the order. Until then
- * the order is looked at again, at growing intervals.
+ * States of a hole: open → closed, by a look at its order or by a complete read, if
+ * that began after the newest frame in it and could read the order. Until then the
+ * order is looked at again, at growing intervals.
  */
 export class Unrecovered {
   private readonly orders = new Map<string, Hole>();
@@ -56,7 +57,10 @@ export class Unrecovered {
     return false;
   }
 
-  /** A frame of the order was lost. `upTo`: what its connection had sent before then was read. The frame may be as old as that, whenever it was read. */
+  /**
+   * A frame of the order was lost. `upTo`: what its connection had sent before then was read. The
+   * frame may be as old as that, whenever it was read.
+   */
   loseOrder(orderId: string, upTo: Moment): void {
     const hole = this.orders.get(orderId);
     if (hole === undefined) this.open(orderId, { upTo, newest: this.nextNumber() });
@@ -69,15 +73,20 @@ export class Unrecovered {
     this.account = { upTo: earlierOf(upTo, this.account?.upTo ?? upTo), newest };
   }
 
-  /** A complete read that began at `mark` has ended. `unread`: the orders whose rows could not be read; undefined among them is a row that names none. */
+  /**
+   * A complete read that began at `mark` has ended. `unread`: the orders whose rows could not be
+   * read; undefined among them is a row that names none.
+   */
   readComplete(mark: number, unread: ReadonlySet<string | undefined>): void {
     if (unread.has(undefined)) return;
-    for (const [orderId, { newest }] of this.orders) if (newest <= mark && !unread.has(orderId)) this.orders.delete(orderId);
+    for (const [orderId, { newest }] of this.orders)
+      if (newest <= mark && !unread.has(orderId)) this.orders.delete(orderId);
     const { account } = this;
     if (account === undefined || account.newest > mark) return;
     this.account = undefined;
     // The lost frame may have been theirs.
-    for (const orderId of unread) if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
+    for (const orderId of unread)
+      if (orderId !== undefined && !this.orders.has(orderId)) this.open(orderId, { ...account });
   }
 
   private nextNumber(): number {

@@ -16,7 +16,10 @@ export interface WsSocketOptions {
   readonly maxFragments: number;
   /** More of the peer's pings within a second end the connection: each costs a pong. */
   readonly maxPingsPerSecond: number;
-  /** The peer does not read our bytes (mostly pongs): beyond this it ends the connection instead of filling our memory. */
+  /**
+   * The peer does not read our bytes (mostly pongs): beyond this it ends the
+   * connection instead of filling our memory.
+   */
   readonly maxUnsentBytes: number;
 }
 
@@ -29,7 +32,10 @@ export const wsSocketDefaults: WsSocketOptions = {
   maxUnsentBytes: 1024 * 1024,
 };
 
-/** Sockets by `ws`. No permessage-deflate is offered, so a deflate bomb is a protocol error; no redirect is followed. */
+/**
+ * Sockets by `ws`. No permessage-deflate is offered, so a deflate bomb is a
+ * protocol error; no redirect is followed.
+ */
 export function wsSocketFactory(
   clock: Clock,
   options: WsSocketOptions = wsSocketDefaults,
@@ -39,7 +45,8 @@ export function wsSocketFactory(
     try {
       return new WsSocket({ clock, proxies }, options, url, accessToken, handlers);
     } catch (error) {
-      // A token that no header can carry, for example: `ws` throws before there is a socket that could fail.
+      // A token that no header can carry, for example: `ws` throws
+      // before there is a socket that could fail.
       return stillborn(clock, handlers, error instanceof Error ? error.message : String(error));
     }
   };
@@ -60,7 +67,10 @@ function stillborn(clock: Clock, handlers: SocketHandlers, message: string): Soc
   };
 }
 
-/** States: connecting → open → closing → ended. Invariant: `onEnd` is called once, last, and with the first cause. */
+/**
+ * States: connecting → open → closing → ended. Invariant: `onEnd` is
+ * called once, last, and with the first cause.
+ */
 class WsSocket implements Socket {
   private readonly ws: WebSocket;
   private readonly clock: Clock;
@@ -97,7 +107,8 @@ class WsSocket implements Socket {
   ping(payload: string): void {
     if (this.ws.readyState !== WebSocket.OPEN) return;
     this.ws.ping(payload);
-    if (this.ws.bufferedAmount > this.options.maxUnsentBytes) this.fail('slow_reader', 'the peer does not read what we send');
+    if (this.ws.bufferedAmount > this.options.maxUnsentBytes)
+      this.fail('slow_reader', 'the peer does not read what we send');
   }
 
   pause(): void {

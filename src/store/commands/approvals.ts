@@ -16,11 +16,17 @@ interface Row {
   readonly expires_ms: string;
 }
 
-/** Raw: each write is one statement with its line of the audit trail, and the list reads the columns that it returns. */
+/**
+ * Raw: each write is one statement with its line of the audit trail, and
+ * the list reads the columns that it returns.
+ */
 const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
-/** Writes the request, with its line of the audit trail, unless an equal one waits (`request_approval`). */
+/**
+ * Writes the request, with its line of the audit trail, unless
+ * an equal one waits (`request_approval`).
+ */
 export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
   const { by, reason, ...rest } = approval;
   const [row] = await writeOnce<Row>(deps, {
@@ -49,7 +55,10 @@ export async function findApproval(pool: Pool, approvalId: string, atMs: number)
   return rows[0] && toApproval(rows[0]);
 }
 
-/** Approves once, with its line of the audit trail; undefined: no request with this id waits for this principal. */
+/**
+ * Approves once, with its line of the audit trail; undefined: no
+ * request with this id waits for this principal.
+ */
 export async function takeApproval(
   deps: Deps,
   approvalId: string,

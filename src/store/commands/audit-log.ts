@@ -27,10 +27,14 @@ interface AuditQuery {
 }
 
 /**
- * Lines by id. Those of the last minute are left out: ids are given before commits, so a slower transaction may still commit a line with a lower id than one
- * that is there, and a reader that continues from its last id would never see it.
+ * Lines by id. Those of the last minute are left out: ids are given before commits, so a slower
+ * transaction may still commit a line with a lower id than one that is there, and a reader that
+ * continues from its last id would never see it.
  */
-export async function readAuditLog(pool: Pool, { after, since, until, action, limit }: AuditQuery): Promise<AuditLine[]> {
+export async function readAuditLog(
+  pool: Pool,
+  { after, since, until, action, limit }: AuditQuery,
+): Promise<AuditLine[]> {
   // Raw: the database writes the line as it is exported, with its time as text.
   const { rows } = await pool.query<{ line: AuditLine }>(
     `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'principal', principal, 'action', action,
@@ -44,7 +48,10 @@ export async function readAuditLog(pool: Pool, { after, since, until, action, li
   return rows.map(({ line }) => line);
 }
 
-/** Records the act of a person at the command line, under the database login: the command line asks for no name. */
+/**
+ * Records the act of a person at the command line, under the database
+ * login: the command line asks for no name.
+ */
 export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
   // Raw: its time and its principal are expressions of the database.
   await pool.query(

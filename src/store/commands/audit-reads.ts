@@ -34,10 +34,16 @@ interface AuditRow {
   readonly holes: string | null;
 }
 
-/** Orders of one page: two look-ups by index for each order, well within the deadline of a statement. */
+/**
+ * Orders of one page: two look-ups by index for each order,
+ * well within the deadline of a statement.
+ */
 const pageRows = 1_000;
 
-/** Every order with its rows in the log, a page at a time, by key; a page is one snapshot of both. Rejects when the database can't be reached. */
+/**
+ * Every order with its rows in the log, a page at a time, by key; a page is one snapshot of both.
+ * Rejects when the database can't be reached.
+ */
 export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, void, undefined> {
   let after: readonly [string, string] = ['', ''];
   for (;;) {
@@ -64,7 +70,10 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
   }
 }
 
-/** The revisions that orders have now, by `<stream>:<orderId>`; orders that are not stored are left out. */
+/**
+ * The revisions that orders have now, by `<stream>:<orderId>`;
+ * orders that are not stored are left out.
+ */
 export async function readRevisions(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key: string; revision: string }>(
     `select k.key, o.revision from unnest($1::text[]) as k(key)
@@ -74,7 +83,17 @@ export async function readRevisions(pool: Pool, keys: readonly string[]): Promis
   return new Map(rows.map(({ key, revision }) => [key, Number(revision)]));
 }
 
-function toAudited({ stream, order_id, revision, newest, lane, seq, generation, recorded_ms, holes }: AuditRow): AuditedOrder {
+function toAudited({
+  stream,
+  order_id,
+  revision,
+  newest,
+  lane,
+  seq,
+  generation,
+  recorded_ms,
+  holes,
+}: AuditRow): AuditedOrder {
   const found = newest !== null && {
     newest: {
       lane: lane ?? 0,
@@ -87,7 +106,10 @@ function toAudited({ stream, order_id, revision, newest, lane, seq, generation, 
   return { stream, orderId: order_id, revision: Number(revision), ...found, holes: Number(holes ?? 0) };
 }
 
-/** Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame that could not be read names none. */
+/**
+ * Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame
+ * that could not be read names none.
+ */
 export interface Quarantined {
   readonly rows: number;
   readonly orders: number;
@@ -102,8 +124,9 @@ export async function countQuarantinedOrders(pool: Pool): Promise<Quarantined> {
 }
 
 /**
- * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that of its account's shard, or, while that is free, the one that stored
- * the order first. Orders that are not stored are left out.
+ * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that
+ * of its account's shard, or, while that is free, the one that stored the order first.
+ * Orders that are not stored are left out.
  */
 export async function writingLanes(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const shards = await pool.query<{ lane: number | null }>('select lane from public.shards order by shard');
@@ -128,8 +151,10 @@ interface PayloadRow {
 }
 
 /**
- * The newest update of each of the orders, as it belongs on the state topic: the row of the log, or, where retention has removed that, one made from the stored
- * order (`changed` is empty then, and the generation is the lane's present one). Keys are `<stream>:<orderId>`; orders that are not stored are left out.
+ * The newest update of each of the orders, as it belongs on the state topic: the row of the
+ * log, or, where retention has removed that, one made from the stored order (`changed` is
+ * empty then, and the generation is the lane's present one). Keys are `<stream>:<orderId>`;
+ * orders that are not stored are left out.
  */
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(

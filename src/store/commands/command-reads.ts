@@ -5,12 +5,21 @@ import type { Order, Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { storableJson } from '../session/write-once.ts';
 import type { BoundOrder, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
-import { decodeCommand, decodeEvidence, type EvidenceRow, evidenceColumns, type StoredCommand } from './decode-command.ts';
+import {
+  decodeCommand,
+  decodeEvidence,
+  type EvidenceRow,
+  evidenceColumns,
+  type StoredCommand,
+} from './decode-command.ts';
 import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** No other text can be the id of a command; asking Postgres for one would give an error instead of an answer. */
+/**
+ * No other text can be the id of a command; asking Postgres for one
+ * would give an error instead of an answer.
+ */
 export function isCommandId(text: string): boolean {
   return uuid.test(text);
 }
@@ -26,7 +35,10 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
   return rows[0] && decodeCommand(rows[0].command);
 }
 
-/** Everything that `open_command` would refuse the command for; by `preview_command` in `drizzle/0000_baseline.sql`, which turns its transaction read only. */
+/**
+ * Everything that `open_command` would refuse the command for; by `preview_command` in
+ * `drizzle/0000_baseline.sql`, which turns its transaction read only.
+ */
 export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
   const { rows } = await pool.query<{ preview: JournalPreview }>({
     name: 'preview_command',
@@ -39,7 +51,11 @@ export async function readPreview(pool: Pool, command: JudgedCommand): Promise<J
 }
 
 /** The command that holds the key, as `open_command` sees it. */
-export async function readCommandByKey(pool: Pool, principal: string, idempotencyKey: string): Promise<Command | undefined> {
+export async function readCommandByKey(
+  pool: Pool,
+  principal: string,
+  idempotencyKey: string,
+): Promise<Command | undefined> {
   if (`${principal}${idempotencyKey}`.includes('\0')) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
     name: 'read_command_by_key',
@@ -112,9 +128,10 @@ interface Row {
 
 const before = '00000000-0000-0000-0000-000000000000';
 
-// By the index of final places that are not `applied` with an order, then by that of bindings. Orders that agree with the outcome are left out, as
-// `settlePlace` would: the rejected order of a rejected place, an undecided one where the platform answered `rejected`, or an order that a person had in sight
-// when settling the place.
+// By the index of final places that are not `applied` with an order, then by that of bindings.
+// Orders that agree with the outcome are left out, as `settlePlace` would: the rejected order of a
+// rejected place, an undecided one where the platform answered `rejected`, or an order that a
+// person had in sight when settling the place.
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
@@ -137,7 +154,12 @@ const text = `
   order by f.command_id, f.order_id`;
 
 /** Orders that are bound to final places that are not `applied` with an order; see the port. */
-export async function readLandings(pool: Pool, shard: number, after: string | undefined, limit: number): Promise<Landings> {
+export async function readLandings(
+  pool: Pool,
+  shard: number,
+  after: string | undefined,
+  limit: number,
+): Promise<Landings> {
   const { rows } = await pool.query<Row>(text, [shard, after ?? before, limit]);
   const bound = rows.flatMap(({ attempt_id, command_id, order_id }) =>
     attempt_id === null ? [] : [{ attemptId: attempt_id, commandId: command_id, orderId: order_id, matches: true }],
@@ -146,7 +168,10 @@ export async function readLandings(pool: Pool, shard: number, after: string | un
   return last === undefined || last.last === null || last.places < limit ? { bound } : { bound, next: last.last };
 }
 
-/** Other cancels of the same orders that may have been in flight at the same time; see the port. By the index of an order's commands. */
+/**
+ * Other cancels of the same orders that may have been in flight at the same time; see the port. By
+ * the index of an order's commands.
+ */
 export async function readRivalCancels(pool: Pool, commandIds: readonly string[]): Promise<RivalCancel[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
@@ -163,8 +188,9 @@ export async function readRivalCancels(pool: Pool, commandIds: readonly string[]
 }
 
 /**
- * Updates of one order above `afterRevision`, oldest first, from the log. Each partition answers from its own unique index. Not prepared: see `PostgresUpdateLog`.
- * Updates older than the log's retention are gone.
+ * Updates of one order above `afterRevision`, oldest first, from the log. Each partition
+ * answers from its own unique index. Not prepared: see `PostgresUpdateLog`. Updates
+ * older than the log's retention are gone.
  */
 export async function readSettlingUpdates(
   pool: Pool,
@@ -181,8 +207,15 @@ export async function readSettlingUpdates(
   return rows.map(({ payload }) => decodeUpdate(payload));
 }
 
-/** The order as it is stored: `cause` is `stored`, since only the log knows the cause of its last revision. */
-export async function readSettlingOrder(pool: Pool, stream: Stream, orderId: string): Promise<SettlingUpdate | undefined> {
+/**
+ * The order as it is stored: `cause` is `stored`, since only the
+ * log knows the cause of its last revision.
+ */
+export async function readSettlingOrder(
+  pool: Pool,
+  stream: Stream,
+  orderId: string,
+): Promise<SettlingUpdate | undefined> {
   if (orderId.includes('\0')) return undefined;
   const { rows } = await pool.query<{ revision: string; source_version: string | null; order: Order }>({
     name: 'settling_order',
@@ -211,8 +244,10 @@ interface OpenOrderRow {
 }
 
 /**
- * Open orders of one account by (stream, orderId), from above `after`: the order of `orders_by_account`, so no more rows are read than are returned.
- * The place of an order is the one that it is bound to or, where it was only shown without its reference, the one whose answer named it.
+ * Open orders of one account by (stream, orderId), from above `after`: the order of
+ * `orders_by_account`, so no more rows are read than are returned. The place of an
+ * order is the one that it is bound to or, where it was only shown without its
+ * reference, the one whose answer named it.
  */
 export async function readOpenOrders(
   pool: Pool,

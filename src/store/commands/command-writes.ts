@@ -26,7 +26,10 @@ type OpenedCommand =
   | { readonly kind: 'limited'; readonly breach: LimitBreach }
   | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
 
-/** Writes the command, its first attempt, a note and the first event: one round trip and one commit, on the critical path of every caller. */
+/**
+ * Writes the command, its first attempt, a note and the first event: one round trip and one commit,
+ * on the critical path of every caller.
+ */
 export async function openCommand(
   deps: RetryDeps & { readonly pool: Pool },
   command: NewCommand,
@@ -41,7 +44,10 @@ export async function openCommand(
   return 'command' in result ? { kind: result.kind, command: decodeCommand(result.command) } : result;
 }
 
-/** PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason: it may not be sent any more. */
+/**
+ * PREPARED → SENDING. Only `true`, which comes after the commit, permits the one write. A Reason:
+ * it may not be sent any more.
+ */
 export async function markSending(
   deps: RetryDeps & { readonly pool: Pool },
   attemptId: string,
@@ -58,7 +64,10 @@ export async function markSending(
 
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
 
-/** One step of one command: its row, the row of an attempt, evidence and the event, in one round trip and one commit. */
+/**
+ * One step of one command: its row, the row of an attempt, evidence and the
+ * event, in one round trip and one commit.
+ */
 export async function stepCommand(
   deps: RetryDeps & { readonly pool: Pool },
   step: CommandStep,
@@ -75,7 +84,10 @@ export async function stepCommand(
 
 type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
 
-/** One more complete read that missed an unknown command: its count and the evidence, no step and no event. */
+/**
+ * One more complete read that missed an unknown command: its
+ * count and the evidence, no step and no event.
+ */
 export async function noteMiss(
   deps: RetryDeps & { readonly pool: Pool },
   miss: Miss,
@@ -91,7 +103,10 @@ export async function noteMiss(
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
-/** Adds true facts beside any step, from any process, under no fence. Rejects with `NO_SUCH_COMMAND`. */
+/**
+ * Adds true facts beside any step, from any process, under no
+ * fence. Rejects with `NO_SUCH_COMMAND`.
+ */
 export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
   await writeOnce(deps, {
     text: 'select public.add_command_evidence($1, $2)',
@@ -99,7 +114,9 @@ export async function addEvidence(deps: Deps, commandId: string, evidence: reado
   });
 }
 
-/** Lines of the audit trail, in this order, in one statement; `again` without those that are there. */
+/**
+ * Lines of the audit trail, in this order, in one statement; `again` without those that are there.
+ */
 export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[], again = false): Promise<void> {
   await writeOnce(deps, {
     name: 'add_audit_entries',
@@ -118,14 +135,24 @@ export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[]
 const pageRows = 1_000;
 
 /**
- * Raises the fence and settles the attempts that the former holder left, in one transaction; then reads the commands that still need work. Rejects with
- * `FENCED` where a later holder has taken over; after any other rejection it may be called again under the same epoch.
+ * Raises the fence and settles the attempts that the former holder left, in one transaction; then
+ * reads the commands that still need work. Rejects with `FENCED` where a later holder has taken
+ * over; after any other rejection it may be called again under the same epoch.
  *
- * The reads come after the commit: from then on no other process steps a command, and a hundred thousand unsettled commands must not make the takeover itself
- * run into the deadline of a statement, now and at every later try.
+ * The reads come after the commit: from then on no other process steps a command, and a hundred
+ * thousand unsettled commands must not make the takeover itself run into the deadline of a
+ * statement, now and at every later try.
  */
-export async function takeOverCommands(deps: Deps, { shard, epoch }: Fence, atMs: number, recentMs: number): Promise<Command[]> {
-  await writeOnce(deps, { text: 'select public.take_over_commands($1, $2, $3)', values: [shard, epoch.toString(), atMs] });
+export async function takeOverCommands(
+  deps: Deps,
+  { shard, epoch }: Fence,
+  atMs: number,
+  recentMs: number,
+): Promise<Command[]> {
+  await writeOnce(deps, {
+    text: 'select public.take_over_commands($1, $2, $3)',
+    values: [shard, epoch.toString(), atMs],
+  });
   const ids = await unsettledIds(deps, shard, atMs - recentMs);
   const commands: Command[] = [];
   for (let from = 0; from < ids.length; from += pageRows) {
@@ -134,7 +161,10 @@ export async function takeOverCommands(deps: Deps, { shard, epoch }: Fence, atMs
   return commands;
 }
 
-/** Commands that are not final, or final since `sinceMs`; oldest first. Each half uses an index of its own. */
+/**
+ * Commands that are not final, or final since `sinceMs`; oldest
+ * first. Each half uses an index of its own.
+ */
 async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
@@ -159,7 +189,10 @@ async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]>
   return rows.map(({ command }) => decodeCommand(command));
 }
 
-/** Writes a cancel-all with its list, unless its key is known; by `open_cancel_all` in `drizzle/0000_baseline.sql`. */
+/**
+ * Writes a cancel-all with its list, unless its key is known; by `open_cancel_all` in
+ * `drizzle/0000_baseline.sql`.
+ */
 export async function openCancelAll(
   deps: RetryDeps & { readonly pool: Pool },
   cancelAll: NewCancelAll,
@@ -222,8 +255,14 @@ interface PlaceRow {
   readonly refs: string[];
 }
 
-/** Places of these accounts that are not final and whose order was not seen. By the index of commands that are not final. */
-export async function readUnseenPlaces(pool: Pool, accountIds: readonly string[]): Promise<(PlaceOfAccount & Selectable)[]> {
+/**
+ * Places of these accounts that are not final and whose order was not seen. By the index of
+ * commands that are not final.
+ */
+export async function readUnseenPlaces(
+  pool: Pool,
+  accountIds: readonly string[],
+): Promise<(PlaceOfAccount & Selectable)[]> {
   const { rows } = await pool.query<PlaceRow>(
     `select account_id, stream, command_id, symbol, side, principal,
        array_remove(array_prepend(c.caller_ref, array(select a.attempt_id from public.attempts a where a.command_id = c.command_id)), null) as refs

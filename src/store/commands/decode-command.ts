@@ -53,8 +53,18 @@ export interface StoredCommand {
 
 /** The way back from Postgres. The stored text is ours and is trusted. */
 export function decodeCommand(stored: StoredCommand): Command {
-  const { callerRef, supersedes, orderId, orderStatus, reason, pendingRevision, pendingVersion, baseline, settledAtMs, ...rest } =
-    stored;
+  const {
+    callerRef,
+    supersedes,
+    orderId,
+    orderStatus,
+    reason,
+    pendingRevision,
+    pendingVersion,
+    baseline,
+    settledAtMs,
+    ...rest
+  } = stored;
   return {
     ...rest,
     ...(callerRef === null ? {} : { callerRef }),

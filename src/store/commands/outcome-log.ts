@@ -14,11 +14,15 @@ export interface OutcomeRow {
   readonly recordedMs: number;
 }
 
-/** The outbox of the command side. Every call has a deadline; rejects when the database can't be reached. */
+/**
+ * The outbox of the command side. Every call has a deadline;
+ * rejects when the database can't be reached.
+ */
 export interface OutcomeLog {
   /**
-   * Steps of commands of these shards that are not marked as published, lowest id first, at most `limit`. The ids of one command rise with its versions, and none
-   * is seen before its predecessor.
+   * Steps of commands of these shards that are not marked as published, lowest
+   * id first, at most `limit`. The ids of one command rise with its versions,
+   * and none is seen before its predecessor.
    */
   readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
   /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
@@ -33,15 +37,20 @@ interface Row {
   readonly generation: number | null;
 }
 
-/** Does not wait for the disk: a mark that is lost in a crash of the server costs a repeat, which the topic may contain. */
+/**
+ * Does not wait for the disk: a mark that is lost in a crash of the server
+ * costs a repeat, which the topic may contain.
+ */
 const markPublished = `
   with quick as materialized (select set_config('synchronous_commit', 'off', true))
   update public.command_events set published_at = clock_timestamp() from quick
   where id = any($1::bigint[]) and published_at is null`;
 
 /**
- * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one may appear after a higher one. For this reason each row says for
- * itself whether it was published, and no position is kept. The ids of one command appear in order, because its row is locked from one step to the next.
+ * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower
+ * one may appear after a higher one. For this reason each row says for itself whether it was
+ * published, and no position is kept. The ids of one command appear in order, because its
+ * row is locked from one step to the next.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };

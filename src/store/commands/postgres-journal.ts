@@ -46,17 +46,24 @@ import {
 } from './stops.ts';
 
 interface CommandJournalDeps extends RetryDeps {
-  /** A pool of its own: a caller's command must not queue behind a list of orders, nor a settlement behind callers. */
+  /**
+   * A pool of its own: a caller's command must not queue behind a list of
+   * orders, nor a settlement behind callers.
+   */
   readonly pool: Pool;
-  /** Called for each write that was refused because the journal has another epoch: a later holder took over, or the database lost our takeover. */
+  /**
+   * Called for each write that was refused because the journal has another epoch: a later holder
+   * took over, or the database lost our takeover.
+   */
   readonly onFenced?: (fence: Fence) => void;
   /** Remembers the commits that the journal has acknowledged, so that their loss is noticed. */
   readonly witness?: CommitWitness;
 }
 
 /**
- * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one commit. Its rules are in `drizzle/0000_baseline.sql`.
- * Writes reject with `JournalError` and are never repeated once they may have committed; reads are.
+ * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one
+ * commit. Its rules are in `drizzle/0000_baseline.sql`. Writes reject with `JournalError` and are
+ * never repeated once they may have committed; reads are.
  */
 export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal {
   const { pool, onFenced, witness } = deps;
@@ -65,11 +72,16 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     return (...args: Args) => retryTransaction(deps, () => query(pool, ...args));
   }
 
-  function write<Args extends unknown[], Result>(statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>) {
+  function write<Args extends unknown[], Result>(
+    statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
+  ) {
     return (...args: Args) => statement(deps, ...args);
   }
 
-  /** `wasFenced`: this result of the write means that the journal has another epoch than its fence, which comes last. */
+  /**
+   * `wasFenced`: this result of the write means that the journal has
+   * another epoch than its fence, which comes last.
+   */
   function noting<Args extends [...unknown[], Fence | undefined], Result>(
     statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
     wasFenced: (result: Result) => boolean,
@@ -82,7 +94,9 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     };
   }
 
-  function witnessed<Args extends unknown[], Result extends OpenResult | StepResult>(work: (...args: Args) => Promise<Result>) {
+  function witnessed<Args extends unknown[], Result extends OpenResult | StepResult>(
+    work: (...args: Args) => Promise<Result>,
+  ) {
     return async (...args: Args): Promise<Result> => {
       const result = await work(...args);
       if (result.kind === 'opened' || result.kind === 'stepped')
@@ -143,5 +157,8 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
 }
 
 function isFenced(result: unknown): boolean {
-  return result === 'fenced' || (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced');
+  return (
+    result === 'fenced' ||
+    (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced')
+  );
 }

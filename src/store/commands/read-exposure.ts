@@ -28,8 +28,9 @@ interface CommandRow {
 }
 
 /**
- * Open orders, and unresolved commands as if they were live, per account, instrument and side, sorted by these. Commands are read before orders: a command that
- * its order settles between the two reads is counted twice for a moment, but never missed.
+ * Open orders, and unresolved commands as if they were live, per account, instrument and side,
+ * sorted by these. Commands are read before orders: a command that its order settles between the
+ * two reads is counted twice for a moment, but never missed.
  */
 export async function readExposure(
   pool: Pool,
@@ -42,14 +43,24 @@ export async function readExposure(
   const rows = new Map<string, ExposureRow>();
   for (const row of open) {
     const openQuantity = parseDecimal(row.quantity) ?? row.quantity;
-    addTo(rows, placeOf(row), { openOrders: Number(row.orders), openQuantity, unresolvedCommands: 0, unresolvedQuantity: '0' });
+    addTo(rows, placeOf(row), {
+      openOrders: Number(row.orders),
+      openQuantity,
+      unresolvedCommands: 0,
+      unresolvedQuantity: '0',
+    });
   }
   for (const { command: stored, order } of commands) {
     const command = decodeCommand(stored);
     const added = commandExposure(command, order ?? undefined);
     if (added === undefined && !isUnresolved(command.state)) continue;
     const unresolvedQuantity = added?.quantity ?? '0';
-    addTo(rows, placeOfCommand(command, order), { openOrders: 0, openQuantity: '0', unresolvedCommands: 1, unresolvedQuantity });
+    addTo(rows, placeOfCommand(command, order), {
+      openOrders: 0,
+      openQuantity: '0',
+      unresolvedCommands: 1,
+      unresolvedQuantity,
+    });
   }
   return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }

@@ -22,7 +22,10 @@ interface HaltRow {
   cleared_reason: string | null;
 }
 
-/** Raw, like every call of a function of the database in this file: `raise_halt` returns the rows that `readActiveHalts` reads. */
+/**
+ * Raw, like every call of a function of the database in this file: `raise_halt` returns the rows
+ * that `readActiveHalts` reads.
+ */
 const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
   cleared_by, cleared_reason`;
 
@@ -46,11 +49,17 @@ export async function holdHalts(deps: Deps, lane: number, epoch: bigint, haltIds
 
 /** The names of the live processes that have not said that they hold the halt. */
 export async function readWithoutHalt(pool: Pool, haltId: string, expireMs: number): Promise<string[]> {
-  const { rows } = await pool.query<{ holder: string }>('select public.without_halt($1, $2) as holder', [haltId, expireMs]);
+  const { rows } = await pool.query<{ holder: string }>('select public.without_halt($1, $2) as holder', [
+    haltId,
+    expireMs,
+  ]);
   return rows.map(({ holder }) => holder);
 }
 
-/** The active halt of that scope and cause: this one, unless there was one already. Without a fence, the holder of the shard is not checked. */
+/**
+ * The active halt of that scope and cause: this one, unless there was one already. Without a fence,
+ * the holder of the shard is not checked.
+ */
 export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {
     text: `select ${columns} from public.raise_halt($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -70,7 +79,9 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
   return toHalt(row);
 }
 
-/** Clears the active halts of exactly this scope: resuming the service leaves the halts of accounts. */
+/**
+ * Clears the active halts of exactly this scope: resuming the service leaves the halts of accounts.
+ */
 export async function clearHalts(
   deps: Deps,
   scope: Halt['scope'],
@@ -115,10 +126,13 @@ export async function setCancelTimers(
   change: CancelTimersChange,
   { shard, epoch }: Fence,
 ): Promise<number | undefined> {
-  const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Witnessed['cancelTimer'] | null } | null }>(deps, {
-    text: 'select public.set_cancel_timers($1, $2, $3) as armed',
-    values: [shard, epoch.toString(), storableJson(change)],
-  });
+  const [row] = await writeOnce<{ armed: { firesAtMs: number; changed: Witnessed['cancelTimer'] | null } | null }>(
+    deps,
+    {
+      text: 'select public.set_cancel_timers($1, $2, $3) as armed',
+      values: [shard, epoch.toString(), storableJson(change)],
+    },
+  );
   const changed = row?.armed?.changed;
   if (changed != null) deps.witness?.sawStop({ cancelTimer: changed });
   return row?.armed?.firesAtMs;

@@ -14,9 +14,14 @@ export interface AccountRecord {
   readonly isSim: boolean;
   /** Rises when the platform lost its store. */
   readonly sourceEpoch: number;
-  /** The highest updatedAt that a complete read showed (never the stream). Undefined before the first. ISO 8601. */
+  /**
+   * The highest updatedAt that a complete read showed (never the
+   * stream). Undefined before the first. ISO 8601.
+   */
   readonly readUpTo: string | undefined;
-  /** The same of the reads that look back far: never above `readUpTo`, and undefined where that is. */
+  /**
+   * The same of the reads that look back far: never above `readUpTo`, and undefined where that is.
+   */
   readonly auditedUpTo: string | undefined;
 }
 
@@ -30,13 +35,16 @@ export interface OpenOrder {
   readonly sourceEpoch?: number;
 }
 
-/** The accounts that we follow, durable. Every call has a deadline; rejects when the database can't be reached. */
+/**
+ * The accounts that we follow, durable. Every call has a deadline;
+ * rejects when the database can't be reached.
+ */
 export interface AccountRegistry {
   load(): Promise<AccountRecord[]>;
   save(record: AccountRecord): Promise<void>;
   /**
-   * Orders of the account that are not terminal and were last written before `touchedBeforeMs` (database clock, ms since the epoch). Paged by order id, at most
-   * `limit`.
+   * Orders of the account that are not terminal and were last written before `touchedBeforeMs`
+   * (database clock, ms since the epoch). Paged by order id, at most `limit`.
    */
   openOrders(
     stream: Stream,
@@ -49,7 +57,10 @@ export interface AccountRegistry {
 
 interface AccountRegistryDeps extends RetryDeps {
   readonly pool: Pool;
-  /** The commits that this process knows of, and the lane that it holds. Left out: nothing is compared with the database. */
+  /**
+   * The commits that this process knows of, and the lane that it holds. Left out: nothing is
+   * compared with the database.
+   */
   readonly lease?: Pick<Lease, 'lane' | 'witness'>;
 }
 
@@ -78,8 +89,9 @@ export class PostgresAccountRegistry implements AccountRegistry {
   }
 
   /**
-   * Does not take the write of a process that still has an older source epoch. Rejects where the database came back without commits that this process knows of:
-   * `readUpTo` says that everything that the read showed is committed, which would then be false.
+   * Does not take the write of a process that still has an older source epoch. Rejects where the
+   * database came back without commits that this process knows of: `readUpTo` says that everything
+   * that the read showed is committed, which would then be false.
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
     const { pool, lease } = this.deps;

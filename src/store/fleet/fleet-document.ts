@@ -14,9 +14,11 @@ export function fleetDocument({ members, seats, orphans }: Fleet, nowMs: number)
   const processes = lanes.filter(({ state }) => state === 'live' || state === 'draining').length;
   return {
     at: formatInstant(nowMs),
-    verdict: [plural(seats.length, 'shard'), plural(processes, 'process'), ...(faults.length > 0 ? faults : ['all held'])].join(
-      ', ',
-    ),
+    verdict: [
+      plural(seats.length, 'shard'),
+      plural(processes, 'process'),
+      ...(faults.length > 0 ? faults : ['all held']),
+    ].join(', '),
     allHeld: faults.length === 0,
     shards: seats.length,
     free,
@@ -34,7 +36,9 @@ function laneOf(member: LaneMember, shards: readonly number[], nowMs: number): F
   return { lane, state, holder, since, weight, drained, unfit, shards: [...shards], address, version };
 }
 
-/** A process that finishes the lane of another one holds it under its own name with this at the end. */
+/**
+ * A process that finishes the lane of another one holds it under its own name with this at the end.
+ */
 export const finisherSuffix = '/finisher';
 
 function orphanOf({ lane, idleMs }: OrphanLane, shards: readonly number[], nowMs: number): FleetLane {

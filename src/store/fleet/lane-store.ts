@@ -7,13 +7,16 @@ import { textArray } from '../orders/binary-array.ts';
 export interface LaneHold {
   readonly epoch: bigint;
   readonly batch: bigint;
-  /** In every payload of the term it counts before the revision. It rises with the epoch when the database was restored. Left out: the one of the options. */
+  /**
+   * In every payload of the term it counts before the revision. It rises with the epoch when the
+   * database was restored. Left out: the one of the options.
+   */
   readonly generation?: number;
 }
 
 /**
- * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had not renewed it for too long. `own`: the answer to our own
- * takeover was lost.
+ * `first`: the lane never had a holder. `released`: it was given back. `expired`: its holder had
+ * not renewed it for too long. `own`: the answer to our own takeover was lost.
  */
 export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 
@@ -32,32 +35,43 @@ export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
   | ({ readonly kind: 'busy'; readonly holder: string; readonly ageMs: number } & LaneHold)
 );
 
-/** The database lacks commits that were acknowledged. This call found that out: it raised the generation and halted placing, before the lane was taken. */
+/**
+ * The database lacks commits that were acknowledged. This call found that out: it raised the
+ * generation and halted placing, before the lane was taken.
+ */
 export interface FoundLoss {
   readonly generation: number;
 }
 
 /**
- * The lane's row and its batch number: lease, fence, order of batches, and the answer to a lost commit. Times are the database's. Calls reject only when the database
- * can't be reached or answers late; the caller then knows nothing and tries again.
+ * The lane's row and its batch number: lease, fence, order of batches, and the answer to a lost
+ * commit. Times are the database's. Calls reject only when the database can't be reached or answers
+ * late; the caller then knows nothing and tries again.
  */
 export interface LaneStore {
   /**
-   * A lane to ask for: one of `holder` itself, else one without a live holder (one with shards before one without), else the next number. Another process may
-   * take it meanwhile: `acquire` decides.
+   * A lane to ask for: one of `holder` itself, else one without a live holder
+   * (one with shards before one without), else the next number. Another process
+   * may take it meanwhile: `acquire` decides.
    */
   pick(holder: string, expireAfterMs: number): Promise<number>;
   /**
-   * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was released, or never held). Also when `holder` itself held it
-   * last, so that a lost answer costs no lease: `holder` must therefore name one run of one process. Where the database lacks commits that were `witnessed`, a
-   * generation begins first.
+   * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was
+   * released, or never held). Also when `holder` itself held it last, so that a lost answer costs
+   * no lease: `holder` must therefore name one run of one process. Where the database lacks commits
+   * that were `witnessed`, a generation begins first.
    */
   acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
-  /** `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the database lacks commits that were `witnessed`. */
+  /**
+   * `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the
+   * database lacks commits that were `witnessed`.
+   */
   renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
   /**
-   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits for an orphaned backend that may still commit, and fences batches that
-   * are still buffered, so that this number decides for every batch sent before whether it committed. Undefined: the epoch is no longer ours.
+   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits
+   * for an orphaned backend that may still commit, and fences batches that are still
+   * buffered, so that this number decides for every batch sent before whether it
+   * committed. Undefined: the epoch is no longer ours.
    */
   reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
   /** Gives the lane back, so that a standby need not wait for the lease to expire. */
@@ -89,11 +103,17 @@ export interface Published {
 interface LossEvidence {
   readonly witnessed?: Witnessed;
   readonly published?: Published;
-  /** The caller has published nothing of its lane above this batch: such rows go out under the new generation. Left out: it may have. */
+  /**
+   * The caller has published nothing of its lane above this batch: such rows go out under the new
+   * generation. Left out: it may have.
+   */
   readonly unpublishedAfter?: bigint | undefined;
 }
 
-/** A batch of which Kafka has a mark, or a witness: that one also names what else its process had seen. */
+/**
+ * A batch of which Kafka has a mark, or a witness: that one
+ * also names what else its process had seen.
+ */
 export interface PublishedBatch extends Omit<Witnessed, 'epoch'> {
   readonly lane: number;
   readonly epoch?: bigint;
@@ -109,8 +129,9 @@ interface PublishedUpdate {
 }
 
 /**
- * An epoch that was given out may be lost with its commit. The next holder's must be a different one, or both would pass the fence. So a takeover raises it by
- * a number that depends on the holder's name. A gap means nothing.
+ * An epoch that was given out may be lost with its commit. The next holder's must be a different
+ * one, or both would pass the fence. So a takeover raises it by a number that depends on the
+ * holder's name. A gap means nothing.
  */
 export const epochSpread = 0xfffff;
 
@@ -118,16 +139,23 @@ export const epochSpread = 0xfffff;
 const finder = 'tidemark';
 
 /**
- * The port `LaneStore` in Postgres: one row for each lane, every change of it one statement. None of them is retried here: raising the epoch twice for one
- * call would look like a loss to the caller that got the first answer. The caller asks again, with `acquire` if necessary.
+ * The port `LaneStore` in Postgres: one row for each lane, every change of it one statement. None
+ * of them is retried here: raising the epoch twice for one call would look like a loss to the
+ * caller that got the first answer. The caller asks again, with `acquire` if necessary.
  */
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
   private readonly random: Random;
   private readonly generationFloor: number;
 
-  /** `pool`: not the one that serves reads: a renewal must not queue behind them. `generationFloor`: taking the lane raises its generation to this, for good. */
-  constructor(deps: { readonly pool: Pool; readonly random: Random }, options: { readonly generationFloor?: number } = {}) {
+  /**
+   * `pool`: not the one that serves reads: a renewal must not queue behind them. `generationFloor`:
+   * taking the lane raises its generation to this, for good.
+   */
+  constructor(
+    deps: { readonly pool: Pool; readonly random: Random },
+    options: { readonly generationFloor?: number } = {},
+  ) {
     this.pool = deps.pool;
     this.random = deps.random;
     this.generationFloor = options.generationFloor ?? 1;
@@ -152,7 +180,8 @@ export class PostgresLaneStore implements LaneStore {
     const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
     if (held !== undefined) {
-      // Commits were lost between the two statements: the next try finds that. Nothing was written under this hold, and we may take it again.
+      // Commits were lost between the two statements: the next try finds that. Nothing was written
+      // under this hold, and we may take it again.
       if (foundLoss === undefined && isBehind(held, witnessed))
         throw new Error('the database lost commits while it was asked for the lane');
       return { kind: 'held', ...held, ...found };
@@ -179,10 +208,14 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * Begins a generation, halts placing and fences every holder, in one transaction, where the database lacks commits that were witnessed, or the newest updates
-   * or batches that Kafka has. Undefined: nothing is missing, or another process noticed it before.
+   * Begins a generation, halts placing and fences every holder, in one transaction, where the
+   * database lacks commits that were witnessed, or the newest updates or batches that Kafka has.
+   * Undefined: nothing is missing, or another process noticed it before.
    */
-  async noticeLoss(lane: number, { witnessed, published, unpublishedAfter }: LossEvidence): Promise<FoundLoss | undefined> {
+  async noticeLoss(
+    lane: number,
+    { witnessed, published, unpublishedAfter }: LossEvidence,
+  ): Promise<FoundLoss | undefined> {
     const { updates = [], batches = [] } = published ?? {};
     const { rows } = await this.pool.query<{ generation: number | null }>(
       'select public.notice_loss($1, $2, $3::text[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8, $9, $10, $11) as generation',
@@ -205,8 +238,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    // One statement does both: the update waits for the row, and `lane_batch` then reads in a snapshot of its own. So the number is the one that the orphaned
-    // backend left.
+    // One statement does both: the update waits for the row, and `lane_batch` then reads in a
+    // snapshot of its own. So the number is the one that the orphaned backend left.
     const { rows } = await this.pool.query<HoldRow>(
       `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2
        returning epoch, public.lane_batch(lane) as batch, generation`,
@@ -216,7 +249,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async release(lane: number, epoch: bigint): Promise<void> {
-    // The epoch rises as well: a statement of ours that is still in some buffer can't write after this. The time is when the lane became free.
+    // The epoch rises as well: a statement of ours that is still in some buffer can't write after
+    // this. The time is when the lane became free.
     await this.pool.query(
       'update public.lanes set holder = null, epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
       [lane, epoch.toString()],
@@ -224,9 +258,10 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * A row renewed in the future was written before the database's clock was set back: it counts as an old one. The condition holds no lock where
-   * it is false, so a standby that looks every second does not burden the lane. The row is locked first, so that the former holder is reported as it was at
-   * that moment.
+   * A row renewed in the future was written before the database's clock was set back: it
+   * counts as an old one. The condition holds no lock where it is false, so a standby that
+   * looks every second does not burden the lane. The row is locked first, so that the former
+   * holder is reported as it was at that moment.
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
@@ -251,7 +286,10 @@ export class PostgresLaneStore implements LaneStore {
     return { ...hold, takeover: { cause, from: row.from_holder ?? undefined, idleMs } };
   }
 
-  /** The lane's first holder makes its row; if two try, one finds it made. A new lane has the generation of the others: they share the topics. */
+  /**
+   * The lane's first holder makes its row; if two try, one finds it made. A new lane has the
+   * generation of the others: they share the topics.
+   */
   private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
       `insert into public.lanes (lane, holder, epoch, renewed_at, generation)
@@ -297,20 +335,21 @@ export interface AfterRestore {
 }
 
 /**
- * Prepares a database that is an older copy of itself for further use: see the function `after_restore` (drizzle/0000_baseline.sql) for the steps and the
- * reasons. One transaction; a holder that runs is fenced and begins again. Only for the owner: 42501 for a member of tidemark_app.
+ * Prepares a database that is an older copy of itself for further use: see the
+ * function `after_restore` (drizzle/0000_baseline.sql) for the steps and the
+ * reasons. One transaction; a holder that runs is fenced and begins again. Only for
+ * the owner: 42501 for a member of tidemark_app.
  */
 export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Promise<AfterRestore> {
   const { lane, least, haltId, by, partitionRows } = options;
-  const { rows } = await pool.query<AfterRestore>('select generation, attempts from public.after_restore($1, $2, $3, $4)', [
-    lane,
-    least,
-    haltId,
-    by,
-  ]);
+  const { rows } = await pool.query<AfterRestore>(
+    'select generation, attempts from public.after_restore($1, $2, $3, $4)',
+    [lane, least, haltId, by],
+  );
   const [row] = rows;
   if (row === undefined) throw new Error('after_restore returned nothing');
-  // The numbers of the log have jumped past its partitions; without a new one the first batch would wait for the process that maintains them.
+  // The numbers of the log have jumped past its partitions; without a new one the first batch would
+  // wait for the process that maintains them.
   await pool.query('select public.ensure_log_partitions($1)', [partitionRows]);
   return row;
 }

@@ -5,15 +5,19 @@ import type { FleetMember, ShardSeat } from '../../domain/plan-shards.ts';
 import { epochSpread } from './lane-store.ts';
 
 /**
- * A shard at one of its epochs. The epoch rises with each taking, and is the fence of its commands in the journal. It also fences what is done with the shard: a
- * statement that outlives its client must not free a shard that was taken again since.
+ * A shard at one of its epochs. The epoch rises with each taking, and is the fence of its commands
+ * in the journal. It also fences what is done with the shard: a statement that outlives its client
+ * must not free a shard that was taken again since.
  */
 export interface HeldShard {
   readonly shard: number;
   readonly epoch: bigint;
 }
 
-/** The present trouble of a process; of one that is `unfit`, perhaps its last one. An unfit process takes no shards. */
+/**
+ * The present trouble of a process; of one that is `unfit`, perhaps its
+ * last one. An unfit process takes no shards.
+ */
 export interface Unwell {
   readonly trouble: Trouble;
   readonly unfit: boolean;
@@ -64,39 +68,53 @@ export interface MemberCard {
 }
 
 /**
- * The shards, and who holds them. Every write names the lane and the epoch under which the caller holds it, and changes nothing where that epoch is gone. Times
- * are the database's. Calls reject only when the database can't be reached; the caller then knows nothing and asks again.
+ * The shards, and who holds them. Every write names the lane and the epoch under which the caller
+ * holds it, and changes nothing where that epoch is gone. Times are the database's. Calls reject
+ * only when the database can't be reached; the caller then knows nothing and asks again.
  */
 export interface ShardStore {
   /** `expireAfterMs`: a lane that was not renewed for so long has no live process. */
   look(expireAfterMs: number): Promise<Fleet>;
   /** Writes the card into the lane's row. False: the epoch is gone. */
   introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean>;
-  /** The shards that the lane already holds, each under a new epoch: the first act of a term. Undefined: the lane's epoch is gone. */
+  /**
+   * The shards that the lane already holds, each under a new epoch: the first act of a term.
+   * Undefined: the lane's epoch is gone.
+   */
   resume(lane: number, epoch: bigint): Promise<readonly HeldShard[] | undefined>;
   /**
-   * Takes those of the shards that are free, and takes those of this lane once more, where they still have the epoch under which they were seen: each gets a new
-   * one. Undefined: the lane's epoch is gone.
+   * Takes those of the shards that are free, and takes those of this lane once
+   * more, where they still have the epoch under which they were seen: each gets a
+   * new one. Undefined: the lane's epoch is gone.
    */
   take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined>;
   /**
-   * Frees the shard, which must have nothing unsettled or unpublished left. False: the epoch of the lane or of the shard is gone. Where it rejects, it may still
-   * be done later, unless the shard is taken first.
+   * Frees the shard, which must have nothing unsettled or unpublished left. False:
+   * the epoch of the lane or of the shard is gone. Where it rejects, it may still be
+   * done later, unless the shard is taken first.
    */
   free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean>;
-  /** The last act of a term: frees all shards of the lane, which must have nothing unpublished left. Undefined: the lane's epoch is gone. */
+  /**
+   * The last act of a term: frees all shards of the lane, which must have nothing unpublished left.
+   * Undefined: the lane's epoch is gone.
+   */
   freeAll(lane: number, epoch: bigint): Promise<readonly number[] | undefined>;
 }
 
 /**
  * The lane under the caller's epoch, as a common table expression. No row: the epoch is gone.
  *
- * Raising the epoch waits for this lock, and a batch does too. `for share` would suffice for that, but two of them at once would leave the number of a group in the
- * row's `xmax`, which the event stream reads as a transaction (read-stream.ts).
+ * Raising the epoch waits for this lock, and a batch does too. `for share` would suffice for that,
+ * but two of them at once would leave the number of a group in the row's `xmax`, which the event
+ * stream reads as a transaction (read-stream.ts).
  */
-const held = 'held as materialized (select lane, holder from public.lanes where lane = $1 and epoch = $2 for no key update)';
+const held =
+  'held as materialized (select lane, holder from public.lanes where lane = $1 and epoch = $2 for no key update)';
 
-/** As for the epoch of a lane: one that was given out may be lost with its commit, and the next holder's must be a different one. */
+/**
+ * As for the epoch of a lane: one that was given out may be lost with its commit, and the next
+ * holder's must be a different one.
+ */
 const nextEpoch = `s.epoch + 1 + (hashtext(held.holder) & ${epochSpread})`;
 
 const taking = `with ${held}, free as materialized (
@@ -125,18 +143,22 @@ const freeingAll = `with ${held}, freed as (
 const partBits = 6;
 
 /**
- * Of the whole row, but for the time, which never changes alone. The function hashes 64 bits of its second argument, and of the first one only the lower half
- * combined with the upper one: so the upper half of the epoch is hashed by itself.
+ * Of the whole row, but for the time, which never changes alone. The function hashes 64 bits of its
+ * second argument, and of the first one only the lower half combined with the upper one: so the
+ * upper half of the epoch is hashed by itself.
  */
 const seatDigest =
   'bit_xor(hashint8extended(epoch, hashint8extended(epoch >> 32, (shard::bigint << 32) + coalesce(lane, -1) * 2 + pinned::integer)))';
 
 /**
- * One look, with digests of what the caller knows: it gets only what differs. $2 is the digest of the members (null: it knows none), $3 those of the parts of the
- * shards. The digests are made anew from the rows at each look, so no write has to keep a version, and none can be forgotten by commits that were lost.
+ * One look, with digests of what the caller knows: it gets only what differs. $2 is the
+ * digest of the members (null: it knows none), $3 those of the parts of the shards. The
+ * digests are made anew from the rows at each look, so no write has to keep a version, and
+ * none can be forgotten by commits that were lost.
  *
- * With 200 processes and 4,096 shards (bench/fleet-size.ts) a digest of the shards takes 0.4 ms, and the rows take 9.8 ms as objects, or 3.4 ms as one list for each
- * column. Parts alone, without the digest of all, take 0.4 ms more.
+ * With 200 processes and 4,096 shards (bench/fleet-size.ts) a digest of the shards takes 0.4 ms,
+ * and the rows take 9.8 ms as objects, or 3.4 ms as one list for each column. Parts alone, without
+ * the digest of all, take 0.4 ms more.
  */
 const looking = {
   name: 'look_at_fleet',
@@ -296,7 +318,13 @@ function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: Fle
   return {
     members: members.map((member) => memberOf(member, since)),
     seats: parts.flatMap(({ seats }) =>
-      seats.map(({ shard, lane, pinned, epoch, changedMs }) => ({ shard, lane, pinned, epoch, sinceMs: since(changedMs) })),
+      seats.map(({ shard, lane, pinned, epoch, changedMs }) => ({
+        shard,
+        lane,
+        pinned,
+        epoch,
+        sinceMs: since(changedMs),
+      })),
     ),
     orphans: orphans ?? [],
   };

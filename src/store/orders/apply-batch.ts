@@ -15,17 +15,20 @@ import type { ApplyResult, Batch } from './order-store.ts';
 const keepBytes = 8 * 1024 * 1024;
 
 /**
- * Memory for the parameters of one batch, used again for the next. A fresh megabyte for each batch lives outside V8's heap, and its pressure there starts
- * full garbage collections: with this, 11 µs of Node a row instead of 13 (three runs of each, in turn), and a sixth fewer collections.
+ * Memory for the parameters of one batch, used again for the next. A fresh megabyte for each batch
+ * lives outside V8's heap, and its pressure there starts full garbage collections: with this, 11 µs
+ * of Node a row instead of 13 (three runs of each, in turn), and a sixth fewer collections.
  *
- * Invariant: memory from `allocate` is valid until the next `reset`, so a scratch belongs to one batch from its encoding to its answer.
+ * Invariant: memory from `allocate` is valid until the next `reset`, so a scratch belongs to one
+ * batch from its encoding to its answer.
  */
 export class Scratch {
   private buffer = Buffer.allocUnsafe(0);
   private used = 0;
 
   readonly allocate = (bytes: number): Buffer => {
-    // Slices that were given out keep the old buffer alive; the new one has room for the likely rest.
+    // Slices that were given out keep the old buffer alive; the new
+    // one has room for the likely rest.
     if (this.used + bytes > this.buffer.length) {
       this.buffer = Buffer.allocUnsafe(2 * (this.buffer.length + bytes));
       this.used = 0;
@@ -45,8 +48,8 @@ export class Scratch {
 const maxRawCharacters = 64 * 1024;
 
 /**
- * The parameters of `apply_batch`, in its order, or of `apply_batch_with_bindings` where there are bindings. Throws a RangeError or SyntaxError when Postgres
- * could not store a number.
+ * The parameters of `apply_batch`, in its order, or of `apply_batch_with_bindings` where there are
+ * bindings. Throws a RangeError or SyntaxError when Postgres could not store a number.
  */
 function batchValues(batch: Batch, allocate: Allocate): unknown[] {
   const { lane, epoch, number, heads, updates, quarantine, bindings = [] } = batch;
@@ -92,7 +95,8 @@ function batchValues(batch: Batch, allocate: Allocate): unknown[] {
   return values;
 }
 
-// Quarantine must take everything: a row that it refused would be found poisonous, put in quarantine, and refused again.
+// Quarantine must take everything: a row that it refused would be found poisonous, put in
+// quarantine, and refused again.
 
 /** Postgres' text has no NUL: its visible symbol replaces it. */
 function storable(text: string): string {
@@ -111,11 +115,14 @@ const withBindings = {
 };
 
 /**
- * One batch on the lane's pipelined connection: one statement, so one transaction and one round trip.
+ * One batch on the lane's pipelined connection: one statement,
+ * so one transaction and one round trip.
  *
- * Not `begin`, `enter_lane`, write, `commit` in a pipeline, though it is equally fast (34.6k and 35.0k rows/s against 35.5k, 39.9k and 37.9k, in turn).
- * When that `begin` alone fails (a statement deadline after a freeze), the rest runs without a transaction, and the lane's number moves while the rows are
- * refused. And a client that freezes with half of it sent keeps the lane's row locked for 10 s. One statement arrives whole, or not at all.
+ * Not `begin`, `enter_lane`, write, `commit` in a pipeline, though it is equally fast (34.6k and
+ * 35.0k rows/s against 35.5k, 39.9k and 37.9k, in turn). When that `begin` alone fails (a statement
+ * deadline after a freeze), the rest runs without a transaction, and the lane's number moves while
+ * the rows are refused. And a client that freezes with half of it sent keeps the lane's row locked
+ * for 10 s. One statement arrives whole, or not at all.
  */
 export async function applyBatch(client: Client, batch: Batch, scratch: Scratch): Promise<ApplyResult> {
   let values: unknown[];
@@ -123,11 +130,13 @@ export async function applyBatch(client: Client, batch: Batch, scratch: Scratch)
     scratch.reset();
     values = batchValues(batch, scratch.allocate);
   } catch (error) {
-    // A number that 64 bits can't hold, so it does not fit into the message: the same answer as Postgres would give.
+    // A number that 64 bits can't hold, so it does not fit into the
+    // message: the same answer as Postgres would give.
     return { kind: 'poison', code: '22003', message: String(error) };
   }
   try {
-    // Two statements, not one with more parameters: very few batches have bindings, and the others then pay nothing for them.
+    // Two statements, not one with more parameters: very few batches have bindings, and the others
+    // then pay nothing for them.
     const statement = batch.bindings?.length ? withBindings : plain;
     const { rows } = await client.query<{ last_seq: string | null }>({ ...statement, values });
     const last = rows[0]?.last_seq;
@@ -144,16 +153,19 @@ async function judge(client: Client, error: unknown): Promise<ApplyResult> {
   if (state !== undefined && isPoison(error)) {
     return { kind: 'poison', code: state, message: error instanceof Error ? error.message : '' };
   }
-  // A read-only transaction has written nothing, whatever becomes of the session (see `PrimarySession`, which ends it).
+  // A read-only transaction has written nothing, whatever becomes of the session (see
+  // `PrimarySession`, which ends it).
   if (state === noWrites) return { kind: 'retry', code: state };
   if (state === undefined || !(await survived(client))) return { kind: 'unknown', code: describeCode(error) };
-  if (!isKnownToPass(error)) return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
+  if (!isKnownToPass(error))
+    return { kind: 'failed', code: state, message: error instanceof Error ? error.message : '' };
   return { kind: 'retry', code: isMissingPartition(error) ? 'NO_PARTITION' : state };
 }
 
 /**
- * An error proves a rollback only when the session lived on: after FATAL and PANIC (a shutdown, a full disk under the write-ahead log) the commit
- * may have been durable already. The code does not separate these cases, and the severity is translated to the server's language.
+ * An error proves a rollback only when the session lived on: after FATAL and PANIC (a shutdown, a
+ * full disk under the write-ahead log) the commit may have been durable already. The code does not
+ * separate these cases, and the severity is translated to the server's language.
  */
 async function survived(client: Client): Promise<boolean> {
   return client.query('select').then(

@@ -23,7 +23,10 @@ const statement = {
     group by status order by status`,
 } as const;
 
-/** Orders by status: the open ones, or with `since` all that were stored in their newest state since then. */
+/**
+ * Orders by status: the open ones, or with `since` all that were
+ * stored in their newest state since then.
+ */
 export async function countOrdersByStatus(
   pool: Pool,
   scope: AccountScope,

@@ -6,8 +6,8 @@ import { conditionValues, orderConditions } from './order-conditions.ts';
 import type { StoredOrder } from './order-reads.ts';
 
 /**
- * Through indexes only, so it is quick however old the order is. `$14` is the text: an order's id, a command's id, an attempt's id (the platform's reference)
- * or the caller's reference, whole.
+ * Through indexes only, so it is quick however old the order is. `$14` is the text: an order's id,
+ * a command's id, an attempt's id (the platform's reference) or the caller's reference, whole.
  */
 const statement = {
   name: 'find_orders',
@@ -25,15 +25,32 @@ const statement = {
     order by o.updated_at desc, o.stream, o.order_id limit $8`,
 } as const;
 
-/** Orders that `filter.q` names whole and that match the rest of the filter, newest first, at most `limit`. */
-export async function findOrders(pool: Pool, { scope, filter, limit }: OrderPageQuery): Promise<readonly StoredOrder[]> {
+/**
+ * Orders that `filter.q` names whole and that match the rest of
+ * the filter, newest first, at most `limit`.
+ */
+export async function findOrders(
+  pool: Pool,
+  { scope, filter, limit }: OrderPageQuery,
+): Promise<readonly StoredOrder[]> {
   const { q, ...rest } = filter;
   const { accountId = null, stream = null, open = null, symbol = null, status = null } = rest;
   if (q === undefined) return [];
   const commandId = isCommandId(q) ? q : null;
   const { rows } = await pool.query<OrderRow>({
     ...statement,
-    values: [scopeParameter(scope), accountId, stream, open, commandId, symbol, status, limit, ...conditionValues(rest), q],
+    values: [
+      scopeParameter(scope),
+      accountId,
+      stream,
+      open,
+      commandId,
+      symbol,
+      status,
+      limit,
+      ...conditionValues(rest),
+      q,
+    ],
   });
   return rows.map(toStoredOrder);
 }

@@ -13,19 +13,27 @@ type NewestRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
   readonly looked: string;
 };
 
-/** Keys that a selective page looks at in all accounts together, so at least as many in each as it shows. */
+/**
+ * Keys that a selective page looks at in all accounts together,
+ * so at least as many in each as it shows.
+ */
 const lookedAtInAll = 20_000;
 const lookedAt = 2_000;
 
-/** `column` is in the time that was asked for, and the key is older than the cursor ($3, $4, $14). The comparison with $3 alone is the one that an index answers. */
+/**
+ * `column` is in the time that was asked for, and the key is older than the cursor ($3, $4, $14).
+ * The comparison with $3 alone is the one that an index answers.
+ */
 const olderThanCursor = (column: string) => `
   o.account_id = a.account_id and o.stream = s.stream and o.${column} >= $9::timestamptz and o.${column} < $10::timestamptz
   and o.${column} <= $3::timestamptz and (o.${column}, s.stream, o.order_id) < ($3::timestamptz, $4::text, $14::text)
   order by o.${column} desc, o.order_id desc limit $5`;
 
 /**
- * Open orders: there is no index on the time of a change, since every change would have to touch it. All open orders of the account are read and sorted, from
- * `orders_by_account`. Closed ones, which pile up, come sorted from `orders_closed` (docs/decisions/029-newest-change-without-an-index-on-it.md).
+ * Open orders: there is no index on the time of a change, since every change would have to touch
+ * it. All open orders of the account are read and sorted, from `orders_by_account`. Closed ones,
+ * which pile up, come sorted from `orders_closed`
+ * (docs/decisions/029-newest-change-without-an-index-on-it.md).
  */
 const openRun = `select o.order_id, o.updated_at as changed_at from public.orders o where o.is_open and ${olderThanCursor('updated_at')}`;
 const closedRun = `select o.order_id, o.closed_changed_at as changed_at from public.orders o where ${olderThanCursor('closed_changed_at')}`;
@@ -57,8 +65,14 @@ const statements = {
   closed: { name: 'newest_closed_orders', text: pageOf(runs(closedRun)) },
 } as const;
 
-/** A page of orders by the time of their newest change, newest first, then by stream and order id from the last. A cursor is that time (microseconds) with both. */
-export async function listNewestOrders(pool: Pool, { scope, filter, after, limit }: OrderPageQuery): Promise<Page<StoredOrder>> {
+/**
+ * A page of orders by the time of their newest change, newest first, then by stream and order id
+ * from the last. A cursor is that time (microseconds) with both.
+ */
+export async function listNewestOrders(
+  pool: Pool,
+  { scope, filter, after, limit }: OrderPageQuery,
+): Promise<Page<StoredOrder>> {
   const { stream, accountId, symbol = null, status = null, open } = filter;
   const [changed = 'infinity', afterStream = '', afterId = ''] = after ?? [];
   const accounts = await accountsOf(pool, scope, accountId);
@@ -68,7 +82,15 @@ export async function listNewestOrders(pool: Pool, { scope, filter, after, limit
   const { rows } = await pool.query<NewestRow>({
     ...statements[open === undefined ? 'any' : open ? 'open' : 'closed'],
     values: [
-      ...[stream === undefined ? ['account', 'prediction'] : [stream], accounts, changed, afterStream, look, symbol, status],
+      ...[
+        stream === undefined ? ['account', 'prediction'] : [stream],
+        accounts,
+        changed,
+        afterStream,
+        look,
+        symbol,
+        status,
+      ],
       ...[limit + 1, ...conditionValues(filter), afterId],
     ],
   });

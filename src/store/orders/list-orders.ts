@@ -29,7 +29,10 @@ const statement = {
 };
 
 /** Single orders, many at once: one query for each scope among them, usually one in total. */
-export async function loadOrders(pool: Pool, queries: readonly OrderQuery[]): Promise<readonly (StoredOrder | undefined)[]> {
+export async function loadOrders(
+  pool: Pool,
+  queries: readonly OrderQuery[],
+): Promise<readonly (StoredOrder | undefined)[]> {
   const byScope = new Map<string, { readonly scope: AccountScope; readonly places: number[] }>();
   for (const [place, { scope }] of queries.entries()) {
     const name = scope.kind === 'all' ? '' : JSON.stringify(scope.accountIds);
@@ -48,7 +51,11 @@ export async function loadOrders(pool: Pool, queries: readonly OrderQuery[]): Pr
   return answers;
 }
 
-async function loadIn(pool: Pool, scope: AccountScope, queries: readonly OrderQuery[]): Promise<Map<string, StoredOrder>> {
+async function loadIn(
+  pool: Pool,
+  scope: AccountScope,
+  queries: readonly OrderQuery[],
+): Promise<Map<string, StoredOrder>> {
   const streams = textArray(queries.map(({ stream }) => stream));
   const orderIds = textArray(queries.map(({ orderId }) => orderId));
   const { rows } = await pool.query<OrderRow>({ ...statement, values: [streams, orderIds, scopeParameter(scope)] });
@@ -85,12 +92,16 @@ type PageRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
 };
 
 /**
- * Keys that one page looks at when it filters by anything without an index. An index on the symbol would cost every new order 1.5 µs of the
- * server. So a page of a rare symbol may be short, or empty, and says where the next one continues.
+ * Keys that one page looks at when it filters by anything without an index. An index on the symbol
+ * would cost every new order 1.5 µs of the server. So a page of a rare symbol may be short, or
+ * empty, and says where the next one continues.
  */
 const lookedAt = 2_000;
 
-/** The rest of each stream after the cursor ($3, $4), by order id. The cursor's own stream continues, later ones begin. */
+/**
+ * The rest of each stream after the cursor ($3, $4), by order id. The cursor's own stream
+ * continues, later ones begin.
+ */
 const fromCursor = `o.stream = s.stream and o.order_id > case when s.stream = $3 then $4 else '' end order by o.order_id limit $5`;
 
 /** By (stream, order id) through the primary key. */
@@ -98,7 +109,10 @@ const keysOfAll = `
   select k.* from unnest($1::text[]) as s(stream)
   cross join lateral (select o.stream, o.order_id from public.orders o where $2::text[] is null and ${fromCursor}) k`;
 
-/** By (stream, order id) through `orders_by_account`: a run for each account, stream and openness, merged. */
+/**
+ * By (stream, order id) through `orders_by_account`: a run for
+ * each account, stream and openness, merged.
+ */
 const keysOfAccounts = (openness: string) => `
   select k.* from unnest($2::text[]) as a(account_id) cross join unnest($1::text[]) as s(stream) cross join unnest(array[${openness}]) as p(is_open)
   cross join lateral (
@@ -121,8 +135,14 @@ const statements = {
   closed: { name: 'list_closed_orders', text: pageOf(keysOfAccounts('false')) },
 } as const;
 
-/** A page of orders by (stream, order id), as its snapshot shows them. The order of text is the database's. */
-export async function listOrders(pool: Pool, { scope, filter, after, limit }: OrderPageQuery): Promise<Page<StoredOrder>> {
+/**
+ * A page of orders by (stream, order id), as its snapshot shows
+ * them. The order of text is the database's.
+ */
+export async function listOrders(
+  pool: Pool,
+  { scope, filter, after, limit }: OrderPageQuery,
+): Promise<Page<StoredOrder>> {
   const { stream, accountId, symbol = null, status = null, open } = filter;
   const [afterStream = '', afterId = ''] = after ?? [];
   const streams = (stream === undefined ? ['account', 'prediction'] : [stream]).filter((each) => each >= afterStream);

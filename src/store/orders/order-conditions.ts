@@ -1,8 +1,9 @@
 import type { OrderFilter } from './order-reads.ts';
 
 /**
- * Conditions that no index answers, on `o`, as parameters $6 to $13 but $8. A list looks at so many keys for a page and drops the orders that do not match. A
- * line break separates the references, and no text that is searched for has one.
+ * Conditions that no index answers, on `o`, as parameters $6 to $13 but $8. A list looks at so many
+ * keys for a page and drops the orders that do not match. A line break separates the references,
+ * and no text that is searched for has one.
  */
 export const orderConditions = `($6::text is null or public.canonical_symbol(o.symbol) = $6) and ($7::text is null or o.status = $7)
   and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz

@@ -2,8 +2,13 @@ import type { Command, CommandKind, CommandState, CommandWithEvidence } from '..
 import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 
-/** The accounts whose orders a reader may see: a required argument of every call here, so that no route can forget it. */
-export type AccountScope = { readonly kind: 'all' } | { readonly kind: 'accounts'; readonly accountIds: readonly string[] };
+/**
+ * The accounts whose orders a reader may see: a required argument of every
+ * call here, so that no route can forget it.
+ */
+export type AccountScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'accounts'; readonly accountIds: readonly string[] };
 
 /** An order as it is stored. `state` is the JSON text of the normalised order, sent on as it is. */
 export interface StoredOrder {
@@ -21,7 +26,10 @@ export interface OrderFilter {
   readonly symbol?: string;
   readonly status?: OrderStatus;
   readonly open?: boolean;
-  /** Stored in its newest state at or after `since` and before `until`: ISO 8601 in UTC, by the database's clock. */
+  /**
+   * Stored in its newest state at or after `since` and before `until`:
+   * ISO 8601 in UTC, by the database's clock.
+   */
   readonly since?: string;
   readonly until?: string;
   /** A direction: a short sale sells, and a buy that covers one buys. */
@@ -48,11 +56,17 @@ export interface CommandFilter {
   readonly idempotencyKey?: string;
   /** Exact match. */
   readonly callerRef?: string;
-  /** The command's id, or that of one of its attempts, its order's id, its key or its caller's reference: exact match. */
+  /**
+   * The command's id, or that of one of its attempts, its order's id, its
+   * key or its caller's reference: exact match.
+   */
   readonly q?: string;
 }
 
-/** A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to callers; http encodes them. */
+/**
+ * A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to
+ * callers; http encodes them.
+ */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next?: readonly string[];
@@ -65,7 +79,10 @@ export interface AccountRow {
   readonly openOrders: number;
 }
 
-/** Open orders, and unresolved commands as if they were live, per account, instrument and side. Quantities are decimal sums. */
+/**
+ * Open orders, and unresolved commands as if they were live, per account, instrument and side.
+ * Quantities are decimal sums.
+ */
 export interface ExposureRow {
   readonly accountId: string;
   readonly stream: Stream;
@@ -95,7 +112,10 @@ export interface StoredUpdate extends StreamedUpdate {
   readonly recordedAt: Date;
 }
 
-/** A place in the order of events: the transaction that wrote one, and its number, which tells several of one transaction apart. */
+/**
+ * A place in the order of events: the transaction that wrote one, and its number, which tells
+ * several of one transaction apart.
+ */
 export interface EventPosition {
   readonly tx: bigint;
   readonly number: bigint;
@@ -111,7 +131,10 @@ export interface StreamedEvent extends EventPosition {
   readonly payload: string;
 }
 
-/** Below `horizon` no event can be committed any more; it may be lower in a later answer. `end`: above every transaction that there was; never lower later. */
+/**
+ * Below `horizon` no event can be committed any more; it may be lower in a later answer. `end`:
+ * above every transaction that there was; never lower later.
+ */
 export interface EventHorizon {
   readonly horizon: bigint;
   readonly end: bigint;
@@ -126,12 +149,14 @@ export interface EventPage {
 }
 
 /**
- * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call has a deadline; rejects when the database can't be reached.
+ * The read side of REST: Postgres behind it, on any instance, holder of the lane or not. Every call
+ * has a deadline; rejects when the database can't be reached.
  */
 export interface OrderReads {
   /**
-   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page of few matches may be short, or empty, and still have a `next`. An order that
-   * changes while its list is read by newest change moves to the front, so it may be on no page: the stream of updates has it.
+   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page of few matches may
+   * be short, or empty, and still have a `next`. An order that changes while its list is read by
+   * newest change moves to the front, so it may be on no page: the stream of updates has it.
    */
   listOrders(
     scope: AccountScope,
@@ -140,10 +165,16 @@ export interface OrderReads {
     limit: number,
     sort?: OrderSort,
   ): Promise<Page<StoredOrder>>;
-  /** Open orders by status; with `since`, those of all orders that were stored in their newest state since then. */
+  /**
+   * Open orders by status; with `since`, those of all orders that were
+   * stored in their newest state since then.
+   */
   countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts>;
   getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
-  /** Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the scope. Payloads older than the retention are gone. */
+  /**
+   * Payloads by revision, oldest first, from above `afterRevision`; undefined: no such order in the
+   * scope. Payloads older than the retention are gone.
+   */
   history(
     scope: AccountScope,
     stream: Stream,
@@ -162,8 +193,9 @@ export interface OrderReads {
   accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
   /**
-   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: the last seq looked at, even where nothing was in this scope; no lane can
-   * commit a row up to there any more. `oldestSeq` above `afterSeq + 1`: the rows between are gone.
+   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: the last
+   * seq looked at, even where nothing was in this scope; no lane can commit a row up to there any
+   * more. `oldestSeq` above `afterSeq + 1`: the rows between are gone.
    */
   updatesAfter(
     scope: AccountScope,

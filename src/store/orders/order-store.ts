@@ -9,7 +9,10 @@ export interface HeadRow {
   readonly symbol: string;
   readonly status: string;
   readonly revision: number;
-  /** The revision that it was reduced from; 0: the order was not known. If another revision is stored, the batch is refused. */
+  /**
+   * The revision that it was reduced from; 0: the order was not known. If another revision is
+   * stored, the batch is refused.
+   */
   readonly reducedFrom: number;
   /** Decimal digits, or null. */
   readonly sourceVersion: string | null;
@@ -19,7 +22,10 @@ export interface HeadRow {
   readonly join: string;
 }
 
-/** One row of the log: an accepted change, or a continuity mark (stream `continuity`, order id = the mark's id, revision 1). */
+/**
+ * One row of the log: an accepted change, or a continuity mark (stream
+ * `continuity`, order id = the mark's id, revision 1).
+ */
 export interface UpdateRow {
   readonly stream: Stream | 'continuity';
   readonly orderId: string;
@@ -40,8 +46,9 @@ export interface QuarantineRow {
 }
 
 /**
- * An order that carries the id of one of our attempts. `matches`: account and side are also those of the command, so the order is ours, whatever its symbol is
- * called; otherwise a person has to look. Written with the revision that first shows the id, so that no crash can separate the two.
+ * An order that carries the id of one of our attempts. `matches`: account and side are also those
+ * of the command, so the order is ours, whatever its symbol is called; otherwise a person has to
+ * look. Written with the revision that first shows the id, so that no crash can separate the two.
  */
 export interface BindingRow {
   readonly stream: Stream;
@@ -85,22 +92,37 @@ export interface Batch {
 export type ApplyResult =
   /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
   | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }
-  /** Certainly rolled back, and likely to pass when tried again (serialization, deadlock, server shutting down, disk full …). */
+  /**
+   * Certainly rolled back, and likely to pass when tried again (serialization, deadlock, server
+   * shutting down, disk full …).
+   */
   | { readonly kind: 'retry'; readonly code: string }
-  /** Certainly rolled back: a row that Postgres will never take (classes 22 and 23). Halve the batch. */
+  /**
+   * Certainly rolled back: a row that Postgres will never take
+   * (classes 22 and 23). Halve the batch.
+   */
   | { readonly kind: 'poison'; readonly code: string; readonly message: string }
   /**
-   * Certainly rolled back, by an error of an unknown kind, which may be due to one row or to the whole database. Try again; if the error stays, look for the row.
+   * Certainly rolled back, by an error of an unknown kind, which may be due to one row or to the
+   * whole database. Try again; if the error stays, look for the row.
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** Certainly rolled back: the lane's number was not `number - 1` (a batch before this one failed). */
+  /**
+   * Certainly rolled back: the lane's number was not `number - 1` (a batch before this one failed).
+   */
   | { readonly kind: 'out_of_order' }
   /** The epoch is no longer ours. Stand by, never retry. */
   | { readonly kind: 'lane_lost' }
-  /** The connection broke or the deadline passed after the transaction began: it may have committed, or may still do so. Reclaim before anything else. */
+  /**
+   * The connection broke or the deadline passed after the transaction began: it may have committed,
+   * or may still do so. Reclaim before anything else.
+   */
   | { readonly kind: 'unknown'; readonly code: string };
 
-/** The database answered a read with an error that is not likely to pass: like `failed` of a batch, but before there is a batch. `code`: SQLSTATE. */
+/**
+ * The database answered a read with an error that is not likely to pass: like `failed` of a batch,
+ * but before there is a batch. `code`: SQLSTATE.
+ */
 export class RefusedReadError extends Error {
   readonly retryable = false;
   readonly code: string;
@@ -112,19 +134,23 @@ export class RefusedReadError extends Error {
   }
 }
 
-/** The state of every order, and the log of accepted changes. Every call has a deadline of its own. */
+/**
+ * The state of every order, and the log of accepted changes. Every call has a deadline of its own.
+ */
 export interface OrderStore {
   /**
-   * The heads of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects when the database can't be reached, or with `RefusedReadError`.
+   * The heads of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects
+   * when the database can't be reached, or with `RefusedReadError`.
    */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
   /**
-   * Attempts by their ids; ids that are not ours are left out. Asked only for orders that show a reference like ours for the first time. Rejects like `readHeads`.
+   * Attempts by their ids; ids that are not ours are left out. Asked only for orders that show a
+   * reference like ours for the first time. Rejects like `readHeads`.
    */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /**
-   * The updates behind the lane's newest proof of this generation; undefined: there is no such proof among its newest rows. Right only while the lane is ours.
-   * Rejects like `readHeads`.
+   * The updates behind the lane's newest proof of this generation; undefined: there is no such
+   * proof among its newest rows. Right only while the lane is ours. Rejects like `readHeads`.
    */
   readUnproven(lane: number, generation: number): Promise<Unproven | undefined>;
   /** One transaction in one round trip. Up to two may be in flight, the second behind the first. */

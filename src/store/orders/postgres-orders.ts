@@ -10,7 +10,14 @@ import { PrimarySession } from '../session/primary-session.ts';
 import { describeCode, isTransient, retryTransaction, sqlstateOf } from '../session/retry-transaction.ts';
 import { applyBatch, Scratch } from './apply-batch.ts';
 import { textArray } from './binary-array.ts';
-import { type ApplyResult, type Batch, type Binding, type OrderStore, RefusedReadError, type Unproven } from './order-store.ts';
+import {
+  type ApplyResult,
+  type Batch,
+  type Binding,
+  type OrderStore,
+  RefusedReadError,
+  type Unproven,
+} from './order-store.ts';
 import { readUnproven } from './read-unproven.ts';
 
 interface OrderStoreDeps {
@@ -27,7 +34,10 @@ interface OrderStoreOptions {
   readonly partitionRows: number;
 }
 
-/** The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the caller. */
+/**
+ * The port `OrderStore` in Postgres. `close` ends the lane's
+ * connection; the pool belongs to the caller.
+ */
 export class PostgresOrderStore implements OrderStore {
   private readonly connection: LaneConnection;
   /** The scratches that no batch in flight is using: as many as were ever in flight at once. */
@@ -77,7 +87,10 @@ export class PostgresOrderStore implements OrderStore {
     return this.connection.close();
   }
 
-  /** The timer that makes partitions ahead has not run for millions of rows, so the lane makes them itself. */
+  /**
+   * The timer that makes partitions ahead has not run for
+   * millions of rows, so the lane makes them itself.
+   */
   private async makePartitions(): Promise<void> {
     const { pool, log } = this.deps;
     try {
@@ -102,9 +115,13 @@ const headsText = `
   from unnest($1::text[]) as k(key)
   join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
 
-/** The heads of the keys that are known. Keys are `<stream>:<orderId>`; an order id may itself contain colons. */
+/**
+ * The heads of the keys that are known. Keys are
+ * `<stream>:<orderId>`; an order id may itself contain colons.
+ */
 async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
-  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other keys as well, every time.
+  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other
+  // keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();
   // Not prepared: a plan from a time with few orders would read all of them once there are many.
@@ -159,12 +176,15 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
 }
 
 /**
- * The one pipelined connection on which batches are sent: they are executed in the order of sending, each as a transaction of its own.
+ * The one pipelined connection on which batches are sent: they are executed in the order of
+ * sending, each as a transaction of its own.
  *
- * States: none → connecting → open → none (broken, over, or closed). Invariant: a connection that failed once, or whose server takes no writes, is never used again.
+ * States: none → connecting → open → none (broken, over, or closed). Invariant: a connection that
+ * failed once, or whose server takes no writes, is never used again.
  *
- * One, not two: two backends would race for the lane's row, and whenever the second batch won, it was refused as out of order (the first run of the
- * measurement ended like that). Two would not be faster either: the second batch can't begin before the first has committed.
+ * One, not two: two backends would race for the lane's row, and whenever the second batch won, it
+ * was refused as out of order (the first run of the measurement ended like that). Two would not be
+ * faster either: the second batch can't begin before the first has committed.
  */
 class LaneConnection {
   private current: Promise<PrimarySession> | undefined;
@@ -177,7 +197,10 @@ class LaneConnection {
     this.url = options.url;
   }
 
-  /** The open connection; connects when there is none. Rejects when that fails: then nothing was sent. */
+  /**
+   * The open connection; connects when there is none. Rejects
+   * when that fails: then nothing was sent.
+   */
   open(): Promise<PrimarySession> {
     if (this.current !== undefined && this.session?.over !== true) return this.current;
     const client = new PrimarySession({ ...connectionOptions(this.url, 'tidemark-lane'), pipeline: true });
@@ -196,7 +219,10 @@ class LaneConnection {
     return opening;
   }
 
-  /** Waits for the answers to everything that was sent, then ends the connection. The next `open` would connect again. */
+  /**
+   * Waits for the answers to everything that was sent, then ends the
+   * connection. The next `open` would connect again.
+   */
   async close(): Promise<void> {
     const opening = this.current;
     this.current = undefined;

@@ -22,8 +22,10 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
 );
 
 /**
- * The oldest transaction of this database that has not ended, or the end of all that there were. One of another database on the same server counts until it is
- * proven to be one: the process that holds its number is connected elsewhere. A proof that is read late is no fault: the transaction has ended by then.
+ * The oldest transaction of this database that has not ended, or the end of all that there
+ * were. One of another database on the same server counts until it is proven to be one: the
+ * process that holds its number is connected elsewhere. A proof that is read late is no
+ * fault: the transaction has ended by then.
  */
 export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
   const { rows } = await pool.query<{ horizon: string; end: string }>(
@@ -40,11 +42,15 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
   return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
 }
 
-/** Events above `after` of transactions below `horizon`, in the order of their positions, at most `limit`. */
+/**
+ * Events above `after` of transactions below `horizon`, in the
+ * order of their positions, at most `limit`.
+ */
 export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
-  const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>({
-    name: 'read_events',
-    text: `with steps as (
+  const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
+    {
+      name: 'read_events',
+      text: `with steps as (
         select 'outcome' as kind, tx_id, id, snapshot from public.command_events
         where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
       ), stops as (
@@ -55,14 +61,18 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
       )
       select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id, f.snapshot
       from (select (select tx_id from public.event_floor) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
-    values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
-  });
+      values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
+    },
+  );
   const events = rows.filter((row): row is { floor: string | null } & EventRow => row.id !== null).map(toEvent);
   const last = events.at(-1);
   const floor = rows[0]?.floor;
   return {
     events,
-    upTo: events.length === limit && last !== undefined ? { tx: last.tx, number: last.number } : { tx: horizon, number: 0n },
+    upTo:
+      events.length === limit && last !== undefined
+        ? { tx: last.tx, number: last.number }
+        : { tx: horizon, number: 0n },
     complete: floor === null || floor === undefined || after.tx > BigInt(floor),
   };
 }
@@ -71,11 +81,22 @@ function toEvent(row: EventRow): StreamedEvent {
   const position = { tx: BigInt(row.tx_id), number: BigInt(row.id) };
   if (row.kind === 'halt') {
     const { accountId } = row.snapshot;
-    return { ...position, kind: 'halt', payload: haltText(row.snapshot), ...(accountId !== undefined && { accountId }) };
+    return {
+      ...position,
+      kind: 'halt',
+      payload: haltText(row.snapshot),
+      ...(accountId !== undefined && { accountId }),
+    };
   }
   const command = decodeCommand(row.snapshot);
   const { accountId, stream } = command.request;
-  return { ...position, kind: 'outcome', accountId, stream, payload: encodeCommandOutcome(command, row.generation ?? 1) };
+  return {
+    ...position,
+    kind: 'outcome',
+    accountId,
+    stream,
+    payload: encodeCommandOutcome(command, row.generation ?? 1),
+  };
 }
 
 function haltText({

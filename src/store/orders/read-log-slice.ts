@@ -14,16 +14,21 @@ interface LogSliceRow {
   readonly payload: string;
 }
 
-/** Rows that one read looks at, selected or not: each read is short, however far apart the selected rows are. */
+/**
+ * Rows that one read looks at, selected or not: each read is short,
+ * however far apart the selected rows are.
+ */
 const lookedAt = 5_000;
 
 /**
- * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few thousand rows. `lastSeq` is the last seq looked at,
- * `upToSeq` at the end. Continuity marks are left out. Rejects when the database can't be reached.
+ * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few
+ * thousand rows. `lastSeq` is the last seq looked at, `upToSeq` at the end. Continuity marks are
+ * left out. Rejects when the database can't be reached.
  *
- * The rows are read without an upper bound of seq: in a partition that was vacuumed and never analysed, the planner assumes that a range with two ends keeps
- * one row in 200, and then reads and sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a statement; 15 ms as it is
- * now).
+ * The rows are read without an upper bound of seq: in a partition that was vacuumed and never
+ * analysed, the planner assumes that a range with two ends keeps one row in 200, and then reads and
+ * sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a
+ * statement; 15 ms as it is now).
  */
 export async function readLogSlice(
   pool: Pool,
@@ -31,7 +36,13 @@ export async function readLogSlice(
   afterSeq: bigint,
   upToSeq: bigint,
 ): Promise<{ readonly rows: readonly LogSliceRow[]; readonly lastSeq: bigint }> {
-  const { rows } = await pool.query<{ seq: string; stream: string; order_id: string; payload: string; last_seq: string }>(
+  const { rows } = await pool.query<{
+    seq: string;
+    stream: string;
+    order_id: string;
+    payload: string;
+    last_seq: string;
+  }>(
     `with looked as materialized (
        select u.* from public.lanes l cross join lateral (
          select seq, stream, order_id, payload, recorded_at from public.order_updates where lane = l.lane and seq > $1 order by seq limit ${lookedAt}) as u
@@ -46,7 +57,11 @@ export async function readLogSlice(
   );
   const found = rows.filter(({ seq }) => seq !== null);
   return {
-    rows: found.map(({ seq, stream, order_id, payload }) => ({ seq: BigInt(seq), key: `${stream}:${order_id}`, payload })),
+    rows: found.map(({ seq, stream, order_id, payload }) => ({
+      seq: BigInt(seq),
+      key: `${stream}:${order_id}`,
+      payload,
+    })),
     lastSeq: BigInt(rows[0]?.last_seq ?? upToSeq),
   };
 }

@@ -21,12 +21,15 @@ interface StoredRow extends UpdateRow {
   readonly recorded_at: Date;
 }
 
-/** Rows of the log that one read looks at, of all accounts: a scope of one quiet account must not read the whole log. */
+/**
+ * Rows of the log that one read looks at, of all accounts: a scope of one
+ * quiet account must not read the whole log.
+ */
 const lookedAt = 5_000;
 
 /**
- * Rows above $2 of all lanes, at most $3 of each, from which $3 are taken in the order of seq. The key begins with the lane, so the rows of each lane are read
- * separately.
+ * Rows above $2 of all lanes, at most $3 of each, from which $3 are taken in the order of seq. The
+ * key begins with the lane, so the rows of each lane are read separately.
  */
 const newerOfAll = `public.lanes l cross join lateral (
   select seq, lane, stream, order_id, account_id, payload from public.order_updates where lane = l.lane and seq > $2 order by seq limit $3) as u`;
@@ -38,12 +41,19 @@ interface LogPage {
 }
 
 /**
- * Updates of the scope above `afterSeq`, in the order of seq: all that there will ever be up to `lastSeq`. Within a lane, seq order is commit order (see
- * `enter_lane`); between two lanes it is not. If a batch of another lane than that of the last row was under way, it may hold a lower seq, and the page is read
- * again once the batch has ended. With one lane there is never a wait. `oldestSeq` is the bound of the oldest partition, so seqs that a batch took and gave
- * back never look like a loss.
+ * Updates of the scope above `afterSeq`, in the order of seq: all that there will ever be up
+ * to `lastSeq`. Within a lane, seq order is commit order (see `enter_lane`); between two
+ * lanes it is not. If a batch of another lane than that of the last row was under way, it may
+ * hold a lower seq, and the page is read again once the batch has ended. With one lane there
+ * is never a wait. `oldestSeq` is the bound of the oldest partition, so seqs that a batch
+ * took and gave back never look like a loss.
  */
-export async function readStream(deps: StreamDeps, scope: AccountScope, afterSeq: bigint, limit: number): Promise<LogPage> {
+export async function readStream(
+  deps: StreamDeps,
+  scope: AccountScope,
+  afterSeq: bigint,
+  limit: number,
+): Promise<LogPage> {
   const { xids, ...page } = await readPage(deps.pool, scope, afterSeq, limit);
   if (xids.length === 0) return page;
   await untilEnded(deps, xids);
@@ -52,8 +62,9 @@ export async function readStream(deps: StreamDeps, scope: AccountScope, afterSeq
 }
 
 /**
- * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions from there on are touched. `upToSeq` limits the rows that
- * were read, not the read itself: the planner assumes that a range with two ends is short.
+ * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions
+ * from there on are touched. `upToSeq` limits the rows that were read, not the read itself: the
+ * planner assumes that a range with two ends is short.
  */
 async function readPage(
   pool: Pool,
@@ -112,7 +123,10 @@ export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
   return BigInt(row?.seq ?? 0);
 }
 
-/** Revisions of one order above `afterRevision`, oldest first; undefined: no such order in the scope. */
+/**
+ * Revisions of one order above `afterRevision`, oldest first;
+ * undefined: no such order in the scope.
+ */
 export async function readHistory(
   pool: Pool,
   scope: AccountScope,
@@ -142,13 +156,17 @@ function toUpdate({ seq, stream, order_id, account_id, payload }: UpdateRow): St
 }
 
 /**
- * The batches of all lanes that had not ended when the statement took its snapshot, as a common table expression of (lane, xid): `with ${underWay}, …`.
+ * The batches of all lanes that had not ended when the statement took its snapshot, as a common
+ * table expression of (lane, xid): `with ${underWay}, …`.
  *
- * A batch locks its lane's row before it takes its first seq, and no other batch can until it has ended. So while one is under way, the row's version that
- * the snapshot shows has the batch's transaction id in `xmax`, and had it before that seq. If the batch ends before the version is read, `xmax` may name the next
- * one, which the snapshot does not show either: to wait for that one is to wait for both. `xmax` may also name a batch or a lock that has ended: the snapshot
- * shows that. The column holds the lower 32 bits of the id, and the snapshot's own id gives the rest.
- * No transactions share a lock on these rows (no foreign key points to them), so it is never the id of a group.
+ * A batch locks its lane's row before it takes its first seq, and no other batch can until it has
+ * ended. So while one is under way, the row's version that the snapshot shows has the batch's
+ * transaction id in `xmax`, and had it before that seq. If the batch ends before the version is
+ * read, `xmax` may name the next one, which the snapshot does not show either: to wait for that one
+ * is to wait for both. `xmax` may also name a batch or a lock that has ended: the snapshot shows
+ * that. The column holds the lower 32 bits of the id, and the snapshot's own id gives the rest.
+ * No transactions share a lock on these rows (no foreign key points to
+ * them), so it is never the id of a group.
  */
 const underWay = `touched as materialized (
     select lane, top + ((xmax::text::bigint - top) << 32 >> 32) as xid
@@ -177,8 +195,8 @@ class BatchStuckError extends Error {
 }
 
 /**
- * Resolves once each of the transactions has ended, by commit or rollback. Rejects with `BatchStuckError` after the deadline, and when the database can't be
- * reached.
+ * Resolves once each of the transactions has ended, by commit or rollback. Rejects with
+ * `BatchStuckError` after the deadline, and when the database can't be reached.
  */
 export async function untilEnded(
   { pool, clock }: { readonly pool: Pool; readonly clock: Clock },

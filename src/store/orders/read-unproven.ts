@@ -2,13 +2,15 @@ import type { Pool } from 'pg';
 import type { Unproven } from './order-store.ts';
 
 /**
- * The newest rows among which the last proof is looked for. There is one every 15 s while an account is live, so this is enough for 13,000 updates a second. A
- * term begins to write behind it: 45,000 rows of 950 bytes took 0.2 to 0.3 s.
+ * The newest rows among which the last proof is looked for. There is one every 15 s while an
+ * account is live, so this is enough for 13,000 updates a second. A term begins to write behind it:
+ * 45,000 rows of 950 bytes took 0.2 to 0.3 s.
  */
 const lookedAtRows = 200_000;
 
 /**
- * The updates behind the lane's last proof, as ingest would have counted them (`service/orders/unproven.ts`). The sum is made by Postgres, so that at most one row leaves it.
+ * The updates behind the lane's last proof, as ingest would have counted them
+ * (`service/orders/unproven.ts`). The sum is made by Postgres, so that at most one row leaves it.
  * The last proof is in batch `upTo` + 1, so nearly every row that is read counts.
  */
 const unprovenText = `

@@ -1,7 +1,10 @@
 import type { Clock } from '../../runtime/clock.ts';
 
 export interface TurnBatchOptions {
-  /** Batches that are being answered at once; questions that come in the meantime wait, and become one batch. */
+  /**
+   * Batches that are being answered at once; questions that come in
+   * the meantime wait, and become one batch.
+   */
   readonly maxInFlight: number;
   /** Questions of one batch. */
   readonly maxBatch: number;
@@ -22,9 +25,11 @@ class OverloadedError extends Error {
 }
 
 /**
- * Answers the questions of one turn of the event loop together, so that a hundred requests that arrive at once are one query.
+ * Answers the questions of one turn of the event loop together, so that a hundred requests that
+ * arrive at once are one query.
  *
- * Invariant: a question is answered by a read that began after it was asked. So the answer has everything that was committed before the question, and no
+ * Invariant: a question is answered by a read that began after it was asked. So
+ * the answer has everything that was committed before the question, and no
  * question joins a read that is already under way.
  */
 export class TurnBatch<Q, A> {

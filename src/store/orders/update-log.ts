@@ -11,12 +11,19 @@ export interface StoredLogRow extends LogRow {
 export type RelayCursor = 'log' | 'state';
 
 /**
- * The log of committed updates, which recovery reads, and the relay's own positions in it. Every call has a deadline; rejects when the database can't be reached.
+ * The log of committed updates, which recovery reads, and the relay's own positions in it. Every
+ * call has a deadline; rejects when the database can't be reached.
  */
 export interface UpdateLog {
-  /** The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never a row whose predecessor may still commit. */
+  /**
+   * The lane's committed rows with seq above `afterSeq`, lowest first, at most `limit`. Never a row
+   * whose predecessor may still commit.
+   */
   readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
-  /** The newest row of each order above `afterSeq`, from at most `limit` log rows (fewer where they are large); `lastSeq` is the last seq looked at. */
+  /**
+   * The newest row of each order above `afterSeq`, from at most `limit` log rows (fewer where they
+   * are large); `lastSeq` is the last seq looked at.
+   */
   readNewestAfter(
     lane: number,
     afterSeq: bigint,
@@ -27,10 +34,13 @@ export interface UpdateLog {
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
   savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
   /**
-   * The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms since the epoch. For metrics: above 1,000 it may be an
-   * estimate.
+   * The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms
+   * since the epoch. For metrics: above 1,000 it may be an estimate.
    */
-  pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
+  pendingAfter(
+    lane: number,
+    afterSeq: bigint,
+  ): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
   /** Both cursors of the lane, and what waits behind each of them. */
   backlog(lane: number): Promise<readonly RelayBacklog[]>;
 }
@@ -44,16 +54,23 @@ interface Row {
   payload: string;
 }
 
-/** Above this many rows the backlog is the distance of seqs, which includes those of rolled-back batches. To count a row is to read it. */
+/**
+ * Above this many rows the backlog is the distance of seqs, which includes those of rolled-back
+ * batches. To count a row is to read it.
+ */
 const countedRows = 1_000;
 
-/** The most bytes of payloads that one `readNewestAfter` looks at: its rows usually have 6 MB, and might have a gigabyte. */
+/**
+ * The most bytes of payloads that one `readNewestAfter` looks at: its rows
+ * usually have 6 MB, and might have a gigabyte.
+ */
 const maxLookedAtBytes = 16_000_000;
 
 /**
- * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows its order: the primary key gives it only the
- * lane's rows, from the partition of that bound on.
- * Within a lane seq order is commit order (see `enter_lane`): a row that a read shows has no predecessor that may still commit.
+ * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows
+ * its order: the primary key gives it only the lane's rows, from the partition of that bound on.
+ * Within a lane seq order is commit order (see `enter_lane`): a row that a read shows has no
+ * predecessor that may still commit.
  */
 export class PostgresUpdateLog implements UpdateLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };
@@ -76,7 +93,8 @@ export class PostgresUpdateLog implements UpdateLog {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
-    // Keys first, payloads after: from 10,000 updates of 1,000 orders, only 1,000 payloads are read.
+    // Keys first, payloads after: from 10,000 updates of 1,000
+    // orders, only 1,000 payloads are read.
     const rows = await this.query<Row & { last_seq: string }>(
       `with rows as materialized (
          select seq, stream, order_id, octet_length(payload) as bytes
@@ -94,16 +112,18 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   async loadPosition(lane: number, cursor: RelayCursor): Promise<bigint> {
-    const rows = await this.query<{ seq: string }>('select seq from public.relay_positions where lane = $1 and cursor = $2', [
-      lane,
-      cursor,
-    ]);
+    const rows = await this.query<{ seq: string }>(
+      'select seq from public.relay_positions where lane = $1 and cursor = $2',
+      [lane, cursor],
+    );
     return BigInt(rows[0]?.seq ?? 0);
   }
 
   async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
-    // The lane's row is not locked: a batch holds it most of the time, and once Kafka has acknowledged a position, it is true from any process. A position
-    // beyond the log is not: a database that came back without its newest rows gives their numbers again, and those rows would never be sent.
+    // The lane's row is not locked: a batch holds it most of the time, and once Kafka
+    // has acknowledged a position, it is true from any process. A position beyond the
+    // log is not: a database that came back without its newest rows gives their numbers
+    // again, and those rows would never be sent.
     const rows = await this.query(
       `insert into public.relay_positions as p (lane, cursor, seq)
        select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
@@ -116,7 +136,10 @@ export class PostgresUpdateLog implements UpdateLog {
     return rows.length === 1;
   }
 
-  async pendingAfter(lane: number, afterSeq: bigint): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }> {
+  async pendingAfter(
+    lane: number,
+    afterSeq: bigint,
+  ): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }> {
     const [row] = await this.query<{ counted: string; distance: string | null; oldest_ms: string | null }>(
       `with pending as materialized (
          select seq, recorded_at from public.order_updates where lane = $1 and seq > $2 order by seq limit $3
@@ -134,9 +157,15 @@ export class PostgresUpdateLog implements UpdateLog {
     return relayBacklog(this.deps.pool, lane);
   }
 
-  /** Not prepared: a plan from a time when a partition was empty would read all of it, row by row, once it is full. */
+  /**
+   * Not prepared: a plan from a time when a partition was empty would
+   * read all of it, row by row, once it is full.
+   */
   private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
-    return retryTransaction(this.deps, async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows);
+    return retryTransaction(
+      this.deps,
+      async () => (await this.deps.pool.query<R & Record<string, unknown>>(text, values)).rows,
+    );
   }
 }
 

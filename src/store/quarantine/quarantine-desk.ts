@@ -1,7 +1,9 @@
 import type { Stream } from '../../domain/order.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
 
-/** Which rows are meant, of those that have not been dealt with; a field that is left out is any. */
+/**
+ * Which rows are meant, of those that have not been dealt with; a field that is left out is any.
+ */
 export interface QuarantineFilter {
   readonly stream?: Stream;
   readonly accountId?: string;
@@ -49,7 +51,10 @@ export interface QuarantineWord {
   readonly requestId: string;
 }
 
-/** Rows of a job, or of what would be one. `nameless`: rows that name no order to read again, so that a retry fails for them; 0 for a discard. */
+/**
+ * Rows of a job, or of what would be one. `nameless`: rows that name no order to read again, so
+ * that a retry fails for them; 0 for a discard.
+ */
 export interface JobSize {
   readonly total: number;
   readonly nameless: number;
@@ -78,12 +83,16 @@ export interface QuarantineJob {
   readonly failures: readonly { readonly detail: string; readonly rows: number }[];
 }
 
-/** Jobs that have not ended. A person has one or two; each may have every row of the quarantine, so without a bound they would fill the disk. */
+/**
+ * Jobs that have not ended. A person has one or two; each may have every row of the quarantine, so
+ * without a bound they would fill the disk.
+ */
 export const mostOpenJobs = 10;
 
 /**
- * The quarantine as REST has it, on any instance. The scope is part of every statement: a row without an account is only in the scope of every account. Every
- * act is written with its line of the audit trail. Rejects when the database can't be reached; each call may then be made again.
+ * The quarantine as REST has it, on any instance. The scope is part of every statement: a row
+ * without an account is only in the scope of every account. Every act is written with its line of
+ * the audit trail. Rejects when the database can't be reached; each call may then be made again.
  */
 export interface QuarantineDesk {
   /** Rows that have not been dealt with, oldest first. */
@@ -93,9 +102,14 @@ export interface QuarantineDesk {
     after: readonly string[] | undefined,
     limit: number,
   ): Promise<Page<QuarantineEntry>>;
-  /** Dealt with or not. Undefined: there is no such row in the scope, or retention has removed it. */
+  /**
+   * Dealt with or not. Undefined: there is no such row in the scope, or retention has removed it.
+   */
   find(scope: AccountScope, id: string): Promise<QuarantineMessage | undefined>;
-  /** Asks the follower of the account. Nothing new is asked while a request is open for the row, or where the row names no order or was dealt with. */
+  /**
+   * Asks the follower of the account. Nothing new is asked while a request is open for the row, or
+   * where the row names no order or was dealt with.
+   */
   retry(scope: AccountScope, id: string, word: QuarantineWord): Promise<void>;
   /** False: the row was dealt with before. */
   discard(scope: AccountScope, id: string, word: QuarantineWord): Promise<boolean>;

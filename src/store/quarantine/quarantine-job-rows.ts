@@ -3,7 +3,8 @@ import type { Stream } from '../../domain/order.ts';
 import type { RepairAnswer } from '../repair-requests.ts';
 import { progressOf } from './quarantine-jobs.ts';
 
-// The rows of jobs, as the holder of a lane carries them out. Raw: each write is one statement that answers requests and deals with their rows.
+// The rows of jobs, as the holder of a lane carries them out. Raw: each write is one statement that
+// answers requests and deals with their rows.
 
 /** One order that jobs want to be read again, with requests about it. */
 export interface OrderOfJobs {
@@ -20,7 +21,9 @@ export async function hasOpenJobs(pool: Pool): Promise<boolean> {
 }
 
 /** The accounts that open retries are of, by the age of their oldest one. */
-export async function accountsOfJobs(pool: Pool): Promise<readonly { readonly stream: Stream; readonly accountId: string }[]> {
+export async function accountsOfJobs(
+  pool: Pool,
+): Promise<readonly { readonly stream: Stream; readonly accountId: string }[]> {
   const { rows } = await pool.query<{ stream: Stream; account_id: string }>(
     `select stream, account_id from public.repair_requests where job_id is not null and kind = 'retry' and answered_at is null
      group by stream, account_id order by min(id)`,
@@ -28,11 +31,19 @@ export async function accountsOfJobs(pool: Pool): Promise<readonly { readonly st
   return rows.map(({ stream, account_id }) => ({ stream, accountId: account_id }));
 }
 
-/** Requests that are looked at for one answer: an order is read once for all of them that are about it (to group all 20,000 took 380 ms, these some 10 ms). */
+/**
+ * Requests that are looked at for one answer: an order is read once for all of them that are about
+ * it (to group all 20,000 took 380 ms, these some 10 ms).
+ */
 const requestsAtOnce = 500;
 
 /** The next orders of one account, those that were asked for first before the others. */
-export async function ordersOfJobs(pool: Pool, stream: Stream, accountId: string, limit: number): Promise<OrderOfJobs[]> {
+export async function ordersOfJobs(
+  pool: Pool,
+  stream: Stream,
+  accountId: string,
+  limit: number,
+): Promise<OrderOfJobs[]> {
   const { rows } = await pool.query<{ order_id: string; requests: string[] }>(
     `select order_id, array_agg(id::text) as requests from (
        select r.id, q.order_id from public.repair_requests r join public.quarantine q on q.id = r.quarantine_id and q.dealt_at is null
@@ -44,8 +55,15 @@ export async function ordersOfJobs(pool: Pool, stream: Stream, accountId: string
   return rows.map(({ order_id, requests }) => ({ orderId: order_id, requests }));
 }
 
-/** Answers requests that are open, and after `done` deals with their rows, in one commit: a job that was cancelled in between leaves its rows as they are. */
-export async function answerJobRows(pool: Pool, requests: readonly string[], { outcome, detail }: RepairAnswer): Promise<number> {
+/**
+ * Answers requests that are open, and after `done` deals with their rows, in one commit: a job that
+ * was cancelled in between leaves its rows as they are.
+ */
+export async function answerJobRows(
+  pool: Pool,
+  requests: readonly string[],
+  { outcome, detail }: RepairAnswer,
+): Promise<number> {
   const { rows } = await pool.query<{ answered: string }>(
     `with answered as (
        update public.repair_requests set answered_at = now(), outcome = $2, detail = $3 where id = any($1::bigint[]) and answered_at is null
@@ -77,8 +95,13 @@ export async function discardJobRows(pool: Pool, limit: number): Promise<number>
   return Number(rows[0]?.discarded ?? 0);
 }
 
-/** Answers the requests of jobs whose row was dealt with by another way, or was dropped from a full quarantine. Returns how many of each kind. */
-export async function answerRowsThatAreGone(pool: Pool): Promise<readonly { readonly kind: string; readonly rows: number }[]> {
+/**
+ * Answers the requests of jobs whose row was dealt with by another way, or was dropped from a full
+ * quarantine. Returns how many of each kind.
+ */
+export async function answerRowsThatAreGone(
+  pool: Pool,
+): Promise<readonly { readonly kind: string; readonly rows: number }[]> {
   const { rows } = await pool.query<{ kind: string; rows: number }>(
     `with answered as (
        update public.repair_requests r set answered_at = now(), outcome = 'failed', detail = 'it had been dealt with before, or dropped'

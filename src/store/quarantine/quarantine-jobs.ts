@@ -19,7 +19,10 @@ interface Condition {
   readonly values: unknown[];
 }
 
-/** SQL: rows `q` of the quarantine that have not been dealt with, are in the scope, and match. The scope is parameter 1. */
+/**
+ * SQL: rows `q` of the quarantine that have not been dealt with, are in the
+ * scope, and match. The scope is parameter 1.
+ */
 export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, rowIds }: QuarantineFilter): Condition {
   const values: unknown[] = [scopeParameter(scope)];
   const where = ['q.dealt_at is null', inScope('q.account_id', 1)];
@@ -30,7 +33,10 @@ export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, 
   return { text: where.join(' and '), values };
 }
 
-/** The same without the rows for which the same is asked already: a request that is repeated after a lost answer makes no second job of them. */
+/**
+ * The same without the rows for which the same is asked already: a request that is repeated after a
+ * lost answer makes no second job of them.
+ */
 function rowsOfJob(scope: AccountScope, action: QuarantineAction, filter: QuarantineFilter): Condition {
   const { text, values } = rowsThatMatch(scope, filter);
   const place = `$${values.push(action)}`;
@@ -57,8 +63,9 @@ export async function measureJob(
 }
 
 /**
- * One statement: the job, a request for each of its rows, and the line of the audit trail. So what it covers is decided at once, and rows that come later are
- * not in it. A row that names no order cannot be read again: in a retry it has failed from the start.
+ * One statement: the job, a request for each of its rows, and the line of the audit trail. So what
+ * it covers is decided at once, and rows that come later are not in it. A row that names no order
+ * cannot be read again: in a retry it has failed from the start.
  */
 export async function openJob(
   deps: RetryDeps & { readonly pool: Pool },
@@ -113,7 +120,10 @@ interface JobRow {
 /** SQL: a job is in the scope that is in parameter 1 when each of its accounts is. */
 const jobInScope = '($1::text[] is null or j.accounts <@ $1::text[])';
 
-/** Jobs of the scope, newest first, or the one that is named. Progress is counted from the answers to their rows, by an index. */
+/**
+ * Jobs of the scope, newest first, or the one that is named. Progress is counted from the answers
+ * to their rows, by an index.
+ */
 export async function readJobs(
   pool: Pool,
   scope: AccountScope,
@@ -158,7 +168,10 @@ function toJob(row: JobRow): QuarantineJob {
   };
 }
 
-/** Ends the job, and withdraws its rows that are open. An order that is being read at this moment stays in quarantine. */
+/**
+ * Ends the job, and withdraws its rows that are open. An order that is being
+ * read at this moment stays in quarantine.
+ */
 export async function cancelJob(
   deps: RetryDeps & { readonly pool: Pool },
   scope: AccountScope,

@@ -14,7 +14,10 @@ export interface QuarantineCount {
   readonly oldest: Date;
 }
 
-/** Rows that have not been dealt with, by stream, reason and account: 20,000 rows at most (`maintainQuarantine`). */
+/**
+ * Rows that have not been dealt with, by stream, reason and account:
+ * 20,000 rows at most (`maintainQuarantine`).
+ */
 export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
   return drizzle(pool)
     .select({
@@ -63,7 +66,10 @@ export async function newestQuarantined(pool: Pool): Promise<bigint> {
   return row?.id ?? 0n;
 }
 
-/** The newest row about the same order that came after `id` and has not been dealt with: the order was quarantined again. */
+/**
+ * The newest row about the same order that came after `id` and has not been
+ * dealt with: the order was quarantined again.
+ */
 export async function quarantinedAgain(
   pool: Pool,
   id: bigint,

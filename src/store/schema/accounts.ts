@@ -34,7 +34,10 @@ export const accounts = pgTable(
 
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** Tokens, sealed (see `seal` in store/token-store.ts), and the process that may refresh them at the moment. */
+/**
+ * Tokens, sealed (see `seal` in store/token-store.ts), and the
+ * process that may refresh them at the moment.
+ */
 export const credentials = pgTable('credentials', {
   credential: text().primaryKey(),
   /** 0 while only a claim was made. */
@@ -46,8 +49,9 @@ export const credentials = pgTable('credentials', {
 });
 
 /**
- * A retry or a discard of every row of the quarantine that matched a filter at one moment. Its rows are requests in `repair_requests`, written with it, so its
- * progress is what those say. Ended once, when none of them is open any more, or by a person who cancels it.
+ * A retry or a discard of every row of the quarantine that matched a filter at one moment. Its rows
+ * are requests in `repair_requests`, written with it, so its progress is what those say. Ended
+ * once, when none of them is open any more, or by a person who cancels it.
  */
 export const quarantineJobs = pgTable(
   'quarantine_jobs',
@@ -75,9 +79,11 @@ export const quarantineJobs = pgTable(
 );
 
 /**
- * Requests of a person to the follower of an account, which is always the lane's holder: to read the account from a time on or completely (`backfill`), to read
- * its newest changes (`read`), or to read an order in quarantine again (`retry`); and the rows of a job, of which those to `discard` are for the holder of the
- * row's lane. Answered once; the process that asked and gave up answers the request itself (`withdrawn`).
+ * Requests of a person to the follower of an account, which is always the lane's holder: to read
+ * the account from a time on or completely (`backfill`), to read its newest changes (`read`), or to
+ * read an order in quarantine again (`retry`); and the rows of a job, of which those to `discard`
+ * are for the holder of the row's lane. Answered once; the process that asked and gave up answers
+ * the request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',

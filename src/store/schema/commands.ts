@@ -16,7 +16,10 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 
-/** The number of a transaction, 64 bits. It rises in the order in which transactions began to write, not in that of their commits. */
+/**
+ * The number of a transaction, 64 bits. It rises in the order in which transactions began to write,
+ * not in that of their commits.
+ */
 export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 /** Lists of words for CHECK constraints, as SQL. */
@@ -30,10 +33,12 @@ export const attemptStates = "'prepared', 'sending', 'not_sent', 'refused', 'rej
 export const evidenceKinds = "'answer', 'update', 'read', 'note', 'person'";
 
 /**
- * The commands of callers (domain/command.ts), one row for each, never deleted. Written by the SQL functions `open_command`, `step_command` and
- * `take_over_commands`; the trigger `commands_guard` refuses every forbidden step, from every writer.
+ * The commands of callers (domain/command.ts), one row for each, never deleted. Written by the SQL
+ * functions `open_command`, `step_command` and `take_over_commands`; the trigger `commands_guard`
+ * refuses every forbidden step, from every writer.
  *
- * Few rows and few writes compared with the log: one more index costs little, even on a mutable column.
+ * Few rows and few writes compared with the log: one more index
+ * costs little, even on a mutable column.
  */
 export const commands = pgTable(
   'commands',
@@ -65,7 +70,10 @@ export const commands = pgTable(
     pendingVersion: bigint('pending_version', { mode: 'bigint' }),
     misses: integer().notNull().default(0),
     baseline: json(),
-    /** The amount of money that the command would add to its account, as valued when it was journaled. Null: a cancel, or not known. */
+    /**
+     * The amount of money that the command would add to its account, as valued when it was
+     * journaled. Null: a cancel, or not known.
+     */
     exposure: numeric(),
     /** The newest change of limits that it was judged by; 0: there was none. */
     limitsChange: bigint('limits_change', { mode: 'bigint' }).notNull().default(sql`0`),
@@ -82,14 +90,16 @@ export const commands = pgTable(
     uniqueIndex('commands_one_place_per_order')
       .on(t.stream, t.orderId)
       .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
-    // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of those may still turn out to have landed. The trigger checks this
-    // when one begins.
+    // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of
+    // those may still turn out to have landed. The trigger checks this when one begins.
     index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
     index('commands_by_key').on(t.idempotencyKey),
-    // For references that are used once, and for `?callerRef=`: 0.03 ms each among 300,000 commands. With the time instead of the principal, the first took 116
-    // ms where another principal had given one reference to 100,000 commands; a page of those comes fast from `commands_newest`.
+    // For references that are used once, and for `?callerRef=`: 0.03 ms each among
+    // 300,000 commands. With the time instead of the principal, the first took 116 ms
+    // where another principal had given one reference to 100,000 commands; a page of
+    // those comes fast from `commands_newest`.
     index('commands_by_caller_ref').on(t.callerRef, t.principal).where(sql`${t.callerRef} is not null`),
     index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
@@ -98,7 +108,9 @@ export const commands = pgTable(
     // Final places, except those `applied` with an order: an order of one of them has landed late.
     index('commands_came_to_nothing')
       .on(t.shard, t.commandId)
-      .where(sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`),
+      .where(
+        sql`${t.kind} = 'place' and ${t.settledAt} is not null and (${t.orderId} is null or ${t.state} <> 'applied')`,
+      ),
     index('commands_settled').on(t.settledAt).where(sql`${t.settledAt} is not null`),
     check('commands_kind', sql`${t.kind} in (${sql.raw(commandKinds)})`),
     check('commands_stream', sql`${t.stream} in ('account', 'prediction')`),
@@ -116,8 +128,8 @@ export const commands = pgTable(
 );
 
 /**
- * Each is one write to the platform. The trigger `attempts_guard` enforces the other rules: numbers without a gap, prepared → sending once, no step after a
- * final state.
+ * Each is one write to the platform. The trigger `attempts_guard` enforces the other rules: numbers
+ * without a gap, prepared → sending once, no step after a final state.
  */
 export const attempts = pgTable(
   'attempts',
@@ -137,7 +149,8 @@ export const attempts = pgTable(
   },
   (t) => [
     uniqueIndex('attempts_numbered').on(t.commandId, t.number),
-    // The promise itself: a second write comes only after the one before it is recorded as not sent, or was refused.
+    // The promise itself: a second write comes only after the one before it
+    // is recorded as not sent, or was refused.
     uniqueIndex('attempts_one_in_doubt').on(t.commandId).where(sql`${t.state} not in ('not_sent', 'refused')`),
     index('attempts_in_flight').on(t.epoch).where(sql`${t.state} in ('prepared', 'sending')`),
     check('attempts_id', sql`starts_with(${t.attemptId}, 'tm-') and length(${t.attemptId}) <= 64`),
@@ -147,8 +160,8 @@ export const attempts = pgTable(
 );
 
 /**
- * The known facts about a command, one in each row, append only (a trigger refuses every other change, from every role): a verdict can be computed again from
- * them.
+ * The known facts about a command, one in each row, append only (a trigger refuses every other
+ * change, from every role): a verdict can be computed again from them.
  */
 export const evidence = pgTable(
   'evidence',
@@ -173,10 +186,12 @@ export const evidence = pgTable(
 );
 
 /**
- * The outbox of `tidemark.command-outcomes.v1`: one row for every step of a command, in the transaction of the step. Not the log of updates: journal
- * transactions are slow and concurrent, and would delay its watermark. Here each row says for itself whether it was published.
+ * The outbox of `tidemark.command-outcomes.v1`: one row for every step of a command, in the
+ * transaction of the step. Not the log of updates: journal transactions are slow and concurrent,
+ * and would delay its watermark. Here each row says for itself whether it was published.
  *
- * `id` rises with `version` inside a command (its row is locked from one to the next). No other order is promised.
+ * `id` rises with `version` inside a command (its row is locked from one
+ * to the next). No other order is promised.
  */
 export const commandEvents = pgTable(
   'command_events',
@@ -187,13 +202,17 @@ export const commandEvents = pgTable(
       .references(() => commands.commandId),
     version: integer().notNull(),
     /**
-     * The command as it was after the step. Encoded when it is published, by the one encoder (domain/encode-command-outcome.ts): the text itself could only
-     * be written by a second round trip inside the step, or by a second encoder in SQL.
+     * The command as it was after the step. Encoded when it is published, by the one encoder
+     * (domain/encode-command-outcome.ts): the text itself could only be written by a second round
+     * trip inside the step, or by a second encoder in SQL.
      */
     snapshot: json().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
     publishedAt: timestamp('published_at', { withTimezone: true }),
-    /** For the stream of events, which must know that no earlier row can be committed any more (docs/decisions/030-an-id-of-two-positions.md). */
+    /**
+     * For the stream of events, which must know that no earlier row can be committed any more
+     * (docs/decisions/030-an-id-of-two-positions.md).
+     */
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
   },
   (t) => [
@@ -203,7 +222,10 @@ export const commandEvents = pgTable(
   ],
 );
 
-/** Events of the stream (steps, changes of halts) were deleted up to this transaction. At most one row. */
+/**
+ * Events of the stream (steps, changes of halts) were deleted
+ * up to this transaction. At most one row.
+ */
 export const eventFloor = pgTable(
   'event_floor',
   { one: boolean().primaryKey().default(true), txId: xid8('tx_id').notNull() },
@@ -211,8 +233,9 @@ export const eventFloor = pgTable(
 );
 
 /**
- * The epoch under which the journal may be written. Not the lane's own row: every batch locks that one, so journal transactions would wait for batches and
- * batches for them. A journal transaction locks this row `for share` until it commits; `take_over_commands` raises the epoch.
+ * The epoch under which the journal may be written. Not the lane's own row: every batch locks that
+ * one, so journal transactions would wait for batches and batches for them. A journal transaction
+ * locks this row `for share` until it commits; `take_over_commands` raises the epoch.
  */
 export const commandFence = pgTable('command_fence', {
   shard: integer().primaryKey(),

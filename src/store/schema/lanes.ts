@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  doublePrecision,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+} from 'drizzle-orm/pg-core';
 
 /** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
 export const lanes = pgTable('lanes', {
@@ -9,13 +19,21 @@ export const lanes = pgTable('lanes', {
   /** The fencing number: rises with every change of holder, every reclaim and every release. */
   epoch: bigint({ mode: 'bigint' }).notNull(),
   renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
-  /** In every payload; it counts before the revision. Raised by `begin_generation`, and never lowered. */
+  /**
+   * In every payload; it counts before the revision. Raised by
+   * `begin_generation`, and never lowered.
+   */
   generation: integer().notNull().default(1),
   /** When the present holder took the lane. */
   heldSince: timestamp('held_since', { withTimezone: true }).notNull().defaultNow(),
-  /** An operator wants the holder to give its shards to others, for as long as it holds the lane. */
+  /**
+   * An operator wants the holder to give its shards to others, for as long as it holds the lane.
+   */
   drained: boolean().notNull().default(false),
-  /** The rest is what the holder says of itself. Where its REST answers other processes; null: it takes no requests of theirs. */
+  /**
+   * The rest is what the holder says of itself. Where its REST answers other processes; null: it
+   * takes no requests of theirs.
+   */
   address: text(),
   /** Its part of the shards is in proportion to this; 0: it wants none. */
   weight: doublePrecision().notNull().default(0),
@@ -32,8 +50,9 @@ export const lanes = pgTable('lanes', {
 });
 
 /**
- * A fixed group of accounts (domain/shards.ts), and the lane whose process follows them. `tidemark migrate` makes the rows, once. A row may change only under a
- * lock on the row of its lane, which is no foreign key (see the baseline).
+ * A fixed group of accounts (domain/shards.ts), and the lane whose process follows them. `tidemark
+ * migrate` makes the rows, once. A row may change only under a lock on the row of its lane, which
+ * is no foreign key (see the baseline).
  */
 export const shards = pgTable('shards', {
   shard: integer().primaryKey(),
@@ -48,8 +67,9 @@ export const shards = pgTable('shards', {
 });
 
 /**
- * One row a lane, none before its first batch: the number of the last committed batch, which orders batches and answers a lost commit. The number is in the key, so
- * that a batch finds the row at once beside any number of dead versions, which an open snapshot keeps.
+ * One row a lane, none before its first batch: the number of the last committed batch, which orders
+ * batches and answers a lost commit. The number is in the key, so that a batch finds the row at
+ * once beside any number of dead versions, which an open snapshot keeps.
  */
 export const laneBatches = pgTable(
   'lane_batches',

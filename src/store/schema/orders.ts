@@ -2,10 +2,12 @@ import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /**
- * The one true state of every order. Only the SQL function `apply_batch` writes it: no role of the service may write here in another way.
+ * The one true state of every order. Only the SQL function `apply_batch` writes it: no role of the
+ * service may write here in another way.
  *
- * `json`, not `jsonb`: no query searches inside the state, and `jsonb` costs 30 % of the throughput. `join_state` is the reducer's own memory
- * (`Head.join`). `fillfactor` 80 (in the migration) leaves room in the page, so that an update need not touch an index.
+ * `json`, not `jsonb`: no query searches inside the state, and `jsonb` costs 30 % of the
+ * throughput. `join_state` is the reducer's own memory (`Head.join`). `fillfactor` 80 (in the
+ * migration) leaves room in the page, so that an update need not touch an index.
  */
 export const orders = pgTable(
   'orders',
@@ -22,7 +24,10 @@ export const orders = pgTable(
       .generatedAlwaysAs(sql`status not in ('filled', 'replaced', 'canceled', 'expired', 'rejected')`),
     /** Our own number: 1, 2, 3 … without a gap. */
     revision: bigint({ mode: 'number' }).notNull(),
-    /** The revision that was stored before. `apply_batch` compares it, so that two writers never build on the same one. */
+    /**
+     * The revision that was stored before. `apply_batch` compares it, so that
+     * two writers never build on the same one.
+     */
     reducedFrom: bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
     sourceVersion: bigint('source_version', { mode: 'bigint' }),
@@ -30,28 +35,38 @@ export const orders = pgTable(
     joinState: json('join_state').notNull(),
     /** The database's clock at the last write. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** `updated_at` of an order that is over, null while it is open (docs/decisions/029-newest-change-without-an-index-on-it.md). */
+    /**
+     * `updated_at` of an order that is over, null while it is open
+     * (docs/decisions/029-newest-change-without-an-index-on-it.md).
+     */
     closedChangedAt: timestamp('closed_changed_at', { withTimezone: true }).generatedAlwaysAs(
       sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
     ),
   },
-  // `is_open` is a column of its own because it changes once in an order's life: a partial index on `status` costs the cheap update in the page (HOT)
-  // whenever the status changes. The server's CPU for a row, medians of three and more, six updates an order: no second index 16.3 µs · account and order
-  // 17.8 µs · this one 19.3 µs · that one and a partial one of open orders 21.7 µs · the partial one on status 23.7 µs (HOT 30 % instead of 51 %).
+  // `is_open` is a column of its own because it changes once in an order's life: a partial index on
+  // `status` costs the cheap update in the page (HOT) whenever the status changes. The server's CPU
+  // for a row, medians of three and more, six updates an order: no second index 16.3 µs · account
+  // and order 17.8 µs · this one 19.3 µs · that one and a partial one of open orders 21.7 µs · the
+  // partial one on status 23.7 µs (HOT 30 % instead of 51 %).
   (t) => [
     primaryKey({ columns: [t.stream, t.orderId] }),
     index('orders_by_account').on(t.accountId, t.stream, t.isOpen, t.orderId),
-    index('orders_closed').on(t.accountId, t.stream, t.closedChangedAt, t.orderId).where(sql`${t.closedChangedAt} is not null`),
+    index('orders_closed')
+      .on(t.accountId, t.stream, t.closedChangedAt, t.orderId)
+      .where(sql`${t.closedChangedAt} is not null`),
   ],
 );
 
 /**
- * Every accepted change, append only: history, outbox and replay source in one. Only the SQL function `apply_batch` writes it.
+ * Every accepted change, append only: history, outbox and replay source in one. Only the SQL
+ * function `apply_batch` writes it.
  *
- * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the generated migration by hand, and the partitions come
- * from `ensure_log_partitions`. The key begins with the lane, so that the cost of reading a lane depends only on its own rows (docs/decisions/014).
- * `unique (stream, order_id, revision)` holds in each partition (Postgres has no index over all of them that leaves out the partition key). A plain sequence,
- * not an identity column: before Postgres 17 a partitioned table can't have one.
+ * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the
+ * generated migration by hand, and the partitions come from `ensure_log_partitions`. The key begins
+ * with the lane, so that the cost of reading a lane depends only on its own rows
+ * (docs/decisions/014). `unique (stream, order_id, revision)` holds in each partition (Postgres has
+ * no index over all of them that leaves out the partition key). A plain sequence, not an identity
+ * column: before Postgres 17 a partitioned table can't have one.
  */
 export const orderUpdates = pgTable(
   'order_updates',
@@ -75,8 +90,9 @@ export const orderUpdates = pgTable(
 );
 
 /**
- * Orders that carry the id of an attempt, written with the revision that first shows it by `apply_batch_with_bindings`. The key is the invariant: an order is
- * bound once. No foreign keys: the journal must never make a batch of the stream wait or fail.
+ * Orders that carry the id of an attempt, written with the revision that first shows it by
+ * `apply_batch_with_bindings`. The key is the invariant: an order is bound once. No foreign keys:
+ * the journal must never make a batch of the stream wait or fail.
  */
 export const orderBindings = pgTable(
   'order_bindings',
@@ -92,7 +108,10 @@ export const orderBindings = pgTable(
   (t) => [primaryKey({ columns: [t.stream, t.orderId] }), index('order_bindings_by_command').on(t.commandId)],
 );
 
-/** How far each cursor (`log`, `state`) of a lane's relay is acknowledged by Kafka. Never moves back. */
+/**
+ * How far each cursor (`log`, `state`) of a lane's relay is
+ * acknowledged by Kafka. Never moves back.
+ */
 export const relayPositions = pgTable(
   'relay_positions',
   {
@@ -104,7 +123,9 @@ export const relayPositions = pgTable(
   (t) => [primaryKey({ columns: [t.lane, t.cursor] })],
 );
 
-/** The topic that records of each kind (`updates`, …) were published to, by Kafka's own id of it. */
+/**
+ * The topic that records of each kind (`updates`, …) were published to, by Kafka's own id of it.
+ */
 export const publishedTopics = pgTable('published_topics', {
   kind: text().primaryKey(),
   name: text().notNull(),
@@ -112,7 +133,10 @@ export const publishedTopics = pgTable('published_topics', {
   since: timestamp({ withTimezone: true }).notNull().defaultNow(),
 });
 
-/** Data that arrived and could not be understood or stored, kept complete until a person has dealt with it. */
+/**
+ * Data that arrived and could not be understood or stored, kept
+ * complete until a person has dealt with it.
+ */
 export const quarantine = pgTable(
   'quarantine',
   {

@@ -16,8 +16,9 @@ import {
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /**
- * Static tokens of REST, numbered for each principal. Only the hash is here: tokens are 256 random bits, so a fast hash without salt is enough.
- * A principal is its name and has no row of its own: rights are the token's, as they are in a JWT.
+ * Static tokens of REST, numbered for each principal. Only the hash is here: tokens are 256 random
+ * bits, so a fast hash without salt is enough. A principal is its name and has no row of its own:
+ * rights are the token's, as they are in a JWT.
  */
 export const principalTokens = pgTable(
   'principal_tokens',
@@ -30,7 +31,10 @@ export const principalTokens = pgTable(
     /** Null: every account. */
     accounts: text().array(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Null: no end. A revoked token has an end in the past; the end can only move to an earlier time (a trigger). */
+    /**
+     * Null: no end. A revoked token has an end in the past; the end can
+     * only move to an earlier time (a trigger).
+     */
     expiresAt: timestamp('expires_at', { withTimezone: true }),
   },
   (t) => [
@@ -41,7 +45,10 @@ export const principalTokens = pgTable(
   ],
 );
 
-/** The acts on the command side, with their principals. Append only (a trigger refuses every other change, from every role). */
+/**
+ * The acts on the command side, with their principals. Append only (a trigger refuses every other
+ * change, from every role).
+ */
 export const auditLog = pgTable(
   'audit_log',
   {

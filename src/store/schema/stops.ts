@@ -17,14 +17,18 @@ import {
 import { xid8 } from './commands.ts';
 
 /**
- * The list of each cancel-all, written before its first cancel, one row for each, never deleted and never changed except `key_held` and `ended_at` (trigger). The
- * list gives the key its meaning: asked again later, the key covers these orders and no others.
+ * The list of each cancel-all, written before its first cancel, one row for each, never deleted and
+ * never changed except `key_held` and `ended_at` (trigger). The list gives the key its meaning:
+ * asked again later, the key covers these orders and no others.
  */
 export const cancelAlls = pgTable(
   'cancel_alls',
   {
     cancelAllId: uuid('cancel_all_id').primaryKey(),
-    /** The shard whose holder wrote it. Another shard has other accounts: there the same key is a different one. */
+    /**
+     * The shard whose holder wrote it. Another shard has other
+     * accounts: there the same key is a different one.
+     */
     shard: integer().notNull(),
     principal: text().notNull(),
     idempotencyKey: text('idempotency_key').notNull(),
@@ -37,7 +41,10 @@ export const cancelAlls = pgTable(
     onLanding: text('on_landing').notNull(),
     /** `OrderOfAccount[]`; the cancel of the order at index n has the key `cancel-all:<id>:<n>`. */
     orders: json().notNull(),
-    /** `PlaceOfAccount[]`; the cancel of an order that one of them places has the key `cancel-all:<id>:<commandId>`. */
+    /**
+     * `PlaceOfAccount[]`; the cancel of an order that one of them places has the key
+     * `cancel-all:<id>:<commandId>`.
+     */
     places: json().notNull(),
     /** `UnreadAccount[]` */
     unread: json().notNull(),
@@ -55,7 +62,10 @@ export const cancelAlls = pgTable(
   ],
 );
 
-/** Why placing and replacing are stopped, for an account or the service. A row is cleared once, by a person, and never changed in another way (trigger). */
+/**
+ * Why placing and replacing are stopped, for an account or the service. A row is cleared once, by a
+ * person, and never changed in another way (trigger).
+ */
 export const halts = pgTable(
   'halts',
   {
@@ -83,7 +93,10 @@ export const halts = pgTable(
   ],
 );
 
-/** Each change of a halt, written by the trigger `halts_recorded` in the transaction that makes it. Only the stream of events reads it. */
+/**
+ * Each change of a halt, written by the trigger `halts_recorded` in the transaction that makes it.
+ * Only the stream of events reads it.
+ */
 export const haltEvents = pgTable(
   'halt_events',
   {
@@ -97,7 +110,8 @@ export const haltEvents = pgTable(
 );
 
 /**
- * The dead man's switch: one timer for each principal and account of a shard. Once it has run out and is not ended, the shard's holder cancels the account's orders.
+ * The dead man's switch: one timer for each principal and account of a shard. Once it has run out
+ * and is not ended, the shard's holder cancels the account's orders.
  */
 export const cancelTimers = pgTable(
   'cancel_timers',
@@ -120,7 +134,10 @@ export const cancelTimers = pgTable(
   ],
 );
 
-/** Acts that need a second principal, as they were asked for. Approved once, by another principal, and never changed in another way (trigger). */
+/**
+ * Acts that need a second principal, as they were asked for. Approved once, by another principal,
+ * and never changed in another way (trigger).
+ */
 export const approvals = pgTable(
   'approvals',
   {
@@ -149,8 +166,9 @@ export const approvals = pgTable(
 );
 
 /**
- * The limits that commands must keep before they are journaled: `Bounds` (domain/limits.ts) of one scope each. Read by `judge_limits` in the transaction that
- * journals, written by `change_limits`. A row without bounds is deleted: the audit trail has its history.
+ * The limits that commands must keep before they are journaled: `Bounds` (domain/limits.ts) of one
+ * scope each. Read by `judge_limits` in the transaction that journals, written by `change_limits`.
+ * A row without bounds is deleted: the audit trail has its history.
  */
 export const limits = pgTable(
   'limits',

@@ -1,10 +1,11 @@
 import pg, { type ClientConfig } from 'pg';
 
 /**
- * What a server, a database or a role may set to something else, and our statements or pg's parsers depend on. Each session sets all of them, so no `ALTER ROLE … SET`
- * changes what we read or write.
+ * What a server, a database or a role may set to something else, and our statements or pg's parsers
+ * depend on. Each session sets all of them, so no `ALTER ROLE … SET` changes what we read or write.
  *
- * Not here: `synchronous_commit`, which an operator chooses (`doctor` warns of it), and `default_transaction_read_only` (see `PrimarySession`).
+ * Not here: `synchronous_commit`, which an operator chooses (`doctor` warns of it), and
+ * `default_transaction_read_only` (see `PrimarySession`).
  */
 const dependedOn = {
   // How values become text, and text becomes values.
@@ -30,7 +31,8 @@ const dependedOn = {
   transform_null_equals: 'off',
   row_security: 'on',
   check_function_bodies: 'on',
-  // A function of the journal needs a new snapshot for each statement: `mark_sending` reads the halts behind a lock.
+  // A function of the journal needs a new snapshot for each statement:
+  // `mark_sending` reads the halts behind a lock.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   // When the server ends a session by itself. Each of ours has deadlines of its own.
@@ -41,7 +43,10 @@ const dependedOn = {
   idle_in_transaction_session_timeout: '0',
 } as const;
 
-/** From Postgres 17 on. An older server refuses a session that names it, so it is set only where it exists. */
+/**
+ * From Postgres 17 on. An older server refuses a session that
+ * names it, so it is set only where it exists.
+ */
 const ofNewerServers = { transaction_timeout: '0' } as const;
 
 type Settings = Readonly<Record<string, string>>;
@@ -54,10 +59,12 @@ const setAll = `select count(set_config(name, value, false)) from unnest($1::tex
   where current_setting(name, true) is not null`;
 
 /**
- * The only kind of session that we open. Its settings are startup parameters, so that they hold for its first statement, and are set once more by that statement: a
- * pooler in session mode may drop the parameters without a word (PgBouncer's `ignore_startup_parameters`).
+ * The only kind of session that we open. Its settings are startup parameters, so that they hold for
+ * its first statement, and are set once more by that statement: a pooler in session mode may drop
+ * the parameters without a word (PgBouncer's `ignore_startup_parameters`).
  *
- * `connect` rejects where a setting is refused. Settings in the address (`?options=-c …`) stay, behind ours.
+ * `connect` rejects where a setting is refused. Settings in the
+ * address (`?options=-c …`) stay, behind ours.
  */
 export class DatabaseSession extends pg.Client {
   private readonly settings: Settings;
@@ -115,7 +122,10 @@ function startupOption([name, value]: readonly [string, string]): string {
   return `-c ${name}=${value.replaceAll(/[\\ ]/g, '\\$&')}`;
 }
 
-/** pg lets `options` of the address replace those of its configuration. Only an address that has them is written anew. */
+/**
+ * pg lets `options` of the address replace those of its configuration. Only
+ * an address that has them is written anew.
+ */
 function apartFromOptions(url: string): { readonly connectionString: string; readonly options: string } {
   const address = URL.parse(url);
   const options = address?.searchParams.get('options') ?? '';

@@ -1,6 +1,9 @@
 import { DatabaseSession, type SessionConfig } from './database-session.ts';
 
-/** Why a server takes no writes. `standby`: it is in recovery. `read_only`: `default_transaction_read_only` is on for it, the database or the role. */
+/**
+ * Why a server takes no writes. `standby`: it is in recovery. `read_only`:
+ * `default_transaction_read_only` is on for it, the database or the role.
+ */
 export type NoWrites = 'standby' | 'read_only';
 
 /** In plain words, for health checks, `doctor` and logs. */
@@ -9,7 +12,10 @@ export const noWritesWords: Readonly<Record<NoWrites, string>> = {
   read_only: 'the server at this address is read-only (default_transaction_read_only is on), and takes no writes',
 };
 
-/** One statement, for every place that asks: `no_writes` is `standby`, `read_only`, or null where the server takes writes. */
+/**
+ * One statement, for every place that asks: `no_writes` is `standby`, `read_only`, or null where
+ * the server takes writes.
+ */
 export const askNoWrites = `select case when pg_is_in_recovery() then 'standby'
   when current_setting('transaction_read_only') = 'on' then 'read_only' end as no_writes`;
 
@@ -25,8 +31,9 @@ class NoWritesError extends Error {
 }
 
 /**
- * 25006: a write in a read-only transaction, or during recovery. 57P01 to 57P05: the server shuts down, crashed, starts, dropped the database, or has waited for too
- * long. 08: the connection behind a pooler is gone. A session that says one of these leads to no primary any more.
+ * 25006: a write in a read-only transaction, or during recovery. 57P01 to 57P05: the server shuts
+ * down, crashed, starts, dropped the database, or has waited for too long. 08: the connection
+ * behind a pooler is gone. A session that says one of these leads to no primary any more.
  */
 function endsSession(state: string): boolean {
   return state === '25006' || state.startsWith('57P') || state.startsWith('08');
@@ -36,13 +43,17 @@ function endsSession(state: string): boolean {
 const reported = new Set(['default_transaction_read_only', 'in_hot_standby']);
 
 /**
- * A session with a server that takes writes, and with no other: the same promise as libpq's `target_session_attrs=read-write`, kept for the life of the session.
+ * A session with a server that takes writes, and with no other: the same promise as libpq's
+ * `target_session_attrs=read-write`, kept for the life of the session.
  *
- * States: connecting → open → over. `connect` rejects with `NoWritesError` where the server takes no writes. A session is over as soon as the server says that it
- * takes none any more, or that it goes away; what is in flight still gets its answer. The next session asks the address anew, and so reaches the server that was
- * promoted. Without this, a demoted primary that stays up keeps its old sessions for good: each write is refused, and the session itself is well.
+ * States: connecting → open → over. `connect` rejects with `NoWritesError` where the server takes
+ * no writes. A session is over as soon as the server says that it takes none any more, or that it
+ * goes away; what is in flight still gets its answer. The next session asks the address anew, and
+ * so reaches the server that was promoted. Without this, a demoted primary that stays up keeps its
+ * old sessions for good: each write is refused, and the session itself is well.
  *
- * Not a question before each use: that is a round trip for each statement, and a server may change between the two.
+ * Not a question before each use: that is a round trip for each statement,
+ * and a server may change between the two.
  */
 export class PrimarySession extends DatabaseSession {
   /** True: use it for nothing more. */

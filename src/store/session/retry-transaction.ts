@@ -7,12 +7,17 @@ export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
 /** A batch was reduced from an old head; the head is read again. */
 const staleHead = 'TM003';
-/** The server takes no writes: it is a standby, or was a primary. The session is over (`PrimarySession`), and another may reach the new primary. */
+/**
+ * The server takes no writes: it is a standby, or was a primary. The session is over
+ * (`PrimarySession`), and another may reach the new primary.
+ */
 export const noWrites = '25006';
 
 /**
- * Serialization failure, deadlock, lock not available, administrator and crash shutdown, cannot connect now, canceled (statement deadline), idle in
- * transaction, disk full, out of memory, too many connections, no writes. In addition, the whole class 08, and errors of the socket (see `isTransient`).
+ * Serialization failure, deadlock, lock not available, administrator and crash shutdown,
+ * cannot connect now, canceled (statement deadline), idle in transaction, disk full, out
+ * of memory, too many connections, no writes. In addition, the whole class 08, and
+ * errors of the socket (see `isTransient`).
  */
 const transient = new Set([
   noWrites,
@@ -29,7 +34,10 @@ const transient = new Set([
   '53300',
 ]);
 
-/** True: the session lives, and the same call may pass with newer heads, one more partition, or after some time. Otherwise the meaning of the error is unknown. */
+/**
+ * True: the session lives, and the same call may pass with newer heads, one more partition, or
+ * after some time. Otherwise the meaning of the error is unknown.
+ */
 export function isKnownToPass(error: unknown): boolean {
   return isTransient(error) || isMissingPartition(error) || sqlstateOf(error) === staleHead;
 }
@@ -53,27 +61,40 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * True: a row that Postgres will never take. Class 22 (data), 23 (integrity), 54 (too deep, too long for an index), 21000 (one order twice in a batch).
- * A missing partition is class 23 as well, but not the fault of a row: see `isMissingPartition`.
+ * True: a row that Postgres will never take. Class 22 (data), 23 (integrity), 54 (too deep, too
+ * long for an index), 21000 (one order twice in a batch). A missing partition is class 23 as well,
+ * but not the fault of a row: see `isMissingPartition`.
  */
 export function isPoison(error: unknown): boolean {
   const state = sqlstateOf(error);
   return state !== undefined && (/^(22|23|54)/.test(state) || state === '21000') && !isMissingPartition(error);
 }
 
-/** No partition of the log takes this seq: 23514 like a check constraint, but without the constraint's name. */
+/**
+ * No partition of the log takes this seq: 23514 like a check
+ * constraint, but without the constraint's name.
+ */
 export function isMissingPartition(error: unknown): boolean {
   return sqlstateOf(error) === '23514' && rootOf(error)['constraint'] === undefined;
 }
 
-/** An error without SQLSTATE did not come from the server: it has the socket's errno, or it is one of `pg`'s own messages, which have no code. */
+/**
+ * An error without SQLSTATE did not come from the server: it has the socket's errno, or it is one
+ * of `pg`'s own messages, which have no code.
+ */
 function isConnectionError(error: unknown): boolean {
   const { code, message } = rootOf(error);
   if (typeof code === 'string') return /^(?!ERR_)E[A-Z]/.test(code);
-  return typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e|Client (has|was) )/.test(message);
+  return (
+    typeof message === 'string' &&
+    /^(Connection terminated|Query read timeout|timeout e|Client (has|was) )/.test(message)
+  );
 }
 
-/** Drizzle wraps the error of the driver, and Node the errors of a connection attempt at several addresses. */
+/**
+ * Drizzle wraps the error of the driver, and Node the errors of a
+ * connection attempt at several addresses.
+ */
 function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'constraint' | 'cause']?: unknown } {
   if (typeof error !== 'object' || error === null) return {};
   const cause = (error as { cause?: unknown }).cause;
@@ -91,12 +112,18 @@ interface RetryOptions {
 }
 
 /**
- * Repeats a whole transaction (or a single statement) while it fails with an error that is likely to pass: see `isTransient`. A try whose answer was lost may have
- * committed, so the work must be harmless when done twice. Rejects with the last error.
+ * Repeats a whole transaction (or a single statement) while it fails with an error that is likely
+ * to pass: see `isTransient`. A try whose answer was lost may have committed, so the work must be
+ * harmless when done twice. Rejects with the last error.
  *
- * Not for `apply_batch`: there, a caller must first find out whether a batch with a lost answer committed.
+ * Not for `apply_batch`: there, a caller must first find out
+ * whether a batch with a lost answer committed.
  */
-export async function retryTransaction<T>(deps: RetryDeps, work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
+export async function retryTransaction<T>(
+  deps: RetryDeps,
+  work: () => Promise<T>,
+  options: RetryOptions = {},
+): Promise<T> {
   const backoff = new Backoff(deps.random, { firstMs: 20, maxMs: 500 });
   const lastStartMs = deps.clock.monotonicMs() + (options.forMs ?? 2_000);
   for (;;) {

@@ -2,8 +2,9 @@ import type { ClientBase, Pool } from 'pg';
 import { sqlstateOf } from './retry-transaction.ts';
 
 /**
- * Why what looks like a session is none. `moved`: a pooler gives each transaction, or each statement, the server process that is free. `stub_locks`: a second session
- * is given the lock that the first one holds.
+ * Why what looks like a session is none. `moved`: a pooler gives each transaction, or
+ * each statement, the server process that is free. `stub_locks`: a second session is
+ * given the lock that the first one holds.
  */
 type SessionFault = 'moved' | 'stub_locks';
 
@@ -23,8 +24,10 @@ export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: s
 const rounds = 4;
 
 /**
- * Compares two new sessions with one address: each has a server process of its own and keeps it, and a lock of one is refused to the other. Undefined: they are whole.
- * Rejects where the server does not answer; then nothing is known. Leaves no lock and no transaction behind in whole sessions; end the others.
+ * Compares two new sessions with one address: each has a server process of its own and keeps it,
+ * and a lock of one is refused to the other. Undefined: they are whole. Rejects where the server
+ * does not answer; then nothing is known. Leaves no lock and no transaction behind in whole
+ * sessions; end the others.
  */
 export async function findSessionFault(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
   return (await movedOrNot(first, second)) ?? (await stubLocks(first, second));
@@ -53,8 +56,9 @@ async function processOf(session: ClientBase): Promise<number> {
 }
 
 /**
- * One holds its process by a transaction while the other is asked for its own. A pooler in transaction mode then has to give another one, or gave the first one's
- * before. A session that only waits would be given the same process again and again.
+ * One holds its process by a transaction while the other is asked for its own. A pooler in
+ * transaction mode then has to give another one, or gave the first one's before. A session that
+ * only waits would be given the same process again and again.
  */
 async function movedOrNot(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
   const [ofFirst, ofSecond] = [await processOf(first), await processOf(second)];
@@ -71,15 +75,20 @@ async function movedOrNot(first: ClientBase, second: ClientBase): Promise<Sessio
     const held = await processOf(holder);
     const other = await processOf(asked);
     await holder.query('commit');
-    if (held !== (holder === first ? ofFirst : ofSecond) || other !== (asked === first ? ofFirst : ofSecond)) return 'moved';
+    if (held !== (holder === first ? ofFirst : ofSecond) || other !== (asked === first ? ofFirst : ofSecond))
+      return 'moved';
   }
   return undefined;
 }
 
-/** A lock of the session (`migrate`) and one of the transaction (the journal). The key is of the session: two tests at once do not meet. */
+/**
+ * A lock of the session (`migrate`) and one of the transaction (the journal). The key is of the
+ * session: two tests at once do not meet.
+ */
 async function stubLocks(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
   const key = `hashtext('tidemark self-test'), ${await processOf(first)}`;
-  const isFree = async () => (await second.query(`select pg_try_advisory_xact_lock(${key}) as free`)).rows[0]?.free === true;
+  const isFree = async () =>
+    (await second.query(`select pg_try_advisory_xact_lock(${key}) as free`)).rows[0]?.free === true;
   await first.query(`select pg_advisory_lock(${key})`);
   const freeForSession = await isFree();
   await first.query(`select pg_advisory_unlock(${key})`);
@@ -90,7 +99,10 @@ async function stubLocks(first: ClientBase, second: ClientBase): Promise<Session
   return freeForSession || freeForTransaction ? 'stub_locks' : undefined;
 }
 
-/** A pooler that refuses what a session asks for at its start (PgBouncer, 08P01). Undefined: it is something else. */
+/**
+ * A pooler that refuses what a session asks for at its start (PgBouncer,
+ * 08P01). Undefined: it is something else.
+ */
 export function pooledRefusalFix(error: unknown): string | undefined {
   if (sqlstateOf(error) !== '08P01' || !String(error).includes('startup parameter')) return undefined;
   return 'A pooler is in between: name Postgres itself in DATABASE_URL, or set the pooler to session mode and add options, statement_timeout, lock_timeout and idle_in_transaction_session_timeout to its ignore_startup_parameters. Each session sets them again by a statement.';

@@ -21,23 +21,33 @@ export interface CredentialOptions {
   readonly grant: 'client_credentials' | 'refresh';
 }
 
-/** A token that was handed out by the platform and could not be stored yet. The same object in every call of one source. */
+/**
+ * A token that was handed out by the platform and could not be stored yet. The
+ * same object in every call of one source.
+ */
 export interface PendingSave {
   saved?: { readonly replaces: number; readonly token: Token };
 }
 
-type AcquireResult = { readonly ok: true; readonly token: StoredToken } | { readonly ok: false; readonly error: PlatformError };
+type AcquireResult =
+  | { readonly ok: true; readonly token: StoredToken }
+  | { readonly ok: false; readonly error: PlatformError };
 
-/** Longer than one exchange can take, so that a claim is never taken over from a process that still waits for the answer. */
+/**
+ * Longer than one exchange can take, so that a claim is never taken over from a
+ * process that still waits for the answer.
+ */
 const claimMs = 20_000;
 const waitForOthersMs = 12_000;
 const pollMs = 250;
 
 /**
- * A newer token than generation `beyond`: another process's, if one is stored by now, else by one exchange under the claim. No lock of the store is held
- * over HTTP. A rotated refresh token is stored before the access token that came with it is used; when the store fails just then, the token waits in
- * `pending` and is stored first thing next time. A token that another key sealed is replaced where the client itself can have a new one; a login is left as it is,
- * for a person: it is still valid for those who have the right key. Never rejects.
+ * A newer token than generation `beyond`: another process's, if one is stored by now, else by one
+ * exchange under the claim. No lock of the store is held over HTTP. A rotated refresh token is
+ * stored before the access token that came with it is used; when the store fails just then, the
+ * token waits in `pending` and is stored first thing next time. A token that another key sealed is
+ * replaced where the client itself can have a new one; a login is left as it is, for a person: it
+ * is still valid for those who have the right key. Never rejects.
  */
 export async function acquireToken(
   deps: AcquireDeps,
@@ -64,7 +74,12 @@ type Claim =
   | { readonly kind: 'adopted'; readonly token: StoredToken }
   | { readonly kind: 'busy' };
 
-async function claimOrAdopt(deps: AcquireDeps, options: CredentialOptions, beyond: number, pending: PendingSave): Promise<Claim> {
+async function claimOrAdopt(
+  deps: AcquireDeps,
+  options: CredentialOptions,
+  beyond: number,
+  pending: PendingSave,
+): Promise<Claim> {
   const { store, clock } = deps;
   const { name, holder } = options;
   const giveUpMs = clock.monotonicMs() + waitForOthersMs;
@@ -85,7 +100,10 @@ async function claimOrAdopt(deps: AcquireDeps, options: CredentialOptions, beyon
   }
 }
 
-/** A claim that cannot be given back ends by itself, and the token that was had under it is as good: whether there is one must not depend on this. */
+/**
+ * A claim that cannot be given back ends by itself, and the token that was had under it is as good:
+ * whether there is one must not depend on this.
+ */
 async function giveBack({ store }: AcquireDeps, { name, holder }: CredentialOptions): Promise<void> {
   await store.unclaim(name, holder).catch(() => undefined);
 }
@@ -98,7 +116,8 @@ async function exchange(
   pending: PendingSave,
 ): Promise<AcquireResult> {
   const grant = grantFor(options, stored);
-  if (grant === undefined) return loginRequired(whyUnreadable(stored) ?? 'no user has signed in for this credential yet');
+  if (grant === undefined)
+    return loginRequired(whyUnreadable(stored) ?? 'no user has signed in for this credential yet');
   const result = await exchangeToken(deps, options.baseUrl, options.credential, grant);
   if (!result.ok) {
     if (!result.refused) return { ok: false, error: { ...result.error, code: 'TOKEN_UNAVAILABLE', retryable: true } };
@@ -109,10 +128,12 @@ async function exchange(
   const refreshToken = result.token.refreshToken ?? (options.grant === 'refresh' ? stored?.refreshToken : undefined);
   const token: Token = { ...result.token, ...(refreshToken !== undefined && { refreshToken }) };
   try {
-    if (await deps.store.save(options.name, replaces, token)) return { ok: true, token: { ...token, generation: replaces + 1 } };
+    if (await deps.store.save(options.name, replaces, token))
+      return { ok: true, token: { ...token, generation: replaces + 1 } };
   } catch (error) {
     // A client token can be had again at any time, so it need not be durable to be used.
-    if (options.grant === 'client_credentials') return { ok: true, token: { ...token, generation: Math.max(beyond, replaces) } };
+    if (options.grant === 'client_credentials')
+      return { ok: true, token: { ...token, generation: Math.max(beyond, replaces) } };
     pending.saved = { replaces, token };
     throw error;
   }

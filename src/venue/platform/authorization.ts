@@ -27,7 +27,10 @@ export interface Authorization {
   readonly verifier: Secret;
 }
 
-/** Begins the authorization code flow with PKCE (specification, "Authentication" 5 and 6; RFC 9700, section 2.1.1), with or without a client secret. */
+/**
+ * Begins the authorization code flow with PKCE (specification, "Authentication" 5 and 6; RFC 9700,
+ * section 2.1.1), with or without a client secret.
+ */
 export async function beginAuthorization(options: AuthorizationOptions): Promise<Authorization> {
   const state = oauth.generateRandomState();
   const verifier = oauth.generateRandomCodeVerifier();
@@ -51,7 +54,10 @@ export async function beginAuthorization(options: AuthorizationOptions): Promise
 
 type CallbackResult =
   | { readonly ok: true; readonly grant: Grant }
-  /** Code `STATE_MISMATCH`: the answer belongs to another sign-in, and nothing is done with its code. Otherwise the platform's own (`access_denied` …). */
+  /**
+   * Code `STATE_MISMATCH`: the answer belongs to another sign-in, and nothing is done with its
+   * code. Otherwise the platform's own (`access_denied` …).
+   */
   | { readonly ok: false; readonly error: PlatformError };
 
 /** What the redirect brought back, checked: `state` is ours, and there is one code. */
@@ -68,7 +74,12 @@ export function readCallback(
       'the answer carries another state than the one that was sent: it belongs to another sign-in',
     );
   try {
-    const checked = oauth.validateAuthResponse(server, { client_id: options.clientId }, callback, authorization.state.reveal());
+    const checked = oauth.validateAuthResponse(
+      server,
+      { client_id: options.clientId },
+      callback,
+      authorization.state.reveal(),
+    );
     // oauth4webapi looks for the code only when it is exchanged, and throws.
     if (checked.getAll('code').length !== 1) return badAnswer;
     const { redirectUri, verifier } = authorization;

@@ -4,26 +4,35 @@ import type { HttpOutcome } from './http.ts';
 export interface ClockReading {
   /** Ours less theirs: above zero, ours is ahead. */
   readonly aheadMs: number;
-  /** The difference may be larger or smaller by so much: half of the question's time, and the unit of their clock. */
+  /**
+   * The difference may be larger or smaller by so much: half of the
+   * question's time, and the unit of their clock.
+   */
   readonly uncertainMs: number;
 }
 
 /**
- * Their time, as it was somewhere between the question and the answer. `tookMs` is of the monotonic clock, so that a
- * step of ours meanwhile does not count as a slow answer.
+ * Their time, as it was somewhere between the question and the answer. `tookMs` is of the monotonic
+ * clock, so that a step of ours meanwhile does not count as a slow answer.
  */
 export function clockReading(endedMs: number, tookMs: number, theirsMs: number, unitMs = 0): ClockReading {
   return { aheadMs: endedMs - tookMs / 2 - (theirsMs + unitMs / 2), uncertainMs: tookMs / 2 + unitMs / 2 };
 }
 
-/** By the `Date` header (whole seconds) of any answer; undefined: it has none, or is a copy from a cache (`Age`). */
+/**
+ * By the `Date` header (whole seconds) of any answer; undefined: it has
+ * none, or is a copy from a cache (`Age`).
+ */
 export function readingOf(outcome: HttpOutcome, endedMs: number, tookMs: number): ClockReading | undefined {
   if (outcome.kind === 'failed' || outcome.headers['age'] !== undefined) return undefined;
   const theirsMs = Date.parse(outcome.headers['date'] ?? '');
   return Number.isNaN(theirsMs) ? undefined : clockReading(endedMs, tookMs, theirsMs, 1_000);
 }
 
-/** From this difference on tokens are renewed at the wrong time, and the times in records mislead people. */
+/**
+ * From this difference on tokens are renewed at the wrong time,
+ * and the times in records mislead people.
+ */
 export const harmfulSkewMs = 30_000;
 
 /** `7200.0 s ahead of the platform`. */

@@ -7,7 +7,10 @@ import type { PlatformError } from './platform-error.ts';
 import { tokenPath } from './wire/oauth.ts';
 import { tokenAnswer } from './wire/token-answer.ts';
 
-/** The client that signs in. Without `clientSecret` it is a public client, which has no credentials of its own: a user signs in, and it refreshes. */
+/**
+ * The client that signs in. Without `clientSecret` it is a public client, which has no credentials
+ * of its own: a user signs in, and it refreshes.
+ */
 export interface Credential {
   readonly clientId: string;
   readonly clientSecret?: Secret;
@@ -28,15 +31,22 @@ export type Grant =
 
 type ExchangeResult =
   | { readonly ok: true; readonly token: Token }
-  /** `refused`: the platform said no, and will again until a person does something. Otherwise nothing is known, and trying again is right. */
+  /**
+   * `refused`: the platform said no, and will again until a person does something. Otherwise
+   * nothing is known, and trying again is right.
+   */
   | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };
 
-/** Where an answer leaves the lifetime out. The specification says "typically 3600"; our assumption must not be longer than the true lifetime. */
+/**
+ * Where an answer leaves the lifetime out. The specification says "typically 3600"; our assumption
+ * must not be longer than the true lifetime.
+ */
 const assumedLifetimeSeconds = 300;
 
 /**
- * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1, 4.4 and 6). The secret goes into the body, as the
- * specification shows it. One attempt: a refresh token may be rotated by an answer that is lost, so who calls decides about another.
+ * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1,
+ * 4.4 and 6). The secret goes into the body, as the specification shows it. One attempt: a refresh
+ * token may be rotated by an answer that is lost, so who calls decides about another.
  */
 export async function exchangeToken(
   deps: { http: Http; clock: Clock },
@@ -50,7 +60,8 @@ export async function exchangeToken(
   let lost: Extract<HttpOutcome, { kind: 'failed' }> | undefined;
   let answered: { readonly url: string; readonly status: number } | undefined;
   const options = {
-    // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor` warn of it elsewhere. Here it would refuse every sandbox.
+    // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor`
+    // warn of it elsewhere. Here it would refuse every sandbox.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
       const outcome = await deps.http.request({
@@ -90,7 +101,9 @@ async function ask(
   credential: Credential,
   grant: Grant,
 ): Promise<oauth.TokenEndpointResponse> {
-  const authentication = credential.clientSecret ? oauth.ClientSecretPost(credential.clientSecret.reveal()) : oauth.None();
+  const authentication = credential.clientSecret
+    ? oauth.ClientSecretPost(credential.clientSecret.reveal())
+    : oauth.None();
   switch (grant.kind) {
     case 'refresh': {
       const token = grant.refreshToken.reveal();
@@ -126,14 +139,27 @@ function toResponse(outcome: Extract<HttpOutcome, { kind: 'answered' }>): Respon
   const bodyless = outcome.status < 200 || outcome.status === 204 || outcome.status === 205 || outcome.status === 304;
   const status = Math.max(200, outcome.status);
   const read = tokenAnswer(outcome.text);
-  if (bodyless || read === undefined) return new Response(bodyless ? null : outcome.text, { status, headers: outcome.headers });
-  return new Response(JSON.stringify(read), { status, headers: { ...outcome.headers, 'content-type': 'application/json' } });
+  if (bodyless || read === undefined)
+    return new Response(bodyless ? null : outcome.text, { status, headers: outcome.headers });
+  return new Response(JSON.stringify(read), {
+    status,
+    headers: { ...outcome.headers, 'content-type': 'application/json' },
+  });
 }
 
 /** RFC 6749, section 5.2: these stay true until a person does something. */
-const refusals = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope']);
+const refusals = new Set([
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]);
 
-/** For people, who do not read RFC 6749; the word of the standard stays beside it, since the platform's support asks for it. */
+/**
+ * For people, who do not read RFC 6749; the word of the standard stays beside it, since the
+ * platform's support asks for it.
+ */
 const refusalWords: Readonly<Record<string, string>> = {
   invalid_client: 'the platform does not know the client id, or its secret is another one',
   invalid_grant: 'the platform does not take this login any more: it was revoked, has ended or was used twice',
@@ -174,7 +200,8 @@ function failure(
       },
     };
   }
-  // The library's own words speak of a Token Endpoint that does not conform; the address and the status are what shows that it is another server.
+  // The library's own words speak of a Token Endpoint that does not conform; the address and the
+  // status are what shows that it is another server.
   const message =
     answered === undefined || !(error instanceof oauth.OperationProcessingError)
       ? messageOf(error)

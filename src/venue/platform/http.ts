@@ -22,14 +22,15 @@ export type HttpOutcome =
       readonly text: string;
     }
   /**
-   * No whole answer. `code`: `connect`, `deadline`, `aborted`, `broken` (torn, reset, not HTTP), `too_large`, `bad_utf8`. `sent`: whether request
-   * bytes may have reached the platform.
+   * No whole answer. `code`: `connect`, `deadline`, `aborted`, `broken` (torn, reset, not HTTP),
+   * `too_large`, `bad_utf8`. `sent`: whether request bytes may have reached the platform.
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly sent: 'no' | 'maybe' };
 
 /**
- * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice. Never rejects. Deadlines: 2 s for the connection,
- * 10 s for the whole; an answer is read up to 8 MiB, or to the request's own bound.
+ * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice.
+ * Never rejects. Deadlines: 2 s for the connection, 10 s for the whole; an answer is read up to 8
+ * MiB, or to the request's own bound.
  */
 export interface Http {
   request(request: HttpRequest): Promise<HttpOutcome>;

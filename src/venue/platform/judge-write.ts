@@ -14,7 +14,10 @@ export interface WriteReading {
   readonly read: (value: unknown) => WriteAnswer | string;
 }
 
-const notSentCodes: Readonly<Record<number, string>> = { 429: 'ORDER_ENTRY_AT_CAPACITY', 503: 'ORDER_ENTRY_UNAVAILABLE' };
+const notSentCodes: Readonly<Record<number, string>> = {
+  429: 'ORDER_ENTRY_AT_CAPACITY',
+  503: 'ORDER_ENTRY_UNAVAILABLE',
+};
 
 /** The table "observed → outcome" for one HTTP outcome. Pure. */
 export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteResult {
@@ -39,15 +42,23 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
   return { kind: 'unknown', reason };
 }
 
-/** One of the three general shapes (specification, "General error bodies"). A page of a proxy is not. */
+/**
+ * One of the three general shapes (specification, "General
+ * error bodies"). A page of a proxy is not.
+ */
 function isDocumented(body: unknown): boolean {
   return nestedError.safeParse(body).success || flatError.safeParse(body).success;
 }
 
 /**
- * A 409 of the prediction endpoints whose code is not the documented one. "Duplicate" is the classic: said of the only order there is, which shows later.
+ * A 409 of the prediction endpoints whose code is not the documented one. "Duplicate" is the
+ * classic: said of the only order there is, which shows later.
  */
-function isOtherConflict(status: number, body: unknown, { promisesNotSent }: Pick<WriteReading, 'promisesNotSent'>): boolean {
+function isOtherConflict(
+  status: number,
+  body: unknown,
+  { promisesNotSent }: Pick<WriteReading, 'promisesNotSent'>,
+): boolean {
   return status === 409 && promisesNotSent && body !== undefined && codeOf(body) !== 'ORDER_NOT_ACTIONABLE';
 }
 

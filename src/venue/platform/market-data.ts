@@ -32,7 +32,10 @@ import {
   type Theme,
 } from './wire/research.ts';
 
-/** Symbols and companies that match; a leading `.` searches options (specification, "GET /v1/marketdata/search"). Needs an API key beside the token. */
+/**
+ * Symbols and companies that match; a leading `.` searches options (specification, "GET
+ * /v1/marketdata/search"). Needs an API key beside the token.
+ */
 export function searchSymbols(
   deps: ReadDeps,
   baseUrl: string,
@@ -41,11 +44,20 @@ export function searchSymbols(
   signal: AbortSignal,
 ): Promise<Fetched<FoundSymbol[]>> {
   const headers = { [apiKeyHeader]: apiKey };
-  const read = { operation: 'search_symbols', url: `${baseUrl}${symbolSearchPath}`, query, shape: foundSymbols, headers };
+  const read = {
+    operation: 'search_symbols',
+    url: `${baseUrl}${symbolSearchPath}`,
+    query,
+    shape: foundSymbols,
+    headers,
+  };
   return readShape(deps, read, signal);
 }
 
-/** Quotes of symbols just now (specification, "GET /v1/chart/quotes"). Prices are decimal text. Symbols that the platform doesn't know are left out. */
+/**
+ * Quotes of symbols just now (specification, "GET /v1/chart/quotes"). Prices are decimal text.
+ * Symbols that the platform doesn't know are left out.
+ */
 export async function readChartQuotes(
   deps: ReadDeps,
   baseUrl: string,
@@ -54,13 +66,20 @@ export async function readChartQuotes(
 ): Promise<Fetched<ChartQuote[]>> {
   const operation = 'chart_quotes';
   const query = { symbols: symbols.join(',') };
-  const answer = await readShape(deps, { operation, url: `${baseUrl}${chartQuotesPath}`, query, shape: chartQuotes }, signal);
+  const answer = await readShape(
+    deps,
+    { operation, url: `${baseUrl}${chartQuotesPath}`, query, shape: chartQuotes },
+    signal,
+  );
   if (!answer.ok) return answer;
   const { s = 'ok', d } = answer.value;
   return s === 'ok' ? { ok: true, value: d } : unsuccessful(operation, s);
 }
 
-/** The bar of the last session that is over (specification, "GET /v1/stocks/prev"); `adjusted` false: as traded, before later splits. 404: no such ticker. */
+/**
+ * The bar of the last session that is over (specification, "GET /v1/stocks/prev"); `adjusted`
+ * false: as traded, before later splits. 404: no such ticker.
+ */
 export async function readPreviousDay(
   deps: ReadDeps,
   baseUrl: string,
@@ -68,12 +87,19 @@ export async function readPreviousDay(
   signal: AbortSignal,
 ): Promise<Fetched<PreviousDay>> {
   const operation = 'previous_day';
-  const answer = await readShape(deps, { operation, url: `${baseUrl}${previousDayPath}`, query, shape: previousDay }, signal);
+  const answer = await readShape(
+    deps,
+    { operation, url: `${baseUrl}${previousDayPath}`, query, shape: previousDay },
+    signal,
+  );
   const { status = 'OK' } = answer.ok ? answer.value : {};
   return status === 'OK' ? answer : unsuccessful(operation, status);
 }
 
-/** One page, or why there is no further one: after an error the iteration ends; the pages before it are true but not complete. */
+/**
+ * One page, or why there is no further one: after an error the iteration ends; the pages before it
+ * are true but not complete.
+ */
 type QuotesPage =
   | { readonly ok: true; readonly quotes: readonly OptionsQuote[] }
   | { readonly ok: false; readonly error: PlatformError };
@@ -82,8 +108,9 @@ type QuotesPage =
 const usualPage = 10_000;
 
 /**
- * All quotes of one option contract, page by page; the next page is asked for when the caller wants it (specification, "GET /v1/options/quotes"). Timestamps
- * keep their nanoseconds, as digits. Only the cursor is taken from `nextUrl`: an answer must not choose where our token is sent.
+ * All quotes of one option contract, page by page; the next page is asked for when the caller wants
+ * it (specification, "GET /v1/options/quotes"). Timestamps keep their nanoseconds, as digits. Only
+ * the cursor is taken from `nextUrl`: an answer must not choose where our token is sent.
  */
 export async function* readOptionsQuotes(
   deps: ReadDeps,
@@ -118,7 +145,10 @@ function circle(): QuotesPage {
   return { ok: false, error: { status: 200, code: 'LOOP', message, retryable: true, sent: 'yes' } };
 }
 
-/** Who holds a company's shares (specification, "GET /v1/ownership/data"). Empty for a symbol that the platform doesn't know. */
+/**
+ * Who holds a company's shares (specification, "GET /v1/ownership/data"). Empty for a symbol that
+ * the platform doesn't know.
+ */
 export async function readOwnership(
   deps: ReadDeps,
   baseUrl: string,
@@ -130,7 +160,10 @@ export async function readOwnership(
   return answer.ok ? { ok: true, value: answer.value.data } : answer;
 }
 
-/** The symbols of a theme (specification, "GET /v1/stock/investment-theme"). 404: the platform has no data for it. */
+/**
+ * The symbols of a theme (specification, "GET
+ * /v1/stock/investment-theme"). 404: the platform has no data for it.
+ */
 export async function readInvestmentTheme(
   deps: ReadDeps,
   baseUrl: string,
@@ -138,12 +171,23 @@ export async function readInvestmentTheme(
   signal: AbortSignal,
 ): Promise<Fetched<string[]>> {
   const url = `${baseUrl}${investmentThemePath}`;
-  const answer = await readShape(deps, { operation: 'investment_theme', url, query: { theme }, shape: investmentTheme }, signal);
+  const answer = await readShape(
+    deps,
+    { operation: 'investment_theme', url, query: { theme }, shape: investmentTheme },
+    signal,
+  );
   return answer.ok ? { ok: true, value: answer.value.data.map(({ symbol }) => symbol) } : answer;
 }
 
-/** Meetings of the FDA's advisory committees (specification, "GET /v1/stock/fda-advisory-committee-calendar"). 404: the platform has none. */
-export async function readFdaCalendar(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<Fetched<FdaEvent[]>> {
+/**
+ * Meetings of the FDA's advisory committees (specification, "GET
+ * /v1/stock/fda-advisory-committee-calendar"). 404: the platform has none.
+ */
+export async function readFdaCalendar(
+  deps: ReadDeps,
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<Fetched<FdaEvent[]>> {
   const read = { operation: 'fda_calendar', url: `${baseUrl}${fdaCalendarPath}`, shape: fdaCalendar };
   const answer = await readShape(deps, read, signal);
   return answer.ok ? { ok: true, value: answer.value.data } : answer;

@@ -4,9 +4,15 @@ import type { ListState } from './wire/order-pages.ts';
 
 /** The cost that one read may have, where requests are counted. */
 export interface ReadBudget {
-  /** A request leaves. Never waits: a read that has begun is not left half done, and others wait the longer. */
+  /**
+   * A request leaves. Never waits: a read that has begun is not
+   * left half done, and others wait the longer.
+   */
   spend(): void;
-  /** Whether a request that failed may be made again. False: the read has failed, and its turn comes again. */
+  /**
+   * Whether a request that failed may be made again. False: the
+   * read has failed, and its turn comes again.
+   */
   mayRepeat(): boolean;
 }
 
@@ -23,14 +29,17 @@ export interface ListRequest {
 }
 
 /**
- * Whether every page was read. Rows of an incomplete list have been handed over all the same (they are true), but prove nothing about orders that were not
- * among them.
+ * Whether every page was read. Rows of an incomplete list have been handed over all the same (they
+ * are true), but prove nothing about orders that were not among them.
  */
 export type ListResult =
   | { readonly complete: true; readonly rows: number }
   | { readonly complete: false; readonly error: PlatformError };
 
-/** A page's rows as they came, one by one still to be decoded: one bad row must not hide the others. `bytes` is the size of the page's text. */
+/**
+ * A page's rows as they came, one by one still to be decoded: one bad row must not hide the others.
+ * `bytes` is the size of the page's text.
+ */
 export interface Page {
   readonly rows: readonly unknown[];
   readonly bytes: number;
@@ -45,7 +54,10 @@ export type GetResult =
 /** An account of the signed-in user or client (specification, "User account item"). */
 export interface PlatformAccount {
   readonly accountId: string;
-  /** Its status is the word OPEN, in any case: nothing else, and no word that is left out, permits placing. */
+  /**
+   * Its status is the word OPEN, in any case: nothing else, and
+   * no word that is left out, permits placing.
+   */
   readonly isOpen: boolean;
   /** The platform's own word, for people. Left out: it sent none. */
   readonly status?: string;
@@ -53,22 +65,35 @@ export interface PlatformAccount {
 }
 
 export type AccountsResult =
-  /** `unreadable`: items without an id. Each may be any account, so an account that such a list does not show is not gone. Each account once. */
+  /**
+   * `unreadable`: items without an id. Each may be any account, so an account that such a list does
+   * not show is not gone. Each account once.
+   */
   | { readonly complete: true; readonly accounts: readonly PlatformAccount[]; readonly unreadable?: number }
   | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * The reads of a connector. None of them writes, so they are repeated on 5xx, 429 and broken answers with jittered
- * backoff until their deadline, or as long as `budget` lets them, and once on 401 with a new token. They never reject: a read that was given up says so.
+ * The reads of a connector. None of them writes, so they are repeated on 5xx, 429 and broken
+ * answers with jittered backoff until their deadline, or as long as `budget` lets them, and once on
+ * 401 with a new token. They never reject: a read that was given up says so.
  */
 export interface OrderReads {
-  /** All pages, oldest change first. The next page is asked for when `onPage` has resolved: a slow reader slows the list down, in bounded memory. */
+  /**
+   * All pages, oldest change first. The next page is asked for when `onPage` has resolved: a slow
+   * reader slows the list down, in bounded memory.
+   */
   listOrders(
     request: ListRequest,
     onPage: (page: Page) => Promise<void>,
     signal: AbortSignal,
     budget?: ReadBudget,
   ): Promise<ListResult>;
-  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<GetResult>;
+  getOrder(
+    stream: Stream,
+    accountId: string,
+    orderId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<GetResult>;
   listAccounts(signal: AbortSignal): Promise<AccountsResult>;
 }

@@ -30,15 +30,27 @@ interface Write extends Omit<WriteReading, 'read'> {
   readonly source: 'specification' | 'contract';
   /** The field by which an answer is known to be about our order: it has to be there. */
   readonly names: string;
-  /** The fields of an answer that repeat what was sent, each with its field there. All but `names` may be left out. */
+  /**
+   * The fields of an answer that repeat what was sent, each with its
+   * field there. All but `names` may be left out.
+   */
   readonly repeats: Readonly<Record<string, string>>;
-  /** The fields that show the result, kept as evidence: an answer of a megabyte is not better evidence. */
+  /**
+   * The fields that show the result, kept as evidence: an answer
+   * of a megabyte is not better evidence.
+   */
   readonly evidence: readonly string[];
-  /** Whether the answer is an order with its id, which goes to ingest. Otherwise the first observation with our reference names the id. */
+  /**
+   * Whether the answer is an order with its id, which goes to ingest. Otherwise the first
+   * observation with our reference names the id.
+   */
   readonly showsOrder: boolean;
 }
 
-/** The answers of the three writes of prediction orders (specification, "Prediction order errors"; docs/platform-assumptions.md: place and cancel answer alike). */
+/**
+ * The answers of the three writes of prediction orders (specification, "Prediction order errors";
+ * docs/platform-assumptions.md: place and cancel answer alike).
+ */
 const prediction = {
   refusals: new Set([400, 404, 409]),
   promisesNotSent: true,
@@ -67,7 +79,8 @@ const prediction = {
 } as const;
 
 const writes = {
-  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing was done: no other status is documented.
+  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing
+  // was done: no other status is documented.
   place_order: {
     method: 'POST',
     body: orderRequest.required({ clientId: true }),
@@ -94,7 +107,8 @@ const writes = {
     ],
     showsOrder: false,
   },
-  // `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). Accepted: the cancel was asked for; whether it happens is seen on the order.
+  // `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). Accepted: the cancel was
+  // asked for; whether it happens is seen on the order.
   cancel_order: {
     method: 'DELETE',
     refusals: new Set([400, 404, 409]),
@@ -106,7 +120,8 @@ const writes = {
     evidence: ['ordId', 'clOrdId', 'ordStatus', 'qty', 'cumQty', 'leavesQty', 'updatedAt'],
     showsOrder: true,
   },
-  // `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. Accepted: `pending_new`, the venue has not answered.
+  // `POST /v1/predictions/orders` (docs/platform-assumptions.md), on staging. Accepted:
+  // `pending_new`, the venue has not answered.
   place_prediction_order: {
     ...prediction,
     method: 'POST',
@@ -119,14 +134,17 @@ const writes = {
       side: 'side',
     },
   },
-  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging. Accepted: seen pending, not yet applied.
+  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging.
+  // Accepted: seen pending, not yet applied.
   replace_prediction_order: { ...prediction, method: 'PATCH', body: replaceRequest },
-  // `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on staging. Accepted: the cancel awaits the venue.
+  // `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on
+  // staging. Accepted: the cancel awaits the venue.
   cancel_prediction_order: { ...prediction, method: 'DELETE' },
 } as const satisfies Record<WriteName, Write>;
 
 /**
- * The one write of a command, to the address that takes it, with the attempt's id as our reference. A request that breaks the platform's own rules is never sent.
+ * The one write of a command, to the address that takes it, with the attempt's id as our reference.
+ * A request that breaks the platform's own rules is never sent.
  */
 export async function writeOrder(
   deps: WriteDeps,
@@ -164,7 +182,11 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
-  if (Object.entries(write.repeats).some(([field, of]) => contradicts(field, order[field], sent[of], field === write.names)))
+  if (
+    Object.entries(write.repeats).some(([field, of]) =>
+      contradicts(field, order[field], sent[of], field === write.names),
+    )
+  )
     return 'the answer is about another order';
   const answer = kept(order, write.evidence);
   if (write.showsOrder) return { kind: 'accepted', answer, order };
@@ -174,7 +196,10 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
   return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 } };
 }
 
-/** The platform may call the symbol and the word of the side otherwise than the request did: our reference and the direction are enough. */
+/**
+ * The platform may call the symbol and the word of the side otherwise than the request did: our
+ * reference and the direction are enough.
+ */
 function contradicts(field: string, answered: unknown, sent: unknown, isNeeded: boolean): boolean {
   if (answered === undefined || answered === null || answered === '') return isNeeded;
   if (field !== 'side') return String(answered) !== String(sent);

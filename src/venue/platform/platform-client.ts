@@ -28,10 +28,15 @@ const noApiKey = {
 } as const;
 
 /**
- * `tidemark/platform`: what the platform offers beside orders, for programs of others. Types and promises are in types/platform.d.ts. Its token lives in memory, with client
- * credentials.
+ * `tidemark/platform`: what the platform offers beside orders, for programs of others. Types and
+ * promises are in types/platform.d.ts. Its token lives in memory, with client credentials.
  */
-export function createPlatformClient({ baseUrl, clientId, clientSecret, apiKey }: PlatformClientOptions): PlatformClient {
+export function createPlatformClient({
+  baseUrl,
+  clientId,
+  clientSecret,
+  apiKey,
+}: PlatformClientOptions): PlatformClient {
   const deps = readDeps(baseUrl, { clientId, clientSecret: new Secret(clientSecret) });
   const key = apiKey === undefined ? undefined : new Secret(apiKey);
   return {

@@ -3,15 +3,16 @@ import type { HttpOutcome } from './http.ts';
 import { flatError, nestedError } from './wire/error-bodies.ts';
 
 /**
- * Why the platform did not grant a request. Made from every body shape (specification, "General error bodies"); nothing in it depends on a message
- * text.
+ * Why the platform did not grant a request. Made from every body shape (specification, "General
+ * error bodies"); nothing in it depends on a message text.
  */
 export interface PlatformError {
   /** HTTP status; absent when no answer came. */
   readonly status?: number;
   /**
-   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer of another shape than expected),
-   * `LOGIN_REQUIRED` (no token can be had without a person), `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
+   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer
+   * of another shape than expected), `LOGIN_REQUIRED` (no token can be had without a person),
+   * `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
    */
   readonly code?: string;
   readonly type?: string;
@@ -25,10 +26,16 @@ export interface PlatformError {
   readonly sent: 'no' | 'yes' | 'maybe';
 }
 
-/** The word of a flat body that is a code, as OAuth2's are (`invalid_grant`). Any other text is for people, "not fixed and must not be relied on". */
+/**
+ * The word of a flat body that is a code, as OAuth2's are (`invalid_grant`). Any other text is for
+ * people, "not fixed and must not be relied on".
+ */
 const flatCode = /^[a-z_]{1,40}$/;
 
-/** An answer that came, with a status that is no success, as an error. `body` is the parsed body, or undefined where it was empty or not JSON. */
+/**
+ * An answer that came, with a status that is no success, as an error. `body` is the parsed body, or
+ * undefined where it was empty or not JSON.
+ */
 export function errorFromAnswer(status: number, body: unknown): PlatformError {
   const nested = nestedError.safeParse(body);
   const flat = nested.success ? undefined : flatError.safeParse(body).data;
@@ -55,7 +62,10 @@ export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' |
   };
 }
 
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 where there is none. A date is not worth parsing. */
+/**
+ * `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 where
+ * there is none. A date is not worth parsing.
+ */
 export function retryAfterMsOf(outcome: HttpOutcome): number {
   const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;
   return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : 0;

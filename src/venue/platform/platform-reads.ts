@@ -12,7 +12,14 @@ import type {
 import type { PlatformError } from './platform-error.ts';
 import { type ReadDeps, readPlatform } from './read-platform.ts';
 import { ordersPath, pageLimit, predictionOrdersPath, rawPage, rawPredictionAnswer } from './wire/order-pages.ts';
-import { accountItems, accountsMaxBytes, accountsPath, permitsPlacing, readAccountItem, type UserAccount } from './wire/user.ts';
+import {
+  accountItems,
+  accountsMaxBytes,
+  accountsPath,
+  permitsPlacing,
+  readAccountItem,
+  type UserAccount,
+} from './wire/user.ts';
 
 interface PlatformAddresses {
   /** Production REST base, without a trailing slash: accounts, equity and option orders, tokens. */
@@ -21,7 +28,10 @@ interface PlatformAddresses {
   readonly stagingUrl: string;
 }
 
-/** `OrderReads` over HTTP: prediction orders from staging, everything else from production (specification, "Versioning"). */
+/**
+ * `OrderReads` over HTTP: prediction orders from staging, everything else from production
+ * (specification, "Versioning").
+ */
 export class PlatformReads implements OrderReads {
   private readonly deps: ReadDeps;
   private readonly options: PlatformAddresses;
@@ -40,7 +50,13 @@ export class PlatformReads implements OrderReads {
     return listOrders({ ...this.deps, budget }, this.baseOf(request.stream), request, onPage, signal);
   }
 
-  getOrder(stream: Stream, accountId: string, orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<GetResult> {
+  getOrder(
+    stream: Stream,
+    accountId: string,
+    orderId: string,
+    signal: AbortSignal,
+    budget?: ReadBudget,
+  ): Promise<GetResult> {
     return getOrder({ ...this.deps, budget }, this.baseOf(stream), stream, accountId, orderId, signal);
   }
 
@@ -53,9 +69,17 @@ export class PlatformReads implements OrderReads {
   }
 }
 
-const notAnId = { code: 'INVALID_REQUEST', message: 'no order can have this id', retryable: false, sent: 'no' } as const;
+const notAnId = {
+  code: 'INVALID_REQUEST',
+  message: 'no order can have this id',
+  retryable: false,
+  sent: 'no',
+} as const;
 
-/** One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET /v1/predictions/orders/{orderId}`). */
+/**
+ * One order (docs/platform-assumptions.md: `GET /v1/orders/{ordId}`, `GET
+ * /v1/predictions/orders/{orderId}`).
+ */
 export async function getOrder(
   deps: ReadDeps,
   baseUrl: string,
@@ -75,12 +99,16 @@ export async function getOrder(
   return { kind: 'failed', error: { status: 200, code: 'BAD_ANSWER', message, retryable: true, sent: 'yes' } };
 }
 
-/** A list that goes on beyond this, 500 rows a page, is a cursor that does not move rather than an account. */
+/**
+ * A list that goes on beyond this, 500 rows a page, is a cursor
+ * that does not move rather than an account.
+ */
 const maxPages = 20_000;
 
 /**
- * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes
- * during the read moves to the end.
+ * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
+ * /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes during
+ * the read moves to the end.
  */
 async function listOrders(
   deps: ReadDeps,
@@ -94,7 +122,8 @@ async function listOrders(
   for (let pages = 0; pages < maxPages; pages += 1) {
     const answer = await readPlatform(deps, 'list_orders', address(baseUrl, request, cursor), signal);
     if (!answer.ok) return { complete: false, error: answer.error };
-    const body = request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
+    const body =
+      request.stream === 'prediction' ? rawPredictionAnswer.safeParse(answer.value).data?.data : answer.value;
     const page = rawPage.safeParse(body);
     if (!page.success) return incomplete('BAD_ANSWER', 'the list has another shape than the contract says', true);
     await onPage({ rows: page.data.orders, bytes: answer.bytes });
@@ -122,15 +151,21 @@ function incomplete(code: string, message: string, retryable: boolean): ListResu
   return { complete: false, error };
 }
 
-/** Items of the list that are read in one go: 5 ms, where 100,000 at once would hold up every frame for a second. */
+/**
+ * Items of the list that are read in one go: 5 ms, where 100,000 at
+ * once would hold up every frame for a second.
+ */
 const itemsAtOnce = 500;
 
 /**
- * The accounts that the token may see, of every status (specification, "GET /v2/users/me/accounts"). One that two users share may be listed twice: it is open only
- * if both say so, and simulated likewise.
+ * The accounts that the token may see, of every status (specification, "GET
+ * /v2/users/me/accounts"). One that two users share may be listed twice: it is open only if both
+ * say so, and simulated likewise.
  */
 export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
-  const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, { maxBytes: accountsMaxBytes });
+  const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, {
+    maxBytes: accountsMaxBytes,
+  });
   if (!answer.ok) return { complete: false, error: answer.error };
   const body = accountItems.safeParse(answer.value);
   if (!body.success) {

@@ -16,7 +16,10 @@ export interface ReadDeps {
   readonly random: Random;
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
-  /** Each request takes from it, and none is repeated without it. Left out: requests are not counted. */
+  /**
+   * Each request takes from it, and none is repeated without it.
+   * Left out: requests are not counted.
+   */
   readonly budget?: ReadBudget | undefined;
 }
 
@@ -38,9 +41,10 @@ type ReadResult =
 const readDeadlineMs = 30_000;
 
 /**
- * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken, with full-jitter backoff (or the Retry-After that the
- * platform asks for), until 30 s have passed; on 401 one renewal of the token and one further try. Reads only: nothing that writes may be repeated
- * like this. `value` is the parsed body.
+ * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken,
+ * with full-jitter backoff (or the Retry-After that the platform asks for), until 30 s have passed;
+ * on 401 one renewal of the token and one further try. Reads only: nothing that writes may be
+ * repeated like this. `value` is the parsed body.
  */
 export async function readPlatform(
   deps: ReadDeps,
@@ -91,7 +95,10 @@ async function attempt(
   const startedMs = deps.clock.monotonicMs();
   const outcome = await deps.http.request(request);
   const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
-  deps.metrics.requestSeconds.observe({ operation, code_class: codeClass }, (deps.clock.monotonicMs() - startedMs) / 1000);
+  deps.metrics.requestSeconds.observe(
+    { operation, code_class: codeClass },
+    (deps.clock.monotonicMs() - startedMs) / 1000,
+  );
   return { result: toResult(outcome, parse), retryAfterMs: retryAfterMs(outcome) };
 }
 
@@ -121,7 +128,9 @@ function retryAfterMs(outcome: HttpOutcome): number {
   return Math.min(10_000, retryAfterMsOf(outcome));
 }
 
-export type Fetched<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PlatformError };
+export type Fetched<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: PlatformError };
 
 /** The parts of one read. `query` leaves out undefined values. */
 interface ShapedRead<Shape extends z.ZodType> extends ReadSpecials {
@@ -147,13 +156,19 @@ export async function readShape<Shape extends z.ZodType>(
   return badAnswer(`the answer to ${read.operation} has another shape: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
-/** An answer that says of itself that it is none: `status` or `s` is another word than success (specification, "Options quote response"). */
+/**
+ * An answer that says of itself that it is none: `status` or `s` is another word than success
+ * (specification, "Options quote response").
+ */
 export function unsuccessful(operation: string, word: string): { readonly ok: false; readonly error: PlatformError } {
   return badAnswer(`the answer to ${operation} has the status ${word}`);
 }
 
 function badAnswer(message: string): { readonly ok: false; readonly error: PlatformError } {
-  return { ok: false, error: { status: 200, code: 'BAD_ANSWER', message: message.slice(0, 500), retryable: true, sent: 'yes' } };
+  return {
+    ok: false,
+    error: { status: 200, code: 'BAD_ANSWER', message: message.slice(0, 500), retryable: true, sent: 'yes' },
+  };
 }
 
 function addressOf({ url, query = {} }: ShapedRead<z.ZodType>): string {

@@ -16,7 +16,10 @@ export type SignInStep =
   | { readonly kind: 'mfa' | 'confirm'; readonly nextStepAuthId: Secret }
   | { readonly kind: 'failed'; readonly error: PlatformError };
 
-/** User name and password, for a program that is itself the sign-in screen (docs/platform-assumptions.md, "OAuth2"). On the address of the screen. */
+/**
+ * User name and password, for a program that is itself the sign-in screen
+ * (docs/platform-assumptions.md, "OAuth2"). On the address of the screen.
+ */
 export async function signIn(
   deps: SignInDeps,
   authUrl: string,
@@ -48,7 +51,11 @@ export async function verifySignIn(
 }
 
 /** Gets the code after MFA (specification, "POST /v1/oauth2/authorize/confirm"). */
-export async function confirmSignIn(deps: SignInDeps, platformUrl: string, nextStepAuthId: Secret): Promise<SignInStep> {
+export async function confirmSignIn(
+  deps: SignInDeps,
+  platformUrl: string,
+  nextStepAuthId: Secret,
+): Promise<SignInStep> {
   const answer = await post(deps, `${platformUrl}${confirmPath}`, { next_step_auth_id: nextStepAuthId.reveal() });
   if ('error' in answer) return { kind: 'failed', error: answer.error };
   const shape = codeGiven.safeParse(answer.value);
@@ -69,7 +76,11 @@ function callbackOf({ code, state }: CodeGiven): SignInStep {
   return { kind: 'callback', callback: new URLSearchParams({ code, ...(state !== undefined && { state }) }) };
 }
 
-async function post(deps: SignInDeps, url: string, body: object): Promise<{ value: unknown } | { error: PlatformError }> {
+async function post(
+  deps: SignInDeps,
+  url: string,
+  body: object,
+): Promise<{ value: unknown } | { error: PlatformError }> {
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   const request = { operation: 'sign_in', method: 'POST', url, headers, body: JSON.stringify(body) } as const;
   const outcome = await deps.http.request(request);

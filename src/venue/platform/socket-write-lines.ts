@@ -10,16 +10,21 @@ import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-resu
 
 export interface SocketWriteOptions {
   readonly connectMs?: number;
-  /** From the first byte to the last of the answer. Above the platform's own deadline, so that its 504 is seen. */
+  /**
+   * From the first byte to the last of the answer. Above the
+   * platform's own deadline, so that its 504 is seen.
+   */
   readonly totalMs?: number;
   readonly maxBodyBytes?: number;
 }
 
 /**
- * `WriteLines` by a socket of its own for each write, spoken to by Node's HTTP client. Not by undici, which serves the reads: 8.12.4 wrote each request once
- * in our trials (FIN and RST on a kept-alive socket; DELETE, PATCH, POST), but its queue decides when and on which socket the bytes leave, and whether a DELETE
- * counts as repeatable has changed between versions. Here the socket is connected before, used once, and closed; Node's client repeats nothing. It
- * costs one connection set-up for each write, which is over before the attempt is recorded.
+ * `WriteLines` by a socket of its own for each write, spoken to by Node's HTTP client. Not by
+ * undici, which serves the reads: 8.12.4 wrote each request once in our trials (FIN and RST on a
+ * kept-alive socket; DELETE, PATCH, POST), but its queue decides when and on which socket the bytes
+ * leave, and whether a DELETE counts as repeatable has changed between versions. Here the socket is
+ * connected before, used once, and closed; Node's client repeats nothing. It costs one connection
+ * set-up for each write, which is over before the attempt is recorded.
  */
 export class SocketWriteLines implements WriteLines {
   private readonly clock: Clock;
@@ -32,7 +37,10 @@ export class SocketWriteLines implements WriteLines {
     this.options = { connectMs: 2_000, totalMs: 10_000, maxBodyBytes: 1024 * 1024, ...options };
   }
 
-  /** Behind a proxy the line is open once its tunnel is: a proxy that refuses has seen no byte of the write. */
+  /**
+   * Behind a proxy the line is open once its tunnel is: a proxy
+   * that refuses has seen no byte of the write.
+   */
   async open(url: string, signal?: AbortSignal): Promise<OpenLine> {
     if (signal?.aborted) return { open: false, message: 'given up by the caller' };
     const { clock, proxies, options } = this;
@@ -46,7 +54,8 @@ export class SocketWriteLines implements WriteLines {
 }
 
 /**
- * States: open → sending → closed. Invariant: the socket carries at most one request, and none once its other side has ended.
+ * States: open → sending → closed. Invariant: the socket carries at most one request, and none once
+ * its other side has ended.
  */
 class SocketWriteLine implements WriteLine {
   private used = false;

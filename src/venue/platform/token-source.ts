@@ -20,14 +20,26 @@ export interface AccessToken {
 
 export type TokenResult =
   | { readonly ok: true; readonly token: AccessToken }
-  /** Code `LOGIN_REQUIRED`: a person has to sign in or repair the credential. `TOKEN_UNAVAILABLE`: none just now, ask again. */
+  /**
+   * Code `LOGIN_REQUIRED`: a person has to sign in or repair the credential. `TOKEN_UNAVAILABLE`:
+   * none just now, ask again.
+   */
   | { readonly ok: false; readonly error: PlatformError };
 
-/** Access tokens of one credential. Renewals are single flight: callers that come meanwhile share the one under way. Never rejects. */
+/**
+ * Access tokens of one credential. Renewals are single flight: callers that come meanwhile share
+ * the one under way. Never rejects.
+ */
 export interface TokenSource {
-  /** A token that is good now. Near its end a renewal is begun in the background, and the old one is handed out until it is there. */
+  /**
+   * A token that is good now. Near its end a renewal is begun in the background, and the old one is
+   * handed out until it is there.
+   */
   get(): Promise<TokenResult>;
-  /** The platform answered 401 to the token of `rejectedGeneration`: another one, unless a newer one is there already. */
+  /**
+   * The platform answered 401 to the token of `rejectedGeneration`: another
+   * one, unless a newer one is there already.
+   */
   renew(rejectedGeneration: number): Promise<TokenResult>;
   /** Calls back with each new token; returns the way to unsubscribe. */
   onRenewed(callback: (token: AccessToken) => void): () => void;
@@ -43,7 +55,8 @@ interface Held extends AccessToken {
 /**
  * - `waiting`: no token yet, or none just now; the next attempt is due.
  * - `held`: there is a good one.
- * - `login_required`: the platform refuses the credential. A token may be held still; with its end it is over, and a person has to act before.
+ * - `login_required`: the platform refuses the credential. A token may be held still; with its end
+ *   it is over, and a person has to act before.
  */
 export const tokenStates = ['waiting', 'held', 'login_required'] as const;
 type TokenState = (typeof tokenStates)[number];
@@ -63,11 +76,12 @@ const aheadMaxMs = 300_000;
 /**
  * Tokens of one credential, renewed ahead of their end.
  *
- * States: *none* → *held* → *ending* (within a fifth of its end: handed out, a renewal is under way or waits for its backoff) → *ended*. A failed
- * renewal is answered with its reason until the next attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
+ * States: *none* → *held* → *ending* (within a fifth of its end: handed out, a renewal is under way
+ * or waits for its backoff) → *ended*. A failed renewal is answered with its reason until the next
+ * attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
  *
- * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all. A token answered with 401 is never handed out
- * again once `renew` was called for it.
+ * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all.
+ * A token answered with 401 is never handed out again once `renew` was called for it.
  */
 export class RefreshingTokenSource implements TokenSource, Service {
   readonly name = 'token-source';
@@ -88,7 +102,10 @@ export class RefreshingTokenSource implements TokenSource, Service {
   private readonly acquireDeps: AcquireDeps;
   private readonly options: CredentialOptions;
 
-  constructor(deps: AcquireDeps & { random: Random; log: Log; metrics: Metrics['platform'] }, options: CredentialOptions) {
+  constructor(
+    deps: AcquireDeps & { random: Random; log: Log; metrics: Metrics['platform'] },
+    options: CredentialOptions,
+  ) {
     this.clock = deps.clock;
     this.log = deps.log;
     this.metrics = deps.metrics;
@@ -120,7 +137,8 @@ export class RefreshingTokenSource implements TokenSource, Service {
     const held = this.usable();
     if (held !== undefined) return { ok: true, token: held };
     const result = await this.renewal();
-    // It may have been under way already when the 401 came, and have ended with the very token that was refused.
+    // It may have been under way already when the 401 came, and have
+    // ended with the very token that was refused.
     return result.ok && result.token.generation <= this.rejectedGeneration ? this.renewal() : result;
   }
 
@@ -199,7 +217,8 @@ export class RefreshingTokenSource implements TokenSource, Service {
     this.timer?.cancel();
     if (!this.running) return;
     const dueMs = Math.max(this.held?.renewAtMs ?? 0, this.lastError === undefined ? 0 : this.notBeforeMs);
-    // Never sooner than 100 ms: a platform that hands out tokens without life must not make this a loop.
+    // Never sooner than 100 ms: a platform that hands out tokens
+    // without life must not make this a loop.
     this.timer = this.clock.after(Math.max(100, dueMs - this.clock.monotonicMs()), () => void this.renewal());
   }
 }
@@ -214,10 +233,16 @@ const patienceMs = 30_000;
 const pollMs = 100;
 
 /**
- * Replaces the credential's tokens by those of a sign-in. Under its claim, like a refresh: one that is under way would otherwise find its own
- * save refused, or replace the new login by the old. False: another process held the claim all the time.
+ * Replaces the credential's tokens by those of a sign-in. Under its claim, like a refresh: one that
+ * is under way would otherwise find its own save refused, or replace the new login by the old.
+ * False: another process held the claim all the time.
  */
-export async function storeLogin(deps: StoreLoginDeps, credential: string, holder: string, token: Token): Promise<boolean> {
+export async function storeLogin(
+  deps: StoreLoginDeps,
+  credential: string,
+  holder: string,
+  token: Token,
+): Promise<boolean> {
   const { clock, store } = deps;
   const giveUpMs = clock.monotonicMs() + patienceMs;
   while (!(await store.claim(credential, holder, claimMs))) {

@@ -17,8 +17,8 @@ interface UndiciHttpOptions {
 }
 
 /**
- * `Http` by undici. Pipelining is off (1): a request behind another on a socket that breaks would be neither sent nor unsent. `undici.request` follows
- * no redirect and retries nothing by itself.
+ * `Http` by undici. Pipelining is off (1): a request behind another on a socket that breaks would
+ * be neither sent nor unsent. `undici.request` follows no redirect and retries nothing by itself.
  */
 export class UndiciHttp implements Http {
   private readonly agent: Agent;
@@ -33,7 +33,10 @@ export class UndiciHttp implements Http {
     this.agent = new Agent({
       connections: options.connections ?? 16,
       pipelining: 1,
-      connect: connectorThrough({ clock: deps.clock, proxies: deps.proxies ?? new Proxies() }, options.connectMs ?? 2_000),
+      connect: connectorThrough(
+        { clock: deps.clock, proxies: deps.proxies ?? new Proxies() },
+        options.connectMs ?? 2_000,
+      ),
       headersTimeout: this.totalMs,
       bodyTimeout: this.totalMs,
       maxHeaderSize: 16_384,
@@ -48,7 +51,8 @@ export class UndiciHttp implements Http {
     } catch (error) {
       const { aborted, reason } = cut.signal;
       if (!aborted) return failure(error);
-      if (reason instanceof DeadlineError) return failed('deadline', `no whole answer within ${this.totalMs} ms`, 'maybe');
+      if (reason instanceof DeadlineError)
+        return failed('deadline', `no whole answer within ${this.totalMs} ms`, 'maybe');
       return failed('aborted', 'given up by the caller', 'maybe');
     }
   }
@@ -76,7 +80,12 @@ export class UndiciHttp implements Http {
     }
     const body = Buffer.concat(chunks);
     if (!isUtf8(body)) return failed('bad_utf8', 'the answer is not UTF-8', 'maybe');
-    return { kind: 'answered', status: answer.statusCode, headers: firstValues(answer.headers), text: body.toString('utf8') };
+    return {
+      kind: 'answered',
+      status: answer.statusCode,
+      headers: firstValues(answer.headers),
+      text: body.toString('utf8'),
+    };
   }
 }
 
@@ -84,7 +93,10 @@ function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcom
   return { kind: 'failed', code, message, sent };
 }
 
-/** Errors that end a connection before a request byte could leave on it: name resolution, TCP and TLS set-up. */
+/**
+ * Errors that end a connection before a request byte could leave on
+ * it: name resolution, TCP and TLS set-up.
+ */
 const neverSent =
   /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
@@ -92,7 +104,9 @@ function failure(error: unknown): HttpOutcome {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotConnectedError) return failed('connect', message, 'no');
-  return neverSent.test(code) ? failed('connect', `${code}: ${message}`, 'no') : failed('broken', `${code}: ${message}`, 'maybe');
+  return neverSent.test(code)
+    ? failed('connect', `${code}: ${message}`, 'no')
+    : failed('broken', `${code}: ${message}`, 'maybe');
 }
 
 function codeOf(error: unknown): string {

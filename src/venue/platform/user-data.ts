@@ -7,21 +7,30 @@ import type { ReadDeps } from './read-platform.ts';
 import { type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';
 
-/** Asks for another e-mail address of the signed-in user (specification, "POST /v1/users/me/email/change"). One attempt: see `sendWrite`. */
+/**
+ * Asks for another e-mail address of the signed-in user (specification, "POST
+ * /v1/users/me/email/change"). One attempt: see `sendWrite`.
+ */
 export async function changeEmail(
   deps: WriteDeps,
   baseUrl: string,
   email: string,
   signal: AbortSignal,
 ): Promise<Fetched<undefined>> {
-  const write = { operation: 'change_email', method: 'POST', url: `${baseUrl}${changeEmailPath}`, body: { email } } as const;
+  const write = {
+    operation: 'change_email',
+    method: 'POST',
+    url: `${baseUrl}${changeEmailPath}`,
+    body: { email },
+  } as const;
   const answer = await sendWrite(deps, write, signal);
   return answer.ok ? { ok: true, value: undefined } : answer;
 }
 
 /**
- * The value of one setting, any JSON, with `version` in it an ordinary key (specification, "GET /v1/config/{category}/user-settings/{key}"). A
- * number that a double would change comes as the string of its digits. 404: there is none.
+ * The value of one setting, any JSON, with `version` in it an ordinary key (specification, "GET
+ * /v1/config/{category}/user-settings/{key}"). A number that a double would change comes as the
+ * string of its digits. 404: there is none.
  */
 export function readUserSetting(
   deps: ReadDeps,
@@ -33,7 +42,10 @@ export function readUserSetting(
   return readShape(deps, { operation: 'user_setting', url, shape: z.unknown(), parse: parsePlainJson }, signal);
 }
 
-/** Deletes settings of one category (specification, "DELETE /v1/config/{category}/user-settings"). One attempt: see `sendWrite`. */
+/**
+ * Deletes settings of one category (specification, "DELETE /v1/config/{category}/user-settings").
+ * One attempt: see `sendWrite`.
+ */
 export async function deleteUserSettings(
   deps: WriteDeps,
   baseUrl: string,
@@ -58,8 +70,9 @@ interface Write {
 type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
 
 /**
- * One request, with any result: a write may have taken effect although its answer was lost or bad, so only the caller can know whether to send it
- * again. A 401 renews the token for the next request. `value` is the parsed body of a 2xx, undefined when it was empty. Never rejects.
+ * One request, with any result: a write may have taken effect although its answer was lost or bad,
+ * so only the caller can know whether to send it again. A 401 renews the token for the next
+ * request. `value` is the parsed body of a 2xx, undefined when it was empty. Never rejects.
  */
 async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
   const credential = await deps.tokens.get();
@@ -71,9 +84,19 @@ async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Pr
     authorization: new Secret(`Bearer ${credential.token.secret.reveal()}`),
   };
   const startedMs = deps.clock.monotonicMs();
-  const outcome = await deps.http.request({ operation, method, url, headers, body: JSON.stringify(write.body), signal });
+  const outcome = await deps.http.request({
+    operation,
+    method,
+    url,
+    headers,
+    body: JSON.stringify(write.body),
+    signal,
+  });
   const codeClass = outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : 'none';
-  deps.metrics.requestSeconds.observe({ operation, code_class: codeClass }, (deps.clock.monotonicMs() - startedMs) / 1000);
+  deps.metrics.requestSeconds.observe(
+    { operation, code_class: codeClass },
+    (deps.clock.monotonicMs() - startedMs) / 1000,
+  );
   if (outcome.kind === 'answered' && outcome.status === 401) void deps.tokens.renew(credential.token.generation);
   return toResult(outcome);
 }
@@ -82,7 +105,8 @@ function toResult(outcome: HttpOutcome): Fetched<unknown> {
   if (outcome.kind === 'failed')
     return { ok: false, error: { code: 'NO_ANSWER', message: outcome.message, retryable: true, sent: outcome.sent } };
   const body = parsed(outcome.text);
-  if (outcome.status < 200 || outcome.status > 299) return { ok: false, error: errorFromAnswer(outcome.status, body.value) };
+  if (outcome.status < 200 || outcome.status > 299)
+    return { ok: false, error: errorFromAnswer(outcome.status, body.value) };
   if (body.readable) return { ok: true, value: body.value };
   const message = 'the answer is not JSON';
   return { ok: false, error: { status: outcome.status, code: 'BAD_ANSWER', message, retryable: false, sent: 'yes' } };
@@ -98,10 +122,14 @@ function parsed(text: string): { readonly readable: boolean; readonly value: unk
 }
 
 /**
- * The platform's own word on its health (docs/platform-assumptions.md, "Data": `GET /v1/health`). One attempt and no token: it is asked for the state of this moment, also
- * when no one can sign in.
+ * The platform's own word on its health (docs/platform-assumptions.md, "Data": `GET /v1/health`).
+ * One attempt and no token: it is asked for the state of this moment, also when no one can sign in.
  */
-export async function readHealth(deps: { readonly http: Http }, baseUrl: string, signal: AbortSignal): Promise<Fetched<string>> {
+export async function readHealth(
+  deps: { readonly http: Http },
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<Fetched<string>> {
   const request = { operation: 'health', url: `${baseUrl}${healthPath}`, headers: { accept: 'application/json' } };
   const outcome = await deps.http.request({ ...request, method: 'GET', signal });
   if (outcome.kind === 'failed')

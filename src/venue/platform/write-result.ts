@@ -5,22 +5,30 @@ import type { HttpOutcome } from './http.ts';
 /**
  * The outcome of one write (docs/settling.md, "Outcome of a write", table "observed → outcome").
  *
- * - `accepted`: a success that names our order. `rejected`: the platform answered that this very order was rejected.
- * - `refused`: the platform said no before the order existed. `not_sent`: no byte left, or the platform's documented word is that nothing was sent.
+ * - `accepted`: a success that names our order. `rejected`: the platform
+ *   answered that this very order was rejected.
+ * - `refused`: the platform said no before the order existed. `not_sent`: no byte left, or the
+ *   platform's documented word is that nothing was sent.
  * - `unknown`: everything else. It is never to be sent again on the strength of this answer.
  */
 export type WriteResult =
   | WriteAnswer
-  /** `staleToken`: a 401 for a token that is not the current one any more, or was current and has now been refreshed: one further attempt is allowed. */
+  /**
+   * `staleToken`: a 401 for a token that is not the current one any more, or was current and has
+   * now been refreshed: one further attempt is allowed.
+   */
   | { readonly kind: 'refused'; readonly reason: Reason; readonly staleToken?: true }
   /**
-   * `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next attempt may succeed. `retryAfterMs`: the platform asks to wait
-   * for so long.
+   * `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next
+   * attempt may succeed. `retryAfterMs`: the platform asks to wait for so long.
    */
   | { readonly kind: 'not_sent'; readonly reason: Reason; readonly mayRepeat: boolean; readonly retryAfterMs?: number }
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
-/** An answer about our order. `answer`: its content, for the evidence; no secrets. `order`: the order, where the answer shows it, for ingest. */
+/**
+ * An answer about our order. `answer`: its content, for the evidence; no secrets. `order`: the
+ * order, where the answer shows it, for ingest.
+ */
 export interface WriteAnswer {
   readonly kind: 'accepted' | 'rejected';
   readonly reason?: Reason;
@@ -44,8 +52,8 @@ export interface WriteRequest {
 /** One connection for one request. */
 export interface WriteLine {
   /**
-   * Writes the request once and reads its answer. Never rejects; `sent` is `no` only where no byte of it left. The line is closed afterwards. Throws when
-   * it is called a second time.
+   * Writes the request once and reads its answer. Never rejects; `sent` is `no` only where no byte
+   * of it left. The line is closed afterwards. Throws when it is called a second time.
    */
   send(request: WriteRequest, signal?: AbortSignal): Promise<HttpOutcome>;
   /** Gives the line up unused. Harmless afterwards. */
@@ -58,8 +66,9 @@ export type OpenLine =
   | { readonly open: false; readonly message: string };
 
 /**
- * How writes reach the platform: connected first, so that only one write follows the caller's decision to send, on a socket that is known to be there.
- * Nothing is ever sent twice: no retry, no redirect, no connection that served a request before.
+ * How writes reach the platform: connected first, so that only one write follows the caller's
+ * decision to send, on a socket that is known to be there. Nothing is ever sent twice: no retry, no
+ * redirect, no connection that served a request before.
  */
 export interface WriteLines {
   open(url: string, signal?: AbortSignal): Promise<OpenLine>;

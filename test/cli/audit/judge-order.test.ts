@@ -60,7 +60,8 @@ describe('an order is', () => {
 
   it('compared by its revision where retention took its rows', () => {
     const { newest: _, ...old } = order;
-    const judge = (revision: number) => judgeOrder(old, { ...whole, state: { generation: 1, revision }, updates: undefined });
+    const judge = (revision: number) =>
+      judgeOrder(old, { ...whole, state: { generation: 1, revision }, updates: undefined });
     expect(judge(5)).toEqual([]);
     expect(judge(4)).toMatchObject([{ hop: 'state' }]);
     expect(judge(6)).toMatchObject([{ hop: 'database' }]);

@@ -49,7 +49,10 @@ it('finds the broker that is away among those that answer, and still looks at th
   // The cluster may still send clients to it, or have noticed already: either way it is named.
   const findings = await eventually(async () => {
     const all = await examine(brokers);
-    expect(all[0]).toMatchObject({ part: 'broker', detail: expect.stringMatching(new RegExp(`${second}.* does not answer: `)) });
+    expect(all[0]).toMatchObject({
+      part: 'broker',
+      detail: expect.stringMatching(new RegExp(`${second}.* does not answer: `)),
+    });
     return all;
   });
   expect(findings.filter(({ detail }) => detail.includes(second))).toHaveLength(1);
@@ -65,10 +68,15 @@ it('says nothing of topics where no broker answers, and names each that does not
     ['broker', 'fail'],
     ['broker', 'fail'],
   ]);
-  for (const [index, { detail }] of findings.entries()) expect(detail).toContain(`127.0.0.1:${ports[index]} of KAFKA_BROKERS`);
+  for (const [index, { detail }] of findings.entries())
+    expect(detail).toContain(`127.0.0.1:${ports[index]} of KAFKA_BROKERS`);
 });
 
 it('counts the brokers of a cluster that is well', async () => {
   const [cluster] = await examine(inject('kafkaBrokers'));
-  expect(cluster).toMatchObject({ part: 'kafka', verdict: 'warn', detail: expect.stringMatching(/^one broker answers/) });
+  expect(cluster).toMatchObject({
+    part: 'kafka',
+    verdict: 'warn',
+    detail: expect.stringMatching(/^one broker answers/),
+  });
 });

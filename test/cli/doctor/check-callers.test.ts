@@ -23,7 +23,10 @@ async function issuer(status: number, body: unknown): Promise<Record<string, str
 
 describe('the doctor on callers', () => {
   it('warns where nobody signs in', async () => {
-    expect((await examine({})).callers).toMatchObject({ verdict: 'warn', fix: expect.stringContaining('tidemark token add') });
+    expect((await examine({})).callers).toMatchObject({
+      verdict: 'warn',
+      fix: expect.stringContaining('tidemark token add'),
+    });
   });
 
   it('is content with tokens of the database', async () => {
@@ -52,7 +55,11 @@ describe('the doctor on callers', () => {
   it('fails keys that nobody answers for', async () => {
     const server = await scriptedServer((_, response) => json(response, 200, {}));
     await server.close();
-    const env = { TIDEMARK_AUTH_ISSUER: server.url, TIDEMARK_AUTH_AUDIENCE: 'a', TIDEMARK_AUTH_JWKS_URL: `${server.url}/jwks` };
+    const env = {
+      TIDEMARK_AUTH_ISSUER: server.url,
+      TIDEMARK_AUTH_AUDIENCE: 'a',
+      TIDEMARK_AUTH_JWKS_URL: `${server.url}/jwks`,
+    };
     expect((await examine(env)).callers).toMatchObject({
       verdict: 'fail',
       detail: expect.stringContaining('connection refused'),

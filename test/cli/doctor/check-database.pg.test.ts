@@ -61,7 +61,9 @@ describe('the doctor on a database', () => {
 
   it('warns of the owner of the database, who is no superuser', async () => {
     const url = await urlOfLogin();
-    await onServer(database.url, (client) => client.query(`alter database ${database.name} owner to doctor_${database.name}`));
+    await onServer(database.url, (client) =>
+      client.query(`alter database ${database.name} owner to doctor_${database.name}`),
+    );
     const { rights } = await examine(url);
     await onServer(database.url, (client) => client.query(`alter database ${database.name} owner to current_user`));
     expect(rights).toMatchObject({ verdict: 'warn', detail: expect.stringContaining('owns the database') });
@@ -82,7 +84,11 @@ describe('the doctor on a database', () => {
     );
     const findings = (await all(url)).filter(({ part }) => part === 'grants');
     expect(findings.map(({ verdict, detail, fix }) => [verdict, detail, fix])).toEqual([
-      ['fail', 'tidemark_app may not USAGE on schema public', 'As the owner: GRANT USAGE ON SCHEMA public TO tidemark_app;'],
+      [
+        'fail',
+        'tidemark_app may not USAGE on schema public',
+        'As the owner: GRANT USAGE ON SCHEMA public TO tidemark_app;',
+      ],
       [
         'fail',
         'tidemark_app may not SELECT, INSERT on public.accounts',
@@ -150,7 +156,9 @@ describe('the doctor on a database', () => {
   });
 
   it('warns of settings under which a crash loses orders', async () => {
-    await onServer(database.url, (client) => client.query(`alter database ${database.name} set synchronous_commit = off`));
+    await onServer(database.url, (client) =>
+      client.query(`alter database ${database.name} set synchronous_commit = off`),
+    );
     expect((await examine(database.url))['durability']).toMatchObject({
       verdict: 'warn',
       detail: expect.stringContaining('synchronous_commit = off'),
@@ -160,7 +168,9 @@ describe('the doctor on a database', () => {
   it('warns of a lane that nobody holds while it has something to publish', async () => {
     const insert = (lane: number, age: string) =>
       onServer(database.url, (client) =>
-        client.query(`insert into lanes (lane, holder, epoch, renewed_at) values (${lane}, 'h', 1, now() - interval '${age}')`),
+        client.query(
+          `insert into lanes (lane, holder, epoch, renewed_at) values (${lane}, 'h', 1, now() - interval '${age}')`,
+        ),
       );
     await insert(3, '1 hour');
     await insert(4, '1 second');
@@ -178,7 +188,9 @@ describe('the doctor on a database', () => {
 
   it('warns of a database that has nearly taken what it may', async () => {
     expect(await examine(database.url)).not.toHaveProperty('disk');
-    expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' }))['disk']).toMatchObject({ verdict: 'ok' });
+    expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '100000' }))['disk']).toMatchObject({
+      verdict: 'ok',
+    });
     expect((await examine(database.url, { TIDEMARK_DATABASE_BUDGET_MB: '1' }))['disk']).toMatchObject({
       verdict: 'warn',
       fix: expect.stringContaining('TIDEMARK_RETENTION_DAYS'),
@@ -197,7 +209,10 @@ describe('the doctor on a database', () => {
 
   it('fails an address where nothing answers, without the password', async () => {
     const { database: found } = await examine('postgres://app:c4n4ry@127.0.0.1:1/none');
-    expect(found).toMatchObject({ verdict: 'fail', detail: expect.stringMatching(/^does not answer: connection refused/) });
+    expect(found).toMatchObject({
+      verdict: 'fail',
+      detail: expect.stringMatching(/^does not answer: connection refused/),
+    });
     expect(JSON.stringify(found)).not.toContain('c4n4ry');
   });
 

@@ -64,7 +64,10 @@ it('tells each linked login by itself: the one that is well, and what is wrong w
     detail: 'the platform refuses its token (401)',
     fix: 'Sign in again: `tidemark link --name refused`.',
   });
-  expect(by['login ended']).toMatchObject({ verdict: 'warn', detail: expect.stringMatching(/^its token ended 10 min ago/) });
+  expect(by['login ended']).toMatchObject({
+    verdict: 'warn',
+    detail: expect.stringMatching(/^its token ended 10 min ago/),
+  });
   expect(by['login foreign']).toMatchObject({
     verdict: 'fail',
     detail: expect.stringContaining('was not sealed with this key'),
@@ -105,8 +108,13 @@ it('fails where logins are stored and their key is not set: nobody follows their
 
 it('tells the platform and Kafka where the database is away, and the database where the platform is', async () => {
   const { doctor } = await rig();
-  const away = (await doctor({ DATABASE_URL: 'postgres://app:pw@127.0.0.1:1/none', PLATFORM_CREDENTIALS: 'linked' })).by;
+  const away = (await doctor({ DATABASE_URL: 'postgres://app:pw@127.0.0.1:1/none', PLATFORM_CREDENTIALS: 'linked' }))
+    .by;
   expect([away['database']?.verdict, away['logins']?.verdict, away['clock']?.verdict]).toEqual(['fail', 'fail', 'ok']);
   const alone = (await doctor({ PLATFORM_URL: 'http://127.0.0.1:1' })).by;
-  expect([alone['schema']?.verdict, alone['platform']?.verdict, alone['kafka']?.verdict]).toEqual(['ok', 'fail', 'fail']);
+  expect([alone['schema']?.verdict, alone['platform']?.verdict, alone['kafka']?.verdict]).toEqual([
+    'ok',
+    'fail',
+    'fail',
+  ]);
 }, 60_000);

@@ -15,7 +15,8 @@ type Answer = (response: ServerResponse) => void;
 const account = { trading_account_id: 'ACC-1', status: 'OPEN', is_sim: true };
 const healthy: Readonly<Record<string, Answer>> = {
   '/v1/health': (response) => json(response, 200, { status: 'ok' }),
-  '/v1/oauth2/token': (response) => json(response, 200, { access_token: 'jwt', token_type: 'Bearer', expires_in: 3600 }),
+  '/v1/oauth2/token': (response) =>
+    json(response, 200, { access_token: 'jwt', token_type: 'Bearer', expires_in: 3600 }),
   '/v2/users/me/accounts': (response) => json(response, 200, { accounts: [account] }),
   '/v1/orders': (response) => json(response, 200, { orders: [] }),
   '/v1/predictions/orders': (response) => json(response, 200, { success: true, data: { orders: [] } }),
@@ -77,7 +78,10 @@ describe('the doctor on the platform', () => {
 
   it('tells a refused secret from a platform that fails', async () => {
     const refused = await examine({ '/v1/oauth2/token': status(401, { error: 'invalid_client' }) });
-    expect(refused.byPart['sign-in']).toMatchObject({ verdict: 'fail', fix: expect.stringContaining('PLATFORM_CLIENT_SECRET') });
+    expect(refused.byPart['sign-in']).toMatchObject({
+      verdict: 'fail',
+      fix: expect.stringContaining('PLATFORM_CLIENT_SECRET'),
+    });
     expect(refused.accessToken).toBeUndefined();
     await server.close();
     const failing = await examine({ '/v1/oauth2/token': status(503) });
@@ -134,7 +138,8 @@ describe('the doctor on the platform', () => {
     expect(Object.keys(byPart)).not.toContain('predictions');
   });
 
-  // A finding is read alone, at the worst hour: the thing, the value seen, and one next step that fits this value.
+  // A finding is read alone, at the worst hour: the thing, the value
+  // seen, and one next step that fits this value.
   it.each(
     ['/v1/oauth2/token', '/v2/users/me/accounts', '/v1/orders', '/v1/predictions/orders'].flatMap((path) =>
       [401, 403, 404, 429, 500, 503].map((code) => [path, code] as const),

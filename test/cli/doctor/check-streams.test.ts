@@ -28,13 +28,19 @@ async function stream(status: number): Promise<{ url: string; authorization: () 
       http.closeAllConnections();
       http.close(() => resolve());
     });
-  return { url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/v1/stream`, authorization: () => authorization };
+  return {
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/v1/stream`,
+    authorization: () => authorization,
+  };
 }
 
 async function examine(settings: Record<string, string>) {
   const loaded = loadConfig(settings, () => '');
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
-  return checkStreams(loaded.config, new Secret('jwt'), { openSocket: wsSocketFactory(systemClock), clock: systemClock });
+  return checkStreams(loaded.config, new Secret('jwt'), {
+    openSocket: wsSocketFactory(systemClock),
+    clock: systemClock,
+  });
 }
 
 it('opens the stream with the token, and says goodbye', async () => {
@@ -58,7 +64,10 @@ it.each([
 
 it('looks at the staging stream where it has an address of its own, and fails when nothing is there', async () => {
   const { url } = await stream(101);
-  const findings = await examine({ PLATFORM_STREAM_URL: url, PLATFORM_STAGING_STREAM_URL: 'ws://127.0.0.1:1/v1/stream' });
+  const findings = await examine({
+    PLATFORM_STREAM_URL: url,
+    PLATFORM_STAGING_STREAM_URL: 'ws://127.0.0.1:1/v1/stream',
+  });
   expect(findings.map(({ part, verdict }) => [part, verdict])).toEqual([
     ['stream', 'ok'],
     ['staging stream', 'fail'],

@@ -24,7 +24,9 @@ it('a snapshot that stays open keeps the dead versions of a lane, and the doctor
     return checkVacuum(rig.pool);
   });
   expect(finding).toMatchObject({ part: 'vacuum', verdict: 'warn' });
-  expect(finding?.detail).toMatch(/^1\d\d\d dead versions of the rows of lanes .*session \d+ \(nightly dump\) for \d+ s/);
+  expect(finding?.detail).toMatch(
+    /^1\d\d\d dead versions of the rows of lanes .*session \d+ \(nightly dump\) for \d+ s/,
+  );
   await backup.query('commit');
   await renew(rig, 50);
   await eventually(async () => {

@@ -74,7 +74,9 @@ describe('--color', () => {
   it('marks an error', async () => {
     const red = '\u001b[31mtidemark:\u001b[39m';
     expect((await run('--color=always', 'statsu')).err).toMatch(`${red} unknown command 'statsu'`);
-    expect((await run('--color=always', 'status', '--url', 'http://127.0.0.1:1')).err).toContain(`${red} no service answers`);
+    expect((await run('--color=always', 'status', '--url', 'http://127.0.0.1:1')).err).toContain(
+      `${red} no service answers`,
+    );
   });
 
   it('takes three words', async () => {

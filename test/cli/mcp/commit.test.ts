@@ -28,7 +28,12 @@ describe('commit', () => {
     expect(service.sent).toEqual([]);
     const first = await rig.call('commit', { previewId });
     expect(first.isError).toBe(false);
-    expect(first.data).toMatchObject({ outcome: 'applied', final: true, previewId, idempotencyKey: `mcp-${previewId}` });
+    expect(first.data).toMatchObject({
+      outcome: 'applied',
+      final: true,
+      previewId,
+      idempotencyKey: `mcp-${previewId}`,
+    });
     const again = await rig.call('commit', { previewId });
     expect(again.data.command.commandId).toBe(first.data.command.commandId);
     expect(service.sent).toHaveLength(1);
@@ -104,12 +109,22 @@ describe('commit', () => {
   it('shows an outcome that the service does not know yet as unknown, with the time to ask again', async () => {
     const { service, rig } = await scriptedDesk();
     const previewId = await previewed(rig);
-    const unknown = { outcome: 'unknown', state: 'unknown', unresolved: true, orderId: undefined, orderStatus: undefined };
+    const unknown = {
+      outcome: 'unknown',
+      state: 'unknown',
+      unresolved: true,
+      orderId: undefined,
+      orderStatus: undefined,
+    };
     service.fates = [{ kind: 'answered', status: 202, with: unknown }];
     const answer = await rig.call('commit', { previewId });
     expect(answer.isError).toBe(false);
     const { commandId } = answer.data.command;
-    expect(answer.data).toMatchObject({ outcome: 'unknown', final: false, askAgain: { tool: 'receipt', id: commandId } });
+    expect(answer.data).toMatchObject({
+      outcome: 'unknown',
+      final: false,
+      askAgain: { tool: 'receipt', id: commandId },
+    });
     expect(answer.text).toContain('Nothing is sent a second time');
     expect((await rig.call('receipt', { id: commandId })).data.outcome).toBe('unknown');
   });
@@ -122,7 +137,10 @@ describe('commit', () => {
       isError: true,
       data: { code: 'LIMIT_EXCEEDED', retryable: false },
     });
-    expect(await rig.call('commit', { previewId: refused })).toMatchObject({ isError: true, data: { code: 'PREVIEW_UNKNOWN' } });
+    expect(await rig.call('commit', { previewId: refused })).toMatchObject({
+      isError: true,
+      data: { code: 'PREVIEW_UNKNOWN' },
+    });
     expect(service.sent).toHaveLength(1);
 
     const later = await previewed(rig);
@@ -142,7 +160,10 @@ describe('commit', () => {
       const rig = await McpRig.start({ url: service.url, clock });
       const previewId = await previewed(rig);
       Object.assign(shift, passed);
-      expect(await rig.call('commit', { previewId })).toMatchObject({ isError: true, data: { code: 'PREVIEW_EXPIRED' } });
+      expect(await rig.call('commit', { previewId })).toMatchObject({
+        isError: true,
+        data: { code: 'PREVIEW_EXPIRED' },
+      });
     }
     expect(service.sent).toEqual([]);
   });
@@ -165,7 +186,10 @@ describe('commit', () => {
     await rig.call('commit', { previewId: sent });
     await rig.stop();
     const next = await McpRig.start({ url: service.url });
-    expect((await next.call('commit', { previewId: sent })).data).toMatchObject({ outcome: 'applied', previewId: sent });
+    expect((await next.call('commit', { previewId: sent })).data).toMatchObject({
+      outcome: 'applied',
+      previewId: sent,
+    });
     expect((await next.call('receipt', { id: sent })).data.outcome).toBe('applied');
     const unknown = await next.call('commit', { previewId: unsent });
     expect(unknown).toMatchObject({ isError: true, data: { code: 'PREVIEW_UNKNOWN' } });
@@ -183,7 +207,10 @@ describe('commit', () => {
 
   it('names an id that is of nothing', async () => {
     const { rig } = await scriptedDesk();
-    expect(await rig.call('receipt', { id: randomUUID() })).toMatchObject({ isError: true, data: { code: 'NOT_FOUND' } });
+    expect(await rig.call('receipt', { id: randomUUID() })).toMatchObject({
+      isError: true,
+      data: { code: 'NOT_FOUND' },
+    });
     expect((await rig.call('commit', { previewId: 'x' })).isError).toBe(true);
   });
 });

@@ -13,7 +13,12 @@ describe('a preview', () => {
     const { data, text } = await rig.call('preview_place', place);
     expect(data).toMatchObject({
       expiresInSeconds: 120,
-      request: { method: 'POST', path: '/v1/orders', body: place, headers: { 'idempotency-key': `mcp-${data.previewId}` } },
+      request: {
+        method: 'POST',
+        path: '/v1/orders',
+        body: place,
+        headers: { 'idempotency-key': `mcp-${data.previewId}` },
+      },
       ...{ principal: 'desk', quantity: '10', value: '1875', notShown: [] },
       account: { followed: true, simulated: true, state: 'live' },
       exposure: { rows: 1, items: [{ symbol: 'AAPL', openQuantity: '7', unresolvedQuantity: '3' }] },
@@ -80,7 +85,10 @@ describe('a preview', () => {
 
   it('of a replace is for the revision that it shows; a cancel is for any', async () => {
     const { service, rig } = await scriptedDesk();
-    const replace = await rig.call('preview_replace', { orderId: 'o-1', terms: { accountId: 'SIM-1001', price: '0.45' } });
+    const replace = await rig.call('preview_replace', {
+      orderId: 'o-1',
+      terms: { accountId: 'SIM-1001', price: '0.45' },
+    });
     const cancel = await rig.call('preview_cancel', { stream: 'prediction', orderId: 'o-1', accountId: 'SIM-1001' });
     await rig.call('commit', { previewId: replace.data.previewId });
     await rig.call('commit', { previewId: cancel.data.previewId });
@@ -93,7 +101,11 @@ describe('a preview', () => {
 
   it.each([
     ['no new term', { orderId: 'o-1', terms: { accountId: 'SIM-1001' } }, /must name at least one term/],
-    ['the order of another account', { orderId: 'o-1', terms: { accountId: 'SIM-1002', price: '0.45' } }, /ORDER_NOT_FOUND/],
+    [
+      'the order of another account',
+      { orderId: 'o-1', terms: { accountId: 'SIM-1002', price: '0.45' } },
+      /ORDER_NOT_FOUND/,
+    ],
   ])('of a replace refuses %s', async (_what, input, named) => {
     const { rig } = await scriptedDesk();
     const { isError, text } = await rig.call('preview_replace', input);

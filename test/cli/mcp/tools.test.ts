@@ -15,7 +15,11 @@ async function offered(caller: object, readOnly = false): Promise<string[]> {
 describe('the tools', () => {
   it.each([
     ['orders:read alone', { scopes: ['orders:read'] }, reading],
-    ['ops:read alone', { scopes: ['ops:read'] }, ['list_commands', 'show_command', 'list_accounts', 'receipt', 'service_status']],
+    [
+      'ops:read alone',
+      { scopes: ['ops:read'] },
+      ['list_commands', 'show_command', 'list_accounts', 'receipt', 'service_status'],
+    ],
     ['orders:read and orders:write', { scopes: ['orders:read', 'orders:write'] }, [...reading, ...sending]],
     ['orders:write while commands are off', { scopes: ['orders:read', 'orders:write'], commands: 'off' }, reading],
   ])('are offered by the rights of the token: %s', async (_what, caller, names) => {
@@ -47,6 +51,9 @@ describe('the tools', () => {
     const missing = await rig.call('show_order', { stream: 'account', orderId: 'no-such' });
     expect(missing).toMatchObject({ isError: true, data: { code: 'NOT_FOUND', retryable: false } });
     service.reads = 'lost';
-    expect(await rig.call('list_orders')).toMatchObject({ isError: true, data: { code: 'NO_ANSWER', retryable: true } });
+    expect(await rig.call('list_orders')).toMatchObject({
+      isError: true,
+      data: { code: 'NO_ANSWER', retryable: true },
+    });
   });
 });

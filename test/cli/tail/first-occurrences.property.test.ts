@@ -15,7 +15,9 @@ it('lets each order only go up, by generation and then by revision, whatever is 
       const first = new FirstOccurrences();
       const kept = updates.filter((one) => first.isFirst(one));
       for (const [index, later] of kept.entries()) {
-        const before = kept.slice(0, index).findLast((one) => one.stream === later.stream && one.orderId === later.orderId);
+        const before = kept
+          .slice(0, index)
+          .findLast((one) => one.stream === later.stream && one.orderId === later.orderId);
         if (before === undefined) continue;
         expect(later.generation * 100 + later.revision).toBeGreaterThan(before.generation * 100 + before.revision);
       }
@@ -25,7 +27,8 @@ it('lets each order only go up, by generation and then by revision, whatever is 
 
 it('forgets the order that was updated longest ago when there are too many', () => {
   const first = new FirstOccurrences(2);
-  const see = (orderId: string, revision: number) => first.isFirst({ stream: 'account', orderId, generation: 1, revision });
+  const see = (orderId: string, revision: number) =>
+    first.isFirst({ stream: 'account', orderId, generation: 1, revision });
   expect([see('a', 1), see('b', 1), see('a', 2), see('c', 1)]).toEqual([true, true, true, true]);
   expect([see('a', 2), see('c', 1), see('b', 1)]).toEqual([false, false, true]);
 });

@@ -19,7 +19,9 @@ it('has the terms where nothing was filled, and leaves out what is not there', (
   expect(lineOf(sampleUpdate(nothing))).toBe(
     '14:30:01.250  ACC-1  account:ord-1  r1   new               buy  0/100 AAPL  limit 191.5',
   );
-  expect(lineOf(sampleUpdate(market))).toBe('14:30:01.250  ACC-1  account:ord-1  r1   new               buy  0/100 AAPL  market');
+  expect(lineOf(sampleUpdate(market))).toBe(
+    '14:30:01.250  ACC-1  account:ord-1  r1   new               buy  0/100 AAPL  market',
+  );
 });
 
 it('marks a fill that the platform reported with a plus', () => {
@@ -54,7 +56,12 @@ describe('a short line', () => {
 
   it.each([
     { symbol: 'AAPL261218C00200000', working: { quantity: '100', price: '12.35' }, side: 'sell' },
-    { symbol: 'CPI-ABOVE-3-NOV26', outcome: 'YES', working: { quantity: '1700', price: '0.46' }, orderType: 'stop_limit' },
+    {
+      symbol: 'CPI-ABOVE-3-NOV26',
+      outcome: 'YES',
+      working: { quantity: '1700', price: '0.46' },
+      orderType: 'stop_limit',
+    },
   ])('fits 100 columns with the long instrument $symbol', ({ symbol, outcome, ...terms }) => {
     const instrument = { kind: 'prediction', symbol, ...(outcome && { outcome }) } as const;
     const update = JSON.parse(sampleUpdate({ orderId, accountId: orderId, instrument, cumQty: '1000', revision: 12 }));

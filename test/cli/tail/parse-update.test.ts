@@ -49,14 +49,21 @@ describe('wanted', () => {
     expect(wanted(update, filter)).toBe(expected);
   });
 
-  it.each(['AAPL261218C00200000', 'AAPL  261218C00200000', 'aapl261218C00200000'])('a symbol is found as %s', (symbol) => {
-    const padded = { ...update, order: { ...update.order, instrument: { kind: 'option' as const, symbol } } };
-    expect(wanted(padded, { symbol: 'AAPL261218C00200000' })).toBe(true);
-    expect(wanted(padded, { symbol: 'AAPL' })).toBe(false);
-  });
+  it.each(['AAPL261218C00200000', 'AAPL  261218C00200000', 'aapl261218C00200000'])(
+    'a symbol is found as %s',
+    (symbol) => {
+      const padded = { ...update, order: { ...update.order, instrument: { kind: 'option' as const, symbol } } };
+      expect(wanted(padded, { symbol: 'AAPL261218C00200000' })).toBe(true);
+      expect(wanted(padded, { symbol: 'AAPL' })).toBe(false);
+    },
+  );
 });
 
 it('finds an order by the end of its id that a line shows', () => {
   const update = parsed(sampleUpdate({ orderId: '301c73d7-a906-427d-af06-725ff8476cec' }));
-  expect(['f8476cec', '301c73d7', '8476cec'].map((id) => wanted(update, { order: [id] }))).toEqual([true, false, false]);
+  expect(['f8476cec', '301c73d7', '8476cec'].map((id) => wanted(update, { order: [id] }))).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });

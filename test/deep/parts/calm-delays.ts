@@ -8,12 +8,17 @@ interface Span {
   toMs: number;
 }
 
-/** The first second may hold what came while the account had no process, and the last what its process had in hand when it was struck. */
+/**
+ * The first second may hold what came while the account had no process, and the last what its
+ * process had in hand when it was struck.
+ */
 const edgeMs = 1_000;
 
 /**
- * How late the updates are of accounts that stay with one process while other processes come and go: from the platform's time of the change to the record on
- * Kafka. A span of an account ends where another process serves it, where none does, and where its process is struck. All times are wall time.
+ * How late the updates are of accounts that stay with one process while other processes
+ * come and go: from the platform's time of the change to the record on Kafka. A span of
+ * an account ends where another process serves it, where none does, and where its
+ * process is struck. All times are wall time.
  */
 export class CalmDelays {
   private readonly open = new Map<string, Span>();
@@ -37,7 +42,11 @@ export class CalmDelays {
   delays(records: readonly TopicRecord[]): readonly number[] {
     const spans = Map.groupBy([...this.ended, ...this.open.values()], ({ account }) => account);
     return records.flatMap(({ value = '', timestampMs }) => {
-      const { accountId, cause, occurredAt } = JSON.parse(value) as { accountId: string; cause: string; occurredAt: string };
+      const { accountId, cause, occurredAt } = JSON.parse(value) as {
+        accountId: string;
+        cause: string;
+        occurredAt: string;
+      };
       const atMs = Date.parse(occurredAt);
       const isCalm = spans.get(accountId)?.some(({ fromMs, toMs }) => atMs >= fromMs + edgeMs && atMs <= toMs - edgeMs);
       return cause === 'stream' && isCalm === true ? [timestampMs - atMs] : [];

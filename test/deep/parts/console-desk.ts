@@ -35,7 +35,10 @@ export async function decisionsOf({ sandbox, service, token }: Desk, commandId: 
 }
 
 /** Types or chooses, by the labels of the fields. `form`: the part of the page that has them. */
-export async function fillTicket(form: Pick<Page, 'getByLabel'>, fields: Readonly<Record<string, string>>): Promise<void> {
+export async function fillTicket(
+  form: Pick<Page, 'getByLabel'>,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
   for (const [label, text] of Object.entries(fields)) {
     const field = form.getByLabel(label, { exact: true });
     if ((await field.evaluate(({ tagName }) => tagName)) === 'SELECT') await field.selectOption(text);

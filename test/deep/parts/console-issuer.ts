@@ -13,7 +13,8 @@ interface IssuerOptions {
 }
 
 /**
- * oidc-provider as the issuer of a desk: a public client with PKCE, access tokens by RFC 9068 with the accounts of their user, refresh tokens that rotate. Its
+ * oidc-provider as the issuer of a desk: a public client with PKCE, access tokens
+ * by RFC 9068 with the accounts of their user, refresh tokens that rotate. Its
  * sign-in page has two buttons. `stop` ends it.
  */
 export async function consoleIssuer({ accounts }: IssuerOptions) {
@@ -38,13 +39,20 @@ export async function consoleIssuer({ accounts }: IssuerOptions) {
     asked,
     jwt: { issuer: url, audience, jwksUrl: `${url}/jwks`, algorithms: ['ES256'], typ: 'at+jwt' as const },
     signIn: { issuer: url, audience, clientId, scope: `openid offline_access ${scopes}`, resource: audience },
-    /** The console is a client from now on, at the address of the service; until then each request to the issuer waits. */
+    /**
+     * The console is a client from now on, at the address of the service;
+     * until then each request to the issuer waits.
+     */
     async register(service: string): Promise<void> {
       made.resolve(new Provider(url, await configuration(state, accounts, `${service}/console/signed-in`)));
     },
     /** Uses a refresh token as another program would: its owner cannot use it any more. */
     async useUp(refreshToken: string): Promise<number> {
-      const body = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken });
+      const body = new URLSearchParams({
+        grant_type: 'refresh_token',
+        client_id: clientId,
+        refresh_token: refreshToken,
+      });
       return (await fetch(`${url}/token`, { method: 'POST', body })).status;
     },
     stop: () =>

@@ -11,7 +11,10 @@ const copyDependencies = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 const pythonClient = 'confluent-kafka==2.16.1';
 export const pythonPath = join(cacheDir, 'python', pythonClient);
 
-/** A package of Python, fetched once; the folder is for PYTHONPATH. None of those that are asked for needs another one. */
+/**
+ * A package of Python, fetched once; the folder is for PYTHONPATH. None of
+ * those that are asked for needs another one.
+ */
 export function pythonPackage(name: string): Promise<string> {
   const build = async (folder: string) =>
     fetched('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', folder, name]);
@@ -53,7 +56,10 @@ export async function kafkaConnect(): Promise<{ command: string[]; plugins: stri
   };
 }
 
-/** The command that runs statements as `sql-client.sh` does, with a cluster of its own in the same process; it takes `-f FILE` and more. */
+/**
+ * The command that runs statements as `sql-client.sh` does, with a cluster of its own in the same
+ * process; it takes `-f FILE` and more.
+ */
 export async function flinkSql(): Promise<{ command: string[]; env: Record<string, string> }> {
   const folder = await mavenFolder('flink', 'test/deep/parts/flink.pom.xml', (made) => {
     writeFileSync(join(made, 'config.yaml'), 'execution.target: local\n');
@@ -62,7 +68,10 @@ export async function flinkSql(): Promise<{ command: string[]; env: Record<strin
   return { command: ['java', ...options, 'org.apache.flink.table.client.SqlClient'], env: { FLINK_CONF_DIR: folder } };
 }
 
-/** The command that runs a program of docs/consumers in each language; what it needs and is not there is fetched once, beside everything else that tests keep. */
+/**
+ * The command that runs a program of docs/consumers in each language; what it needs and is not
+ * there is fetched once, beside everything else that tests keep.
+ */
 export const languages: Readonly<Record<string, (program: 'consumer' | 'verify') => Promise<string[]>>> = {
   TypeScript: async (program) => [process.execPath, `docs/consumers/${program}.ts`],
   Python: async (program) => {

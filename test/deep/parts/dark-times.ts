@@ -1,9 +1,15 @@
 import { percentile } from '../../../bench/percentile.ts';
 
-/** Why an account was dark, where nothing had struck its process: its shard moved by agreement, or the same process connected anew. */
+/**
+ * Why an account was dark, where nothing had struck its process: its shard moved by agreement, or
+ * the same process connected anew.
+ */
 const moved = 'moved by agreement';
 const reconnected = 'connected anew';
-/** Two troubles at once: a process that had the account meanwhile, or took it in the end, was in trouble before it served the account. */
+/**
+ * Two troubles at once: a process that had the account meanwhile, or took it in the end, was in
+ * trouble before it served the account.
+ */
 const twice = ', and the process that had it then was in trouble too';
 
 interface DarkTime {
@@ -30,13 +36,15 @@ interface Holder {
 }
 
 /**
- * How long each account was served by no process. A process serves an account when its status says that the account is live and that the process may act, and
- * while nothing has struck it.
+ * How long each account was served by no process. A process serves an account when its status says
+ * that the account is live and that the process may act, and while nothing has struck it.
  *
- * A dark time with a second trouble, of the process that was to end it, is counted by itself: it has two troubles' length. That process may be the one that had served the
- * account: it gave it, and was struck before it had, or after it took it again.
+ * A dark time with a second trouble, of the process that was to end it, is counted by itself: it
+ * has two troubles' length. That process may be the one that had served the account: it gave it,
+ * and was struck before it had, or after it took it again.
  *
- * States of an account: unseen → served ⇄ dark. Times are the test's own clock, and a dark time is exact to the interval between two looks.
+ * States of an account: unseen → served ⇄ dark. Times are the test's own clock, and a dark time is
+ * exact to the interval between two looks.
  */
 export class DarkTimes {
   readonly ended: DarkTime[] = [];
@@ -66,8 +74,8 @@ export class DarkTimes {
   }
 
   /**
-   * One look at all processes: by each one, the accounts that it says to serve, and those that it has taken, served yet or not. Gives the process of each account that is
-   * served.
+   * One look at all processes: by each one, the accounts that it says to serve, and those that it
+   * has taken, served yet or not. Gives the process of each account that is served.
    */
   look(
     atMs: number,
@@ -116,7 +124,8 @@ export class DarkTimes {
     if (!this.struck.has(process) && !this.hampered.has(process)) return;
     for (const account of accounts) {
       const dark = this.dark.get(account);
-      // Its trouble may be the cause itself. What it had before the account got dark was about another time.
+      // Its trouble may be the cause itself. What it had before the
+      // account got dark was about another time.
       const isCause = dark?.holder.name === process && dark.cause !== undefined;
       if (dark !== undefined && !isCause && atMs >= dark.holder.atMs) dark.inTrouble = true;
     }

@@ -65,7 +65,10 @@ class FaultyCalls {
     this.random = random;
   }
 
-  /** One order: a preview, then several calls about it, some at once, some that the client gives up early. */
+  /**
+   * One order: a preview, then several calls about it, some at
+   * once, some that the client gives up early.
+   */
   async order(assistant: Assistant, accountId: string): Promise<void> {
     const price = (1 + this.told.length / 100).toFixed(2);
     const told: Told = { price, committed: false, outcomes: [] };
@@ -98,12 +101,23 @@ class FaultyCalls {
     this.calls += 1;
     const answer = await work().catch(() => undefined);
     if (answer === undefined) this.timeouts += 1;
-    outcomes.push(answer === undefined ? 'no answer' : answer.isError ? String(answer.data?.code) : String(answer.data.outcome));
+    outcomes.push(
+      answer === undefined ? 'no answer' : answer.isError ? String(answer.data?.code) : String(answer.data.outcome),
+    );
   }
 }
 
-/** So many calls of `commit` and `receipt`: by the ledger of the platform, no preview was sent twice, and none that was not committed. */
-export async function assistantUnderFaults({ calls, kills }: { readonly calls: number; readonly kills: number }): Promise<void> {
+/**
+ * So many calls of `commit` and `receipt`: by the ledger of the platform, no preview was sent
+ * twice, and none that was not committed.
+ */
+export async function assistantUnderFaults({
+  calls,
+  kills,
+}: {
+  readonly calls: number;
+  readonly kills: number;
+}): Promise<void> {
   const random = printedRandom('faulty-assistant');
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 5, knownOrders: 10 } });
   const world = await World.create({ platform: platformSettings(description), env: quickCommandSettings });

@@ -10,7 +10,10 @@ import { TcpProxy } from '../../support/servers/tcp-proxy.ts';
 const peers = ['Postgres', 'Kafka', 'the platform'] as const;
 export type Peer = (typeof peers)[number];
 
-/** What one process reaches its peers through. A frozen or killed process does not notice it; a cut is that process's alone. */
+/**
+ * What one process reaches its peers through. A frozen or killed process does not notice it; a cut
+ * is that process's alone.
+ */
 export class ProcessNetwork {
   /** The settings that lead through it. */
   readonly env: Readonly<Record<string, string>>;
@@ -31,7 +34,10 @@ export class ProcessNetwork {
     for (const peer of peers) for (const proxy of this.proxies[peer]) proxy.behave({ kind: 'pass' });
   }
 
-  /** Answers take their time: a kill or a freeze falls between a commit, or an acknowledgement, that is true, and its answer. */
+  /**
+   * Answers take their time: a kill or a freeze falls between a commit, or an acknowledgement, that
+   * is true, and its answer.
+   */
   slow(): void {
     this.pass();
     for (const proxy of this.proxies.Postgres) proxy.behave({ kind: 'delay', ms: 15 }, 'toClient');
@@ -39,7 +45,10 @@ export class ProcessNetwork {
   }
 }
 
-/** A broker of the test's own behind so many proxies, and what is made of them. `brokers`: the broker without a proxy. */
+/**
+ * A broker of the test's own behind so many proxies, and what is made of
+ * them. `brokers`: the broker without a proxy.
+ */
 export async function fleetNetworks(processes: number) {
   const kafkaProxies = await Promise.all(Array.from({ length: processes }, () => TcpProxy.start({ targetPort: 9 })));
   onTestFinished(async () => {
@@ -54,7 +63,11 @@ export async function fleetNetworks(processes: number) {
   return { brokers: kafka.brokers, networksTo };
 }
 
-async function processNetwork(kafka: TcpProxy, databaseUrl: string, sandbox: SandboxDescription): Promise<ProcessNetwork> {
+async function processNetwork(
+  kafka: TcpProxy,
+  databaseUrl: string,
+  sandbox: SandboxDescription,
+): Promise<ProcessNetwork> {
   const database = await proxyTo(databaseUrl);
   const [production, staging] = [await proxyTo(sandbox.platform), await proxyTo(sandbox.staging)];
   const env = {

@@ -7,7 +7,10 @@ interface KafkaRequest {
   readonly bytes: Buffer;
 }
 
-/** Cuts what clients send to a broker into requests: a length of four bytes, then as many, of which the first two say what is asked for. */
+/**
+ * Cuts what clients send to a broker into requests: a length of four bytes, then as many, of which
+ * the first two say what is asked for.
+ */
 export class KafkaRequests {
   private readonly rests = new Map<number, Buffer>();
 

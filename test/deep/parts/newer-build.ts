@@ -21,7 +21,10 @@ interface NewerBuild {
   readonly tags: readonly string[];
 }
 
-/** This checkout under a higher version with further migrations, in a folder of its own: a real program, gone with the test. */
+/**
+ * This checkout under a higher version with further migrations, in a folder of its own: a real
+ * program, gone with the test.
+ */
 export async function newerBuild(version: string, migrations: readonly NewerMigration[]): Promise<NewerBuild> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-newer-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -1,5 +1,12 @@
-/** One frame of a WebSocket server, byte by byte (RFC 6455, 5.2), for what no library would send. `opcode` 0 continuation, 1 text, 2 binary, 9 ping. */
-export function rawFrame(opcode: number, payload: Buffer, flags: { final?: boolean; compressed?: boolean } = {}): Buffer {
+/**
+ * One frame of a WebSocket server, byte by byte (RFC 6455, 5.2), for what no library would send.
+ * `opcode` 0 continuation, 1 text, 2 binary, 9 ping.
+ */
+export function rawFrame(
+  opcode: number,
+  payload: Buffer,
+  flags: { final?: boolean; compressed?: boolean } = {},
+): Buffer {
   const first = (flags.final === false ? 0 : 0x80) | (flags.compressed === true ? 0x40 : 0) | opcode;
   const { length } = payload;
   if (length < 126) return Buffer.concat([Buffer.from([first, length]), payload]);

@@ -6,8 +6,9 @@ import type { RunningService, World } from '../../support/runs/service-under-tes
 const nowhere = 32_767;
 
 /**
- * Processes that share the shards from their start, the first one in lane 0 and so on: the shards are free once all of them run. One that comes later is given one
- * shard every 5 s, so it would have its part after a minute.
+ * Processes that share the shards from their start, the first one in lane 0 and so on: the shards
+ * are free once all of them run. One that comes later is given one shard every 5 s, so it would
+ * have its part after a minute.
  */
 export async function serveTogether(
   world: World,
@@ -36,5 +37,8 @@ async function lanesOfShards(world: World): Promise<(number | null)[]> {
 
 /** Until all shards are those of the lanes, and of each of them some. */
 export async function untilShardsAt(world: World, lanes: readonly number[]): Promise<void> {
-  await eventually(async () => expect(await lanesOfShards(world)).toEqual(lanes), { deadlineMs: 120_000, everyMs: 100 });
+  await eventually(async () => expect(await lanesOfShards(world)).toEqual(lanes), {
+    deadlineMs: 120_000,
+    everyMs: 100,
+  });
 }

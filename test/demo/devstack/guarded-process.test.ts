@@ -23,7 +23,13 @@ describe('a guarded process', () => {
     return GuardedProcess.start(
       { clock: systemClock },
       {
-        ...{ name: 'test server', folder, stopSignal: 'TERM', patienceMs: 5_000, onLine: (line: string) => lines.push(line) },
+        ...{
+          name: 'test server',
+          folder,
+          stopSignal: 'TERM',
+          patienceMs: 5_000,
+          onLine: (line: string) => lines.push(line),
+        },
         ...{ command: ['sh', '-c', script] as const, ...options },
       },
     );

@@ -1,6 +1,7 @@
 /**
- * A process for tests to kill: starts what its arguments name (`sleep`, `postgres`, `kafka`), prints one line of JSON, and then holds it.
- * Its temporary folders lie in TMPDIR. Arguments: what, cache folder.
+ * A process for tests to kill: starts what its arguments name (`sleep`, `postgres`,
+ * `kafka`), prints one line of JSON, and then holds it. Its temporary folders lie
+ * in TMPDIR. Arguments: what, cache folder.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

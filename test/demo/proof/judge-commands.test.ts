@@ -23,7 +23,13 @@ const neverTaken = (state: string): Partial<TrueOrder> => ({
   steps: new Set(['placed', state]),
 });
 const replace: JournaledCommand = { ...place, kind: 'replace', quantity: '20' };
-const replaceWrite: LedgerWrite = { kind: 'replace', atMs: 101, orderId: 'o1', quantity: '20', decisions: ['accepted'] };
+const replaceWrite: LedgerWrite = {
+  kind: 'replace',
+  atMs: 101,
+  orderId: 'o1',
+  quantity: '20',
+  decisions: ['accepted'],
+};
 const cancel: JournaledCommand = { ...place, kind: 'cancel', quantity: null };
 const cancelWrite: LedgerWrite = { kind: 'cancel', atMs: 101, orderId: 'o1', decisions: ['accepted'] };
 
@@ -50,7 +56,11 @@ describe('journal and ledger', () => {
       { ...place, state: 'rejected', orderId: null },
       truthOf([{ ...write, decisions: ['rejected'] }]),
     ],
-    ['an amend that took effect', { ...replace, state: 'applied' }, truthOf([replaceWrite], { amendedTo: new Set(['20']) })],
+    [
+      'an amend that took effect',
+      { ...replace, state: 'applied' },
+      truthOf([replaceWrite], { amendedTo: new Set(['20']) }),
+    ],
     ['an amend that the venue refused', { ...replace, state: 'rejected' }, truthOf([replaceWrite])],
     [
       'a cancel of an order that was filled first',
@@ -69,7 +79,12 @@ describe('journal and ledger', () => {
   it.each([
     ['an acceptance twice', place, truthOf([write, write]), /accepted 2 times/],
     ['one attempt written twice', place, truthOf([write, { ...write, decisions: ['refused'] }]), /was written 2 times/],
-    ['a write that nobody journaled', place, truthOf([write, { ...write, reference: 'tm-9' }]), /no command explains place tm-9/],
+    [
+      'a write that nobody journaled',
+      place,
+      truthOf([write, { ...write, reference: 'tm-9' }]),
+      /no command explains place tm-9/,
+    ],
     ['a write before its row', place, truthOf([{ ...write, atMs: 99 }]), /before its attempt was committed/],
     [
       'an attempt that was sent unseen',
@@ -77,7 +92,12 @@ describe('journal and ledger', () => {
       truthOf([write]),
       /0 attempts that were sent/,
     ],
-    ['an order that landed and is called not sent', { ...place, state: 'not_sent' }, truthOf([write]), /it took effect/],
+    [
+      'an order that landed and is called not sent',
+      { ...place, state: 'not_sent' },
+      truthOf([write]),
+      /it took effect/,
+    ],
     ['an order that landed and stays unknown', { ...place, state: 'unknown' }, truthOf([write]), /it took effect/],
     [
       'an order that the venue refused and is applied',
@@ -93,16 +113,36 @@ describe('journal and ledger', () => {
     ],
     ['an order that works and is called rejected', { ...place, state: 'rejected' }, truthOf([write]), /it took effect/],
     ['an order that works and is left accepted', { ...place, state: 'accepted' }, truthOf([write]), /it took effect/],
-    ['an order that never landed and is applied', place, truthOf([{ ...write, decisions: ['lapsed'] }]), /never took effect/],
+    [
+      'an order that never landed and is applied',
+      place,
+      truthOf([{ ...write, decisions: ['lapsed'] }]),
+      /never took effect/,
+    ],
     [
       'an amend that took effect and is called rejected',
       { ...replace, state: 'rejected' },
       truthOf([replaceWrite], { amendedTo: new Set(['20']) }),
       /it took effect/,
     ],
-    ['an amend that is applied and never worked', { ...replace, state: 'applied' }, truthOf([replaceWrite]), /never took effect/],
-    ['a cancel that is moot although the order works', { ...cancel, state: 'moot' }, truthOf([cancelWrite]), /not over/],
-    ['a cancel that waits for ever', { ...cancel, state: 'accepted' }, truthOf([cancelWrite]), /neither settled nor unknown/],
+    [
+      'an amend that is applied and never worked',
+      { ...replace, state: 'applied' },
+      truthOf([replaceWrite]),
+      /never took effect/,
+    ],
+    [
+      'a cancel that is moot although the order works',
+      { ...cancel, state: 'moot' },
+      truthOf([cancelWrite]),
+      /not over/,
+    ],
+    [
+      'a cancel that waits for ever',
+      { ...cancel, state: 'accepted' },
+      truthOf([cancelWrite]),
+      /neither settled nor unknown/,
+    ],
     ['a command that is left open', { ...place, state: 'open' }, truthOf([write]), /neither settled nor unknown/],
   ] as const)('disagree on %s', (_what, command, truth, sentence) => {
     expect(judgeCommands([command], truth)).toContainEqual(expect.stringMatching(sentence));

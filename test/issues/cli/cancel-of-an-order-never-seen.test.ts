@@ -16,7 +16,8 @@ const unseen = {
   pendingAction: 'none',
 } as const;
 
-// Found by hand: the cancel of an order that was never seen had the baseline 0, which REST told and its own schema forbade. One such command, and `tidemark command ls` showed none.
+// Found by hand: the cancel of an order that was never seen had the baseline 0, which REST told and
+// its own schema forbade. One such command, and `tidemark command ls` showed none.
 it('a cancel of an order that was never seen is told as the schema says, and listed with the others', async () => {
   const rig = await startRest();
   const request = { kind: 'cancel', stream: 'account', accountId: 'ACC-1', orderId: 'nobody-knows' } as const;

@@ -13,7 +13,10 @@ const early = Array.from({ length: 32 }, (_, at) => String.fromCharCode(at)).joi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-/** JSON leaves U+0080 to U+009F as they are, and a terminal may obey them: `\u009b2J` clears the screen like `ESC [ 2 J`. */
+/**
+ * JSON leaves U+0080 to U+009F as they are, and a terminal may obey them: `\u009b2J` clears the
+ * screen like `ESC [ 2 J`.
+ */
 describe('a text with control characters', () => {
   it('is printed by every command without one, and JSON keeps its value', async () => {
     const value = { text: `before ${late} ${early} after`, other: 'é …' };
@@ -51,7 +54,9 @@ describe('a text with control characters', () => {
   it('has each escaped once, and other texts stay as they are', () => {
     expect(escapeControls('a\u009bb\u007f')).toBe('a\\u009bb\\u007f');
     expect(escapeControls('plain é … \n')).toBe('plain é … \n');
-    expect(escapeTwice(JSON.stringify('a\\u001b \u001b[2J \u009b \n \t'))).toBe('"a\\\\u001b \\\\u001b[2J \\\\u009b \\n \\t"');
+    expect(escapeTwice(JSON.stringify('a\\u001b \u001b[2J \u009b \n \t'))).toBe(
+      '"a\\\\u001b \\\\u001b[2J \\\\u009b \\n \\t"',
+    );
   });
 });
 

@@ -5,7 +5,8 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 
-// Who discarded what could not be understood, or took a login away, was written nowhere, and what was written could be read by SQL alone.
+// Who discarded what could not be understood, or took a login away, was written nowhere, and what
+// was written could be read by SQL alone.
 it('deeds of the command line are in the audit trail, which can be exported', async () => {
   await using rig = await storeRig();
   const run = async (...argv: string[]) => {
@@ -40,7 +41,12 @@ it('deeds of the command line are in the audit trail, which can be exported', as
   expect(all.slice(0, 3)).toMatchObject([
     { id: '1', principal: expect.stringMatching(/^database:/), action: 'quarantine_discard', detail: { id: '1' } },
     { id: '2', principal: expect.stringMatching(/^database:/), action: 'unlink', detail: { login: 'ann' } },
-    { id: '3', action: 'token_add', accountId: null, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) },
+    {
+      id: '3',
+      action: 'token_add',
+      accountId: null,
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    },
   ]);
   expect((await exported('--after', '1500')).map(({ id }) => id)).toEqual(['1501', '1502', '1503']);
   expect(await exported('--action', 'unlink')).toHaveLength(1);

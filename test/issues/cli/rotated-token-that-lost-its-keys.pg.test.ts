@@ -7,7 +7,8 @@ import { PostgresPrincipalStore } from '../../../src/store/principals.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 import { cliIo } from '../../support/rest/cli-io.ts';
 
-// Keys belong to the principal's name, and a name had one token: the next token was another name, and the same key made a second order.
+// Keys belong to the principal's name, and a name had one token: the next token was another name,
+// and the same key made a second order.
 it('a principal keeps its name, and with it its idempotency keys, under its next token', async () => {
   await using rig = await storeRig();
   const make = async (...argv: string[]) => {

@@ -11,10 +11,17 @@ import { signedIn } from '../../support/platform/sandbox.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
 const entry = join(import.meta.dirname, '../../../bin/tidemark.js');
-/** Makes the process take itself for an older Node, so that it starts the Node 24 beside it, whatever Node runs the tests. */
-const olderNode = "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})";
+/**
+ * Makes the process take itself for an older Node, so that it starts the Node 24 beside it,
+ * whatever Node runs the tests.
+ */
+const olderNode =
+  "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})";
 
-/** A sandbox behind the launcher, in a process group of its own, with a reader that never answers its goodbye: its drain waits half a second for that. */
+/**
+ * A sandbox behind the launcher, in a process group of its own, with a reader that never answers
+ * its goodbye: its drain waits half a second for that.
+ */
 async function launched() {
   const launcher = spawn(process.execPath, ['--import', olderNode, entry, 'sandbox', '--rate', '0', '--json'], {
     detached: true,
@@ -39,7 +46,8 @@ async function launched() {
   await eventually(() => expect(String(Buffer.concat(received))).toMatch(/^HTTP\/1.1 101 [\s\S]*\r\n\r\n/));
   const before = received.length;
   /** Resolves with the goodbye: a close frame. */
-  const drains = () => eventually(() => expect(received.slice(before).some((bytes) => bytes.includes(0x88))).toBe(true));
+  const drains = () =>
+    eventually(() => expect(received.slice(before).some((bytes) => bytes.includes(0x88))).toBe(true));
   return { pid, exited, drains };
 }
 
@@ -47,15 +55,18 @@ describe('a signal behind the launcher', () => {
   it.each([
     ['SIGINT', 'as Ctrl-C sends it'],
     ['SIGTERM', 'as systemd sends it'],
-  ] as const)('%s to the whole group, %s, is one drain to its end, though the launcher passes it on', async (signal, _) => {
-    const run = await launched();
-    process.kill(run.pid, 'SIGSTOP');
-    process.kill(-run.pid, signal);
-    await run.drains();
-    // Only now the launcher hears of it, and passes it on into the drain.
-    process.kill(run.pid, 'SIGCONT');
-    expect(await run.exited).toBe(0);
-  });
+  ] as const)(
+    '%s to the whole group, %s, is one drain to its end, though the launcher passes it on',
+    async (signal, _) => {
+      const run = await launched();
+      process.kill(run.pid, 'SIGSTOP');
+      process.kill(-run.pid, signal);
+      await run.drains();
+      // Only now the launcher hears of it, and passes it on into the drain.
+      process.kill(run.pid, 'SIGCONT');
+      expect(await run.exited).toBe(0);
+    },
+  );
 
   it('to the launcher alone is one drain to its end', async () => {
     const run = await launched();

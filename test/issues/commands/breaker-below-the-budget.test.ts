@@ -44,13 +44,16 @@ it('a breaker that the budget alone may reach is a fault of the configuration', 
       /^TIDEMARK_BREAKER_COMMANDS \(1300\) must be above 1300: the budget .*TIDEMARK_COMMAND_RATE.*TIDEMARK_COMMAND_BURST.*allows as many within TIDEMARK_BREAKER_WINDOW_MS/,
     ),
   );
-  expect(faults({ ...names, TIDEMARK_BREAKER_COMMANDS: '1301' }).filter((each) => each.includes('BREAKER'))).toEqual([]);
+  expect(faults({ ...names, TIDEMARK_BREAKER_COMMANDS: '1301' }).filter((each) => each.includes('BREAKER'))).toEqual(
+    [],
+  );
   expect(faults({}).filter((each) => each.includes('BREAKER'))).toEqual([]);
 });
 
 it('a loop that asks for far more than its budget trips the breaker, though the budget lets nothing more through', async () => {
   const rig = await CommandRig.leading({ rate: { perSecond: 2, burst: 2 }, breaker: { count: 20, windowMs: 1_000 } });
-  for (let qty = 1; qty <= 19; qty += 1) await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: String(qty) } });
+  for (let qty = 1; qty <= 19; qty += 1)
+    await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: String(qty) } });
   expect(rig.entry.sent).toHaveLength(2);
   expect(rig.desk.operator.halts()).toEqual([]);
   await rig.submit({ ...placeEquity, terms: { ...placeEquity.terms, qty: '20' } });
@@ -58,7 +61,10 @@ it('a loop that asks for far more than its budget trips the breaker, though the 
 });
 
 it('the same key again and again is no loop of orders', async () => {
-  const rig = await CommandRig.leading({ rate: { perSecond: 100, burst: 100 }, breaker: { count: 20, windowMs: 1_000 } });
+  const rig = await CommandRig.leading({
+    rate: { perSecond: 100, burst: 100 },
+    breaker: { count: 20, windowMs: 1_000 },
+  });
   for (let times = 0; times < 40; times += 1) await rig.submit(placeEquity, { idempotencyKey: 'one' });
   expect(rig.desk.operator.halts()).toEqual([]);
 });

@@ -5,13 +5,17 @@ import { CommandRig, type EntryScript, unknown, word, workingOrder } from '../..
 
 const service = { kind: 'service', accountIds: ['acct-1', 'acct-2'] } as const;
 const noLine: EntryScript = {
-  connect: { ms: 2_000, result: { kind: 'not_sent', reason: { code: 'NO_ANSWER', message: 'no connection' }, mayRepeat: true } },
+  connect: {
+    ms: 2_000,
+    result: { kind: 'not_sent', reason: { code: 'NO_ANSWER', message: 'no connection' }, mayRepeat: true },
+  },
   result: unknown,
 };
 const healthy: EntryScript = { connect: { ms: 50 }, answerMs: 50, result: { kind: 'accepted', answer: {} } };
 
 function withOrders(rig: CommandRig, accountId: string, count: number): void {
-  for (let n = 0; n < count; n += 1) rig.commit({ ...workingOrder, accountId, orderId: `${accountId}-${n}` }, { handed: false });
+  for (let n = 0; n < count; n += 1)
+    rig.commit({ ...workingOrder, accountId, orderId: `${accountId}-${n}` }, { handed: false });
 }
 
 // 16 slots for all: with one venue down, the cancels of a healthy account began 27 s late.
@@ -25,7 +29,10 @@ it('a thousand orders of a healthy account are cancelled within ten seconds besi
   const sent = rig.entry.sent.filter(({ request }) => request.accountId === 'acct-1');
   expect(sent).toHaveLength(1_000);
   expect(Math.max(...sent.map(({ atMs }) => atMs)) - beganMs).toBeLessThan(10_000);
-  expect(rig.clock.monotonicMs() - beganMs, 'the caller is answered while the other venue goes on failing').toBeLessThan(21_000);
+  expect(
+    rig.clock.monotonicMs() - beganMs,
+    'the caller is answered while the other venue goes on failing',
+  ).toBeLessThan(21_000);
   expect(result).toMatchObject({ open: true, inForce: true });
 });
 

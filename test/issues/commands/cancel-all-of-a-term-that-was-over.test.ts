@@ -7,8 +7,9 @@ import type { SubmitResult } from '../../../src/service/commands/commands.ts';
 import type { NewCancelAll } from '../../../src/store/commands/command-journal.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by the simulator (seed 15033). The shard was given away while the cancel-all was being written down. Its run came to life after the end of the term, so
-// nothing stopped it: it asked for its cancels for ever, and each was declined.
+// Found by the simulator (seed 15033). The shard was given away while the cancel-all was being
+// written down. Its run came to life after the end of the term, so nothing stopped it: it asked for
+// its cancels for ever, and each was declined.
 it('a cancel-all whose term was over when it was written down asks for each cancel once, and ends', async () => {
   const clock = new VirtualClock();
   let asked = 0;
@@ -31,7 +32,13 @@ it('a cancel-all whose term was over when it was written down asks for each canc
       onLanding: 'cancel' as const,
       selection: {},
     },
-    ...{ orders: [{ accountId: 'a', stream: 'account' as const, orderId: 'o' }], places: [], unread: [], declined: [], atMs: 0 },
+    ...{
+      orders: [{ accountId: 'a', stream: 'account' as const, orderId: 'o' }],
+      places: [],
+      unread: [],
+      declined: [],
+      atMs: 0,
+    },
   } satisfies NewCancelAll;
   const options = { cancelAllWindow: 4, journalBackoff: { firstMs: 100, maxMs: 1_000 } };
   const run = new CancelAllRun(deps, record, { over: AbortSignal.abort(), fence: { shard: 0, epoch: 1n } }, options);

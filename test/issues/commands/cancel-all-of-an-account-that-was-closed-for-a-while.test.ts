@@ -4,8 +4,10 @@ import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 
 /**
- * A place landed after a cancel-all had named it, while its account was closed at the platform. "No account of this id is followed" counted as an answer for good,
- * so the cancel-all ended, and the order stayed open when the account was opened again (simulated seed 1214, with shards that are taken more quickly).
+ * A place landed after a cancel-all had named it, while its account was closed at the
+ * platform. "No account of this id is followed" counted as an answer for good, so the
+ * cancel-all ended, and the order stayed open when the account was opened again (simulated
+ * seed 1214, with shards that are taken more quickly).
  */
 it('a cancel-all stays in force while an account is closed, and cancels once it is open again', async () => {
   const rig = await CommandRig.leading();

@@ -21,8 +21,9 @@ async function canceling(...orderIds: string[]) {
   return { rig, all };
 }
 
-// Found in review: a cancel-all listed what was open each time it was heard. Repeated once its orders were over it told of none, and repeated late it cancelled orders that had
-// been placed since, which nobody had meant; another reason or account was never told from it.
+// Found in review: a cancel-all listed what was open each time it was heard. Repeated once its
+// orders were over it told of none, and repeated late it cancelled orders that had been placed
+// since, which nobody had meant; another reason or account was never told from it.
 describe('the same cancel-all again', () => {
   it('is about the orders that were open when it was first heard, and about no other', async () => {
     const { rig, all } = await canceling('a', 'b');

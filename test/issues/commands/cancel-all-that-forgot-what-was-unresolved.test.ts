@@ -2,13 +2,23 @@
 
 import { describe, expect, it } from 'vitest';
 import type { CancelAllResult } from '../../../src/service/commands/commands.ts';
-import { CommandRig, failedLook, placeEquity, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
+import {
+  CommandRig,
+  failedLook,
+  placeEquity,
+  unknown,
+  word,
+  workingOrder,
+} from '../../support/commands/command-rig.ts';
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;
 
 type Done = Extract<CancelAllResult, { kind: 'done' }>;
 
-async function cancelAll(rig: CommandRig, over: { onLanding?: 'cancel' | 'leave'; idempotencyKey?: string } = {}): Promise<Done> {
+async function cancelAll(
+  rig: CommandRig,
+  over: { onLanding?: 'cancel' | 'leave'; idempotencyKey?: string } = {},
+): Promise<Done> {
   const result = await rig.during(rig.desk.cancelAll(account, { ...word, idempotencyKey: 'all', ...over }));
   if (result.kind === 'declined') throw new Error(result.code);
   return result;
@@ -24,13 +34,16 @@ async function withUnresolvedPlace() {
 const canceled = (rig: CommandRig) =>
   rig.entry.sent.flatMap(({ request }) => (request.kind === 'cancel' ? [request.orderId] : []));
 
-// A place was answered 504 and done six seconds later. The cancel-all in between said `{"orders":[],"declined":[]}`, and the order stayed.
+// A place was answered 504 and done six seconds later. The cancel-all in between said
+// `{"orders":[],"declined":[]}`, and the order stayed.
 describe('a cancel-all beside an unresolved place', () => {
   it('names it, and cancels its order as it lands', async () => {
     const { rig, commandId } = await withUnresolvedPlace();
     const first = await cancelAll(rig);
     expect(first).toMatchObject({ open: true, inForce: true, orders: [] });
-    expect(first.places).toMatchObject([{ accountId: 'acct-1', stream: 'account', commandId, command: { state: 'unknown' } }]);
+    expect(first.places).toMatchObject([
+      { accountId: 'acct-1', stream: 'account', commandId, command: { state: 'unknown' } },
+    ]);
     expect(canceled(rig)).toEqual([]);
     await rig.clock.advance(6_000);
     const order = rig.land(commandId);
@@ -133,7 +146,10 @@ describe('a cancel-all', () => {
       if (kind === 'open') rig.commit({ ...workingOrder, accountId, orderId: 'lost' });
       return rig.probes.complete();
     };
-    expect(await cancelAll(rig)).toMatchObject({ open: false, orders: [{ orderId: 'lost', result: { kind: 'journaled' } }] });
+    expect(await cancelAll(rig)).toMatchObject({
+      open: false,
+      orders: [{ orderId: 'lost', result: { kind: 'journaled' } }],
+    });
     expect(canceled(rig)).toEqual(['lost']);
   });
 

@@ -3,7 +3,8 @@
 import { expect, it } from 'vitest';
 import { CommandRig, cancelWorking, placeEquity } from '../../support/commands/command-rig.ts';
 
-// Just after a takeover nothing is followed yet, and 404 ACCOUNT_NOT_FOUND told a caller who wanted out that there was nothing to cancel.
+// Just after a takeover nothing is followed yet, and 404 ACCOUNT_NOT_FOUND told a caller who wanted
+// out that there was nothing to cancel.
 it.each([placeEquity, cancelWorking])(
   'a command before the accounts are listed is told to come again, not that its account does not exist',
   async (request) => {

@@ -12,7 +12,12 @@ it.each([equity, prediction])(
     const { order } = await desk.working(request);
     expireOrder(desk.exchange, order);
     await desk.until(() => desk.stored(order).status === 'expired');
-    const cancel = { kind: 'cancel', stream: request.stream, accountId: account, orderId: order.terms.orderId } as const;
+    const cancel = {
+      kind: 'cancel',
+      stream: request.stream,
+      accountId: account,
+      orderId: order.terms.orderId,
+    } as const;
     const refused = await desk.send(cancel);
     expect(refused.orderStatus ?? refused.baseline?.status).toBe('expired');
     await desk.until(() => desk.command(refused.commandId).state === 'moot');
@@ -40,7 +45,12 @@ it('a cancel of an order whose end the platform took back without a word to us c
   });
   stream.emit = emit;
   expect(desk.stored(order).status).toBe('expired');
-  const { commandId } = await desk.send({ kind: 'cancel', stream: 'account', accountId: account, orderId: order.terms.orderId });
+  const { commandId } = await desk.send({
+    kind: 'cancel',
+    stream: 'account',
+    accountId: account,
+    orderId: order.terms.orderId,
+  });
   await desk.until(() => order.state === 'canceled');
   await desk.until(() => desk.command(commandId).state === 'applied');
   expect(desk.stored(order).status).toBe('canceled');

@@ -41,11 +41,13 @@ describe('cancels', () => {
   it('have a ceiling of their own: neither places nor another account use it up', async () => {
     const rig = await leading({ ...ceiling, rate: { perSecond: 1, burst: 1 } });
     for (let n = 0; n < 5; n += 1) await rig.submit(placePrediction);
-    await rig.during(Promise.all(Array.from({ length: 40 }, (_, n) => rig.desk.submit(rig.submission(cancelOf(`id-${n}`))))));
-    expect(await rig.declined(cancelOf('one-more'))).toBe('RATE_LIMITED');
-    expect((await rig.send({ ...cancelOf('other'), accountId: 'acct-2' } as unknown as typeof cancelWorking)).state).toBe(
-      'accepted',
+    await rig.during(
+      Promise.all(Array.from({ length: 40 }, (_, n) => rig.desk.submit(rig.submission(cancelOf(`id-${n}`))))),
     );
+    expect(await rig.declined(cancelOf('one-more'))).toBe('RATE_LIMITED');
+    expect(
+      (await rig.send({ ...cancelOf('other'), accountId: 'acct-2' } as unknown as typeof cancelWorking)).state,
+    ).toBe('accepted');
   });
 
   it('again under the same key cost nothing', async () => {
@@ -117,7 +119,10 @@ describe('further attempts', () => {
   it('are not made where the platform asks for more than the deadline leaves', async () => {
     const rig = await CommandRig.leading();
     rig.entry.scripts.push({ result: { ...atCapacity, retryAfterMs: 60_000 } as typeof atCapacity });
-    expect(await rig.send(placePrediction)).toMatchObject({ state: 'not_sent', reason: { code: 'ORDER_ENTRY_AT_CAPACITY' } });
+    expect(await rig.send(placePrediction)).toMatchObject({
+      state: 'not_sent',
+      reason: { code: 'ORDER_ENTRY_AT_CAPACITY' },
+    });
     expect(rig.entry.sent).toHaveLength(1);
   });
 
@@ -126,7 +131,9 @@ describe('further attempts', () => {
     const rig = await CommandRig.leading({ rate });
     rig.entry.route = () => ({ result: atCapacity });
     const placing = Array.from({ length: 8 }, (_, n) =>
-      rig.desk.submit(rig.submission({ ...placePrediction, terms: { ...placePrediction.terms, quantity: String(n + 1) } })),
+      rig.desk.submit(
+        rig.submission({ ...placePrediction, terms: { ...placePrediction.terms, quantity: String(n + 1) } }),
+      ),
     );
     const beganMs = rig.clock.monotonicMs();
     await rig.during(Promise.all(placing));

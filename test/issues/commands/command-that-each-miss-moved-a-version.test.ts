@@ -5,7 +5,8 @@ import { CommandRig, placeEquity, unknown } from '../../support/commands/command
 
 const minute = 60_000;
 
-// Each read that did not show an unknown command was a step: an event on Kafka for nothing, and version 35 of a command of which nothing had become known.
+// Each read that did not show an unknown command was a step: an event on Kafka for nothing, and
+// version 35 of a command of which nothing had become known.
 it('an unknown command is told once, and once more when it is presumed absent, however often it is missed', async () => {
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: unknown });

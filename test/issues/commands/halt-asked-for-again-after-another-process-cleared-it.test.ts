@@ -9,8 +9,9 @@ afterEach(async () => {
   for (const rig of started.splice(0)) await rig.desk.drain(new AbortController().signal);
 });
 
-// A process looks at the halts of the journal once a second. Within that second it took a halt that another process had cleared for one that stands: the
-// caller was answered with it, and nothing was halted.
+// A process looks at the halts of the journal once a second. Within that second it
+// took a halt that another process had cleared for one that stands: the caller was
+// answered with it, and nothing was halted.
 it('is a new halt, in the journal before the answer', async () => {
   const rig = await CommandRig.leading();
   const other = await CommandRig.leading({}, rig);

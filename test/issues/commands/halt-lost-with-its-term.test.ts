@@ -9,7 +9,10 @@ afterEach(async () => {
   for (const rig of started.splice(0)) await rig.desk.drain(new AbortController().signal);
 });
 
-/** A holder that has raised a halt while the journal takes no halts, and has then lost its lane. `back`: the journal takes them again. */
+/**
+ * A holder that has raised a halt while the journal takes no halts, and has then lost its lane.
+ * `back`: the journal takes them again.
+ */
 async function haltedWithoutJournal() {
   const rig = await CommandRig.leading({ haltAt: { account: 1, service: 10 } });
   started.push(rig);
@@ -27,7 +30,8 @@ async function haltedWithoutJournal() {
   };
 }
 
-// The halts of a term were in its memory alone while the database was away; the next begin of a term read the journal and forgot them.
+// The halts of a term were in its memory alone while the database was away; the next begin of a
+// term read the journal and forgot them.
 it('holds in the next term of the same process', async () => {
   const { rig, back } = await haltedWithoutJournal();
   expect(await rig.during(rig.desk.operator.halt(service, word))).toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -56,7 +60,10 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
   await next.during(next.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, word));
   await rig.clock.advance(11_000);
-  expect([rig.desk.operator.halts(), next.desk.operator.halts()], 'a person has cleared it, for both').toEqual([[], []]);
+  expect([rig.desk.operator.halts(), next.desk.operator.halts()], 'a person has cleared it, for both').toEqual([
+    [],
+    [],
+  ]);
 });
 
 it('is cleared by a person before it is durable, and does not come back', async () => {

@@ -8,7 +8,10 @@ import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
 const account = accountScope('acct-1');
 const ofOneAccount = { ...word, by: 'strategy', ofSomeAccounts: true } as const;
 
-/** Who may resume an account could lift what operations had halted there for every account's sake: `resume` cleared every halt of the account, whoever had raised it. */
+/**
+ * Who may resume an account could lift what operations had halted there for every account's sake:
+ * `resume` cleared every halt of the account, whoever had raised it.
+ */
 describe('a halt by an operator for every account', () => {
   it('is not lifted by a token that names some, nor is what stands beside it', async () => {
     const rig = await CommandRig.leading();
@@ -30,7 +33,9 @@ describe('a halt by an operator for every account', () => {
     const rig = await CommandRig.leading();
     const halt = { haltId: 'h-1', scope: account, cause: 'operator', reason: 'elsewhere', by: 'ann', sinceMs: 0 };
     await rig.journal.raiseHalt(halt, undefined);
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({ code: 'EVERY_ACCOUNT_NEEDED' });
+    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({
+      code: 'EVERY_ACCOUNT_NEEDED',
+    });
     expect(await rig.journal.activeHalts()).toEqual([halt]);
   });
 
@@ -41,7 +46,9 @@ describe('a halt by an operator for every account', () => {
       throw new Error('the database cannot be reached');
     };
     await rig.during(rig.desk.operator.halt(account, word));
-    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({ code: 'EVERY_ACCOUNT_NEEDED' });
+    expect(await rig.during(rig.desk.operator.resume(account, ofOneAccount))).toMatchObject({
+      code: 'EVERY_ACCOUNT_NEEDED',
+    });
     rig.journal.raiseHalt = raiseHalt;
     expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');

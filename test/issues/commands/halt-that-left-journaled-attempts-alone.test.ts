@@ -19,7 +19,8 @@ const noLine = {
   connect: { result: { kind: 'not_sent', reason: { code: 'NO_ANSWER', message: 'refused' }, mayRepeat: true } },
 } as const;
 
-// A place was journaled while the venue was down, the halt was acknowledged, the venue came back, and attempt 8 was written: the permit of a write asked
+// A place was journaled while the venue was down, the halt was acknowledged,
+// the venue came back, and attempt 8 was written: the permit of a write asked
 // lease, deadline and drain, never the halts.
 describe('after a halt was acknowledged', () => {
   it.each([
@@ -37,7 +38,10 @@ describe('after a halt was acknowledged', () => {
     await rig.clock.advance(20_000);
     expect(rig.entry.sent).toHaveLength(before);
     expect(placed).toMatchObject({
-      command: { state: 'not_sent', reason: { code: 'PLACING_HALTED', message: 'placing was halted (operator): KILL SWITCH' } },
+      command: {
+        state: 'not_sent',
+        reason: { code: 'PLACING_HALTED', message: 'placing was halted (operator): KILL SWITCH' },
+      },
     });
   });
 
@@ -47,7 +51,9 @@ describe('after a halt was acknowledged', () => {
     const placing = rig.desk.submit(rig.submission(placePrediction));
     await rig.clock.advance(1_500);
     await rig.during(rig.desk.operator.halt(account, kill));
-    expect(await rig.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
+    expect(await rig.during(placing)).toMatchObject({
+      command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
+    });
     expect(rig.clock.monotonicMs()).toBeLessThan(5_000);
   });
 
@@ -59,7 +65,9 @@ describe('after a halt was acknowledged', () => {
     const canceling = rig.desk.submit(rig.submission(cancelWorking));
     await rig.clock.advance(10);
     await rig.during(rig.desk.operator.halt(account, kill));
-    expect(await rig.during(replacing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
+    expect(await rig.during(replacing)).toMatchObject({
+      command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
+    });
     expect(await rig.during(canceling)).toMatchObject({ command: { state: 'accepted' } });
   });
 
@@ -81,7 +89,9 @@ describe('after a halt was acknowledged', () => {
     await committing.promise;
     await rig.during(rig.desk.operator.halt(account, kill));
     committed.resolve();
-    expect(await rig.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
+    expect(await rig.during(placing)).toMatchObject({
+      command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
+    });
     expect(rig.entry.sent).toEqual([]);
   });
 
@@ -119,7 +129,10 @@ describe('an automatic halt stops what is journaled as well', () => {
     await rig.clock.advance(5);
     await rig.submit({ ...placePrediction, terms: { ...placePrediction.terms, quantity: '11' } });
     expect(await rig.during(first)).toMatchObject({
-      command: { state: 'not_sent', reason: { code: 'PLACING_HALTED', message: expect.stringContaining('(unresolved)') } },
+      command: {
+        state: 'not_sent',
+        reason: { code: 'PLACING_HALTED', message: expect.stringContaining('(unresolved)') },
+      },
     });
   });
 });
@@ -133,7 +146,9 @@ it('a halt that another lane was given reaches what is journaled here within fiv
   await zero.during(zero.desk.operator.halt(service, kill));
   await zero.clock.advance(5_000);
   const before = one.entry.sent.length;
-  expect(await one.during(placing)).toMatchObject({ command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } } });
+  expect(await one.during(placing)).toMatchObject({
+    command: { state: 'not_sent', reason: { code: 'PLACING_HALTED' } },
+  });
   expect(one.entry.sent).toHaveLength(before);
   await one.desk.drain(new AbortController().signal);
 });

@@ -3,8 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { CommandRig, placeEquity } from '../../support/commands/command-rig.ts';
 
-// Found in review: what declines a command before it is looked at (commands turned off, a full line, a standby) did so before its key was looked up. Whoever asked again was
-// told that nothing was sent, of an order that was live.
+// Found in review: what declines a command before it is looked at (commands turned off, a full
+// line, a standby) did so before its key was looked up. Whoever asked again was told that nothing
+// was sent, of an order that was live.
 describe('the same key again is answered with its command', () => {
   async function sent() {
     const rig = await CommandRig.leading();
@@ -41,7 +42,10 @@ describe('the same key again is answered with its command', () => {
     const { rig, again } = await sent();
     const off = await CommandRig.leading({ enabled: false }, rig);
     rig.journal.hook = () => Promise.reject(new Error('gone'));
-    expect(await again(off)).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining('by this request') });
+    expect(await again(off)).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('by this request'),
+    });
   });
 
   it('and with another body it is refused, whatever stands in the way', async () => {

@@ -16,7 +16,8 @@ async function settledLongAgo(how: 'refused' | 'person'): Promise<{ rig: Command
   return { rig, commandId };
 }
 
-// An order was bound by a process that ended before it had judged it; the next one looked two minutes back.
+// An order was bound by a process that ended before it had judged
+// it; the next one looked two minutes back.
 describe('an order of a place that came to nothing long ago', () => {
   it.each(['refused', 'person'] as const)('is found by whoever takes the lane (%s)', async (how) => {
     const { rig, commandId } = await settledLongAgo(how);

@@ -17,7 +17,8 @@ async function cameToNothing(
   return { rig, commandId };
 }
 
-// After a person's `rejected` it took the sweep six minutes: pending_new was let pass, and the next view was not judged again.
+// After a person's `rejected` it took the sweep six minutes: pending_new was let pass, and the next
+// view was not judged again.
 describe('an order that lands after its place came to nothing', () => {
   it.each(['not_sent', 'rejected', 'moot'] as const)(
     'is halted and alarmed at its first view, behind a person’s %s',

@@ -21,7 +21,8 @@ function trail() {
   const log = pino({}, { write: (text: string) => void lines.push(JSON.parse(text)) });
   const audits = new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log });
   const record = (action: string) => audits.record({ atMs: 1, principal: 'ann', action });
-  const lost = () => lines.filter(({ msg }) => /dropped|record could not be written$/.test(msg)).map(({ action }) => action);
+  const lost = () =>
+    lines.filter(({ msg }) => /dropped|record could not be written$/.test(msg)).map(({ action }) => action);
   return { clock, audits, record, written, database, lost };
 }
 
@@ -50,7 +51,11 @@ it('without room, lines of commands go before those of people, and each is in th
   database.isThere = true;
   await clock.advance(60_000);
   expect(written).toHaveLength(10_001);
-  expect(written.map(({ action }) => action).filter((action) => action !== 'place')).toEqual(['halt', 'settle', 'resume']);
+  expect(written.map(({ action }) => action).filter((action) => action !== 'place')).toEqual([
+    'halt',
+    'settle',
+    'resume',
+  ]);
 });
 
 it('a process that ends meanwhile puts them into its log, and ends', async () => {

@@ -7,8 +7,10 @@ import { ProbeBudget } from '../../../src/service/commands/probe-budget.ts';
 import type { AccountLook, FollowedAccounts } from '../../../src/service/sources/account-access.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by the simulator (seed 1693). The look for an order that took the place of an ended one asked again and again whether the budget had room. The reads of
-// accounts, each of many pages, kept it empty, so the look was never made, and the replace never got an outcome. Now it stands in line with them.
+// Found by the simulator (seed 1693). The look for an order that took the place of an ended
+// one asked again and again whether the budget had room. The reads of accounts, each of
+// many pages, kept it empty, so the look was never made, and the replace never got an
+// outcome. Now it stands in line with them.
 it('a look for a successor gets its turn while reads of accounts keep the budget empty', async () => {
   const clock = new VirtualClock();
   const probes = new ProbeBudget(clock, { perSecond: 1, burst: 4 });

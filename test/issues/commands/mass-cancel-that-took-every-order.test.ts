@@ -61,7 +61,9 @@ it.each<[string, OrderSelection, string[]]>([
   const result = await cancelOnly(rig, only);
   expect([listed(result), canceled(rig).sort()]).toEqual([expected, expected]);
   expect(result).toMatchObject({ open: false, inForce: false });
-  expect(rig.journal.cancelAlls.map(({ cancelAll }) => cancelAll.selection)).toEqual([{ accountId: 'acct-1', ...only }]);
+  expect(rig.journal.cancelAlls.map(({ cancelAll }) => cancelAll.selection)).toEqual([
+    { accountId: 'acct-1', ...only },
+  ]);
   expect(rig.journal.audits.find(({ action }) => action === 'cancel_all')?.detail).toMatchObject(only);
 });
 
@@ -76,7 +78,10 @@ it('takes the same key with another selection for another request', async () => 
   const rig = await rigWithOrders();
   await cancelOnly(rig, { symbol: 'MSFT' }, 'k');
   await expect(cancelOnly(rig, { symbol: 'AAPL' }, 'k')).rejects.toThrow('IDEMPOTENCY_KEY_REUSED');
-  expect(await cancelOnly(rig, { symbol: 'MSFT' }, 'k')).toMatchObject({ replayed: true, orders: [{ orderId: 'short' }] });
+  expect(await cancelOnly(rig, { symbol: 'MSFT' }, 'k')).toMatchObject({
+    replayed: true,
+    orders: [{ orderId: 'short' }],
+  });
   expect(canceled(rig)).toEqual(['short']);
 });
 

@@ -6,7 +6,15 @@ import type { CommandRequest } from '../../../src/domain/command.ts';
 import { orderRequest, predictionOrderRequest } from '../../../src/venue/platform/wire/order-writes.ts';
 import { CommandRig, unknown, word } from '../../support/commands/command-rig.ts';
 
-const equity = { accountId: 'acct-1', symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '3', price: '1.5', timeInForce: 'GTC' };
+const equity = {
+  accountId: 'acct-1',
+  symbol: 'AAPL',
+  side: 'BUY',
+  type: 'LIMIT',
+  qty: '3',
+  price: '1.5',
+  timeInForce: 'GTC',
+};
 const prediction = {
   ...{ accountId: 'acct-1', symbol: 'FED-CUT-DEC26', outcome: 'YES', side: 'buy', orderType: 'limit', quantity: '10' },
   ...{ price: '0.11', timeInForce: 'gtd', expireTime: '2026-12-20T00:00:00Z' },
@@ -51,7 +59,10 @@ const spellings: readonly (readonly [string, object, object])[] = [
   ['an expiry without a minute of difference', prediction, { expireTime: '2026-12-19T19:00:00.0-05:00' }],
 ];
 
-/** While the first try was unknown, `currency` "usd" after none was sent as a second order; a gtd order passed the window of duplicates by each spelling of its expiry. */
+/**
+ * While the first try was unknown, `currency` "usd" after none was sent as a second order; a gtd
+ * order passed the window of duplicates by each spelling of its expiry.
+ */
 describe('an order that is spelled in another way', () => {
   it.each(spellings)('is not placed while the outcome of the first is unknown: %s', async (_what, base, over) => {
     const rig = await CommandRig.leading({});
@@ -66,7 +77,10 @@ describe('an order that is spelled in another way', () => {
     const first = placeOf(base);
     const again = placeOf({ ...base, ...over });
     const { commandId } = await rig.send(first, { idempotencyKey: 'k-1' });
-    expect(await rig.submit(again, { idempotencyKey: 'k-1' })).toMatchObject({ replayed: true, command: { commandId } });
+    expect(await rig.submit(again, { idempotencyKey: 'k-1' })).toMatchObject({
+      replayed: true,
+      command: { commandId },
+    });
     expect(JSON.stringify(orderedOf(again))).toBe(JSON.stringify(orderedOf(first)));
   });
 

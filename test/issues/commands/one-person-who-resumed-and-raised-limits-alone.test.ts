@@ -24,12 +24,18 @@ describe('with four eyes', () => {
     expect(await rig.during(rig.desk.operator.resume(account, word))).toMatchObject({ kind: 'requested' });
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
     const { approvalId } = await waiting(rig);
-    expect(await rig.during(rig.desk.operator.approve(approvalId, word))).toMatchObject({ code: 'SECOND_PRINCIPAL_NEEDED' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, word))).toMatchObject({
+      code: 'SECOND_PRINCIPAL_NEEDED',
+    });
     expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
     expect(rig.desk.operator.halts()).toEqual([]);
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
+      code: 'APPROVAL_NOT_FOUND',
+    });
     await rig.clock.advance(10);
-    expect(rig.journal.audits.map(({ action, principal, detail }) => [action, principal, detail?.['approvedBy']])).toEqual([
+    expect(
+      rig.journal.audits.map(({ action, principal, detail }) => [action, principal, detail?.['approvedBy']]),
+    ).toEqual([
       ['halt', 'olga', undefined],
       ['request_approval', 'olga', undefined],
       ['approve', 'bob', undefined],
@@ -41,7 +47,9 @@ describe('with four eyes', () => {
     const rig = await CommandRig.leading({ fourEyes: true });
     rig.entry.scripts.push({ result: unknown });
     const { commandId } = await rig.send(placeEquity);
-    expect(await rig.during(rig.desk.operator.settle(commandId, 'rejected', word))).toMatchObject({ kind: 'requested' });
+    expect(await rig.during(rig.desk.operator.settle(commandId, 'rejected', word))).toMatchObject({
+      kind: 'requested',
+    });
     expect(rig.state(commandId)).toBe('unknown');
     const { approvalId, accountId } = await waiting(rig);
     expect(accountId).toBe('acct-1');
@@ -51,7 +59,8 @@ describe('with four eyes', () => {
 
   it('a limit that lets more through waits for a second principal, one that lets less through does not', async () => {
     const rig = await CommandRig.leading({ fourEyes: true });
-    const change = (bounds: object) => rig.during(rig.desk.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
+    const change = (bounds: object) =>
+      rig.during(rig.desk.operator.changeLimits({ accountId: 'acct-1' }, bounds, word));
     expect(await change({ maxQuantity: '5', allowedSymbols: ['AAPL'] })).toMatchObject({ kind: 'done' });
     expect(await change({ maxQuantity: '4' })).toMatchObject({ kind: 'done' });
     for (const looser of [{ maxQuantity: '5' }, { maxQuantity: null }, { allowedSymbols: ['AAPL', 'MSFT'] }])
@@ -70,7 +79,9 @@ describe('with four eyes', () => {
     const { approvalId } = await waiting(rig);
     await rig.clock.advance(3_600_000);
     expect(await rig.during(rig.desk.operator.approvals())).toEqual({ kind: 'done', approvals: [] });
-    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
+      code: 'APPROVAL_NOT_FOUND',
+    });
   });
 
   it('without them, everything is done at once', async () => {
@@ -103,7 +114,10 @@ describe('approvals over REST', () => {
   };
 
   it('show a token of some accounts what concerns those, and let it approve no more', async () => {
-    const { accountId: _none, ...ofService } = { ...sampleApproval, approvalId: '1c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22' };
+    const { accountId: _none, ...ofService } = {
+      ...sampleApproval,
+      approvalId: '1c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22',
+    };
     rest.commands.waiting = [sampleApproval, ofService];
     const shown = {
       requestedAt: '1970-01-01T00:00:00.000Z',
@@ -114,7 +128,10 @@ describe('approvals over REST', () => {
     expect((await send('/v1/approvals', 'some')).body).toMatchObject({ items: [shown] });
     expect((await send('/v1/approvals', 'every')).body['items']).toHaveLength(2);
     const approve = (id: string, token: string) => send(`/v1/approvals/${id}/approve`, token, { reason: 'agreed' });
-    expect(await approve(ofService.approvalId, 'some')).toMatchObject({ status: 404, body: { code: 'APPROVAL_NOT_FOUND' } });
+    expect(await approve(ofService.approvalId, 'some')).toMatchObject({
+      status: 404,
+      body: { code: 'APPROVAL_NOT_FOUND' },
+    });
     expect(rest.commands.words).toEqual([]);
     expect(await approve(sampleApproval.approvalId, 'some')).toMatchObject({ status: 200 });
     expect(rest.commands.words).toMatchObject([{ what: 'approve', word: { by: 'one', reason: 'agreed' } }]);

@@ -27,7 +27,10 @@ async function limited(bounds: Bounds, options = {}): Promise<CommandRig> {
   return rig;
 }
 
-/** The desk held an order to the platform's grammar and to its rate, and to nothing else: a market order for 999999999999999999 shares was sent and applied. */
+/**
+ * The desk held an order to the platform's grammar and to its rate, and to nothing else: a market
+ * order for 999999999999999999 shares was sent and applied.
+ */
 describe('a market order for more than there is', () => {
   it('is refused by a limit of quantity, with limit, value and bound, and nothing is journaled or sent', async () => {
     const rig = await limited({ maxQuantity: '1000' });

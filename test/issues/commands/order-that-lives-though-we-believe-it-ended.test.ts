@@ -66,7 +66,9 @@ it('one that the platform shows and that was never stored is told', async () => 
   rig.probes.answer = ({ kind }) => rig.probes.complete(...(kind === 'open' ? ['strange'] : []));
   const { open, unread } = await cancelAllOf(rig);
   expect(open).toBe(true);
-  expect(unread).toContainEqual(expect.objectContaining({ code: 'NOT_READ', message: expect.stringContaining('strange') }));
+  expect(unread).toContainEqual(
+    expect.objectContaining({ code: 'NOT_READ', message: expect.stringContaining('strange') }),
+  );
 });
 
 it('a list that can not be read whole is told, and what we hold open is cancelled all the same', async () => {

@@ -18,7 +18,8 @@ function renaming({ exchange }: CommandWorld, over: Named): void {
 const brk = { ...equity, terms: { ...equity.terms, symbol: 'BRK/B' } } as const;
 const occ = 'AAPL261218C00200000';
 
-// `conflict` for good: three of them halted the account, and a cancel-all of the principal sent no cancel for three live orders.
+// `conflict` for good: three of them halted the account, and a cancel-all of the principal sent no
+// cancel for three live orders.
 describe('an order that carries our reference is ours, whatever it is called', () => {
   it.each<[string, typeof equity | typeof prediction | typeof brk, Named]>([
     ['another spelling of the symbol', brk, { symbol: 'BRK.B' }],

@@ -3,7 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
 import { recomputeVerdict } from '../../../src/domain/recompute-verdict.ts';
-import { CommandRig, placeEquity, placePrediction, refused, unknown, word } from '../../support/commands/command-rig.ts';
+import {
+  CommandRig,
+  placeEquity,
+  placePrediction,
+  refused,
+  unknown,
+  word,
+} from '../../support/commands/command-rig.ts';
 
 const pending = { status: 'pending_new', statusRaw: 'PENDING_NEW' } as const;
 const working = { status: 'new', statusRaw: 'NEW' } as const;
@@ -16,7 +23,9 @@ const venueRefused = {
 } as const;
 
 /** A place of which only its order tells: the platform's answer was lost. */
-async function pendingPlace(request: CommandRequest = placePrediction): Promise<{ rig: CommandRig; commandId: string }> {
+async function pendingPlace(
+  request: CommandRequest = placePrediction,
+): Promise<{ rig: CommandRig; commandId: string }> {
   const rig = await CommandRig.leading();
   rig.entry.scripts.push({ result: unknown });
   const { commandId } = await rig.send(request);
@@ -39,7 +48,11 @@ describe.each([
 ] as const)('a place whose %s order the venue has not taken yet', (_stream, request) => {
   it('is accepted and bound: not applied, and no doubt any more', async () => {
     const { rig, commandId } = await pendingPlace(request);
-    expect(rig.command(commandId)).toMatchObject({ state: 'accepted', orderId: `of-${commandId}`, orderStatus: 'pending_new' });
+    expect(rig.command(commandId)).toMatchObject({
+      state: 'accepted',
+      orderId: `of-${commandId}`,
+      orderStatus: 'pending_new',
+    });
     expect(rig.desk.status()).toMatchObject({ unresolved: 0, oldestUnresolvedMs: undefined });
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'accepted', agrees: true });
   });
@@ -57,16 +70,22 @@ describe.each([
     expect(recomputed(rig, commandId)).toEqual({ state: 'rejected', because: 'venue_refused', agrees: true });
   });
 
-  it.each(['new', 'done_for_day', 'suspended', 'partially_filled', 'filled', 'canceled', 'expired', 'replaced'] as const)(
-    'is applied once the order is %s',
-    async (status) => {
-      const { rig, commandId } = await pendingPlace(request);
-      rig.commit(rig.landed(commandId, { status }));
-      await rig.clock.advance(10);
-      expect(rig.command(commandId)).toMatchObject({ state: 'applied', orderStatus: status });
-      expect(recomputed(rig, commandId)).toMatchObject({ state: 'applied', agrees: true });
-    },
-  );
+  it.each([
+    'new',
+    'done_for_day',
+    'suspended',
+    'partially_filled',
+    'filled',
+    'canceled',
+    'expired',
+    'replaced',
+  ] as const)('is applied once the order is %s', async (status) => {
+    const { rig, commandId } = await pendingPlace(request);
+    rig.commit(rig.landed(commandId, { status }));
+    await rig.clock.advance(10);
+    expect(rig.command(commandId)).toMatchObject({ state: 'applied', orderStatus: status });
+    expect(recomputed(rig, commandId)).toMatchObject({ state: 'applied', agrees: true });
+  });
 
   it('is applied by a fill, whatever the status says', async () => {
     for (const over of [

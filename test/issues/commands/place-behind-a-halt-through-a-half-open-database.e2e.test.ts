@@ -12,7 +12,10 @@ import { proxyTo, through } from '../../support/servers/network.ts';
 
 const order = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '5', price: '1.00', timeInForce: 'GTC' };
 const askEveryMs = 40;
-/** As an installation has them: the lease of a process that can't renew it outlives the answer to a halt. */
+/**
+ * As an installation has them: the lease of a process that
+ * can't renew it outlives the answer to a halt.
+ */
 const longLeases = { TIDEMARK_LEASE_RENEW_MS: '2000', TIDEMARK_LEASE_ACT_MS: '3000', TIDEMARK_LEASE_EXPIRE_MS: '6000' };
 const withoutBrakes = {
   ...{ TIDEMARK_COMMAND_RATE: '10000', TIDEMARK_COMMAND_BURST: '100000', TIDEMARK_BREAKER_COMMANDS: '1000000' },
@@ -48,7 +51,8 @@ async function placesOf(description: SandboxDescription, accounts: readonly stri
 }
 
 /**
- * One process answered a halt with 200, and another, whose connections to the database had died half
+ * One process answered a halt with 200, and another, whose
+ * connections to the database had died half
  * open, sent thirty places more, the last of them five seconds later.
  */
 it.each([
@@ -89,7 +93,8 @@ it.each([
   const halted = await call(a, 'POST', '/v1/halt', { body: { reason: 'kill switch' } });
   const answeredMs = systemClock.nowMs();
   expect(halted.status, JSON.stringify(halted.body)).toBe(200);
-  // The holder is named by what the database has of it, which a process that hears nothing can't change.
+  // The holder is named by what the database has of it, which a
+  // process that hears nothing can't change.
   const holders = await world.query<{ holder: string; lives: boolean }>(
     `select holder, extract(epoch from clock_timestamp() - renewed_at) * 1000 < $1 as lives from lanes where holder is not null`,
     [Number('TIDEMARK_LEASE_EXPIRE_MS' in leases ? leases.TIDEMARK_LEASE_EXPIRE_MS : 2_000)],
@@ -97,14 +102,16 @@ it.each([
   const unconfirmed: readonly string[] = halted.body.unconfirmed;
   if ('TIDEMARK_LEASE_EXPIRE_MS' in leases) expect(unconfirmed, JSON.stringify(holders)).toHaveLength(1);
 
-  // Longer than a write that was marked before could take, and than the lease: then the network is there again.
+  // Longer than a write that was marked before could take, and than
+  // the lease: then the network is there again.
   await systemClock.sleep(7_000);
   database.behave({ kind: 'pass' });
   await systemClock.sleep(3_000);
   await end();
   const instants = await placesOf(description, accounts);
   expect(instants.length).toBeGreaterThanOrEqual(flowed);
-  // Where it is named, the answer waited 3 s; a write that was marked before the halt leaves within one second of its mark or never.
+  // Where it is named, the answer waited 3 s; a write that was marked before the halt leaves within
+  // one second of its mark or never.
   expect(instants.filter((at) => at > answeredMs).map((at) => at - answeredMs)).toEqual([]);
   const marked = await world.query(
     `select 1 from attempts a join commands c using (command_id) join halts h on h.cleared_at is null

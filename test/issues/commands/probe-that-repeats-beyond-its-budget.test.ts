@@ -64,7 +64,8 @@ function rigOf(answer: (url: string) => HttpOutcome) {
 
 const mostIn = (ms: number) => rate.burst + (rate.perSecond * ms) / 1_000;
 
-// A read took one token and repeated its request for 30 s on its own account: in an outage, when every read fails, many times what the budget allows.
+// A read took one token and repeated its request for 30 s on its own account: in an outage, when
+// every read fails, many times what the budget allows.
 describe('the budget of probes', () => {
   it('bounds the requests of an outage, repeats too', async () => {
     const { clock, asked, reads } = rigOf(() => failed);
@@ -79,7 +80,9 @@ describe('the budget of probes', () => {
 
   it('lets a read that has it to itself repeat a request that failed', async () => {
     let failures = 1;
-    const { clock, asked, reads } = rigOf(() => (failures-- > 0 ? failed : { ...failed, status: 200, text: '{"orders":[]}' }));
+    const { clock, asked, reads } = rigOf(() =>
+      failures-- > 0 ? failed : { ...failed, status: 200, text: '{"orders":[]}' },
+    );
     const read = reads.read('account', 'a');
     await clock.advance(5_000);
     expect((await read).look.complete).toBe(true);

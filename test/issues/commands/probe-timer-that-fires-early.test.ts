@@ -3,7 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 
-/** Met by seed 17 of the simulator: clocks have fractions of milliseconds, and the sum of two of them may fall short by the last digit. */
+/**
+ * Met by seed 17 of the simulator: clocks have fractions of milliseconds, and the sum of two of
+ * them may fall short by the last digit.
+ */
 describe('a probe whose timer fires the last digit too early', () => {
   it('is made once, and the next one at its own time', async () => {
     const rig = await CommandRig.leading();

@@ -10,7 +10,8 @@ const wide = { maxQuantity: '999999999', maxNotional: '999999999999', ordersPerM
 async function realRig() {
   const rig = await CommandRig.leading({ fourEyes: true, accounts: ['acct-1'] });
   rig.probes.now = { ...rig.probes.now, isSim: false };
-  const change = (scope: LimitScope, bounds: BoundsChange) => rig.during(rig.desk.operator.changeLimits(scope, bounds, word));
+  const change = (scope: LimitScope, bounds: BoundsChange) =>
+    rig.during(rig.desk.operator.changeLimits(scope, bounds, word));
   const approveAll = async () => {
     const waiting = await rig.during(rig.desk.operator.approvals());
     if (waiting.kind !== 'done') throw new Error(waiting.message);
@@ -21,7 +22,10 @@ async function realRig() {
   return { rig, change, approveAll };
 }
 
-/** A real account takes no order until it has limits, and the first ones needed no second principal: one person opened it, as wide as it liked. */
+/**
+ * A real account takes no order until it has limits, and the first ones needed no second principal:
+ * one person opened it, as wide as it liked.
+ */
 describe('the first limits of a real account, with four eyes', () => {
   it.each<[string, LimitScope]>([
     ['account', { accountId: 'acct-1' }],
@@ -40,14 +44,18 @@ describe('the first limits of a real account, with four eyes', () => {
   it('wait one by one too: the last alone would show the second principal none of the others', async () => {
     const { change } = await realRig();
     for (const bounds of [{ maxQuantity: '9' }, { maxNotional: '9' }, { ordersPerMinute: 9 }])
-      expect(await change({ accountId: 'acct-1' }, bounds), JSON.stringify(bounds)).toMatchObject({ kind: 'requested' });
+      expect(await change({ accountId: 'acct-1' }, bounds), JSON.stringify(bounds)).toMatchObject({
+        kind: 'requested',
+      });
   });
 
   it('do not wait where a wider row has these bounds already, nor for a bound that opens nothing', async () => {
     const { change, approveAll } = await realRig();
     await change({}, wide);
     await approveAll();
-    expect(await change({ accountId: 'acct-1' }, { maxQuantity: '5', maxNotional: '9' })).toMatchObject({ kind: 'done' });
+    expect(await change({ accountId: 'acct-1' }, { maxQuantity: '5', maxNotional: '9' })).toMatchObject({
+      kind: 'done',
+    });
     expect(await change({ accountId: 'acct-2' }, { forbiddenSymbols: ['AAPL'], maxOpenOrders: 1 })).toMatchObject({
       kind: 'done',
     });

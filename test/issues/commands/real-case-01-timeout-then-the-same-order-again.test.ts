@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 import { timeout } from '../../support/commands/scripted-entry.ts';
 
-// What protects: `checkPlace` (domain/command-checks.ts) refuses the second key, the lookup by key (service/commands/submit-command.ts) answers the first.
+// What protects: `checkPlace` (domain/command-checks.ts) refuses the second key, the lookup by key
+// (service/commands/submit-command.ts) answers the first.
 it('an order whose answer timed out is not placed again: its key is the same command, and another key with the same terms is refused', async () => {
   const desk = await CommandWorld.start();
   desk.script({ applied: { lateMs: 4_000 }, answer: timeout });

@@ -29,38 +29,51 @@ const requests: Readonly<Record<string, (orderId: string) => CommandRequest>> = 
   'a replace': (orderId) => ({ kind: 'replace', stream: 'prediction', accountId, orderId, terms: { quantity: '12' } }),
   'a cancel': (orderId) => ({ kind: 'cancel', stream: 'prediction', accountId, orderId }),
 };
-const faults: readonly WriteFault[] = ['outcome_unknown', 'status_504', 'status_503', 'status_429', 'torn', 'reset', 'redirect'];
+const faults: readonly WriteFault[] = [
+  'outcome_unknown',
+  'status_504',
+  'status_503',
+  'status_429',
+  'torn',
+  'reset',
+  'redirect',
+];
 
-// HTTP libraries repeat by themselves: a POST on 504 and 503, a DELETE after a reset, anything on a redirect. The venue had each of them.
-// What protects: one `writeOrder` a call (venue/platform/order-writes.ts) over a socket of our own (venue/platform/socket-write-lines.ts) that repeats nothing.
-it.each(Object.entries(requests))('%s reaches the platform once, whatever it answers, and is unknown', async (_name, request) => {
-  const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
-  const token = desk.headers.authorization.slice('Bearer '.length);
-  const entry = new PlatformOrderEntry(
-    {
-      accounts: { hasListed: true, tokensFor: () => fixedToken(token), account: () => undefined },
-      lines: new SocketWriteLines({ clock: systemClock }),
-      clock: systemClock,
-      metrics: createMetrics().platform,
-    },
-    { platformUrl: desk.at.platform, stagingUrl: desk.at.staging },
-  );
-  for (const [index, fault] of faults.entries()) {
-    const asked = request(await desk.working());
-    const writes = async () =>
-      (await controlLines(desk.at, '/ledger?kind=request')).filter(({ method, url }) => isWrite(method, url));
-    const before = (await writes()).length;
-    await desk.fault({ fault, applied: 'yes' });
-    const signal = AbortSignal.timeout(30_000);
-    const result = await entry.send(asked, `tm-case-2-${index}`, {
-      signal,
-      mayWrite: async () => true,
-      mayStillWrite: () => true,
-    });
-    expect(result, fault).toMatchObject({ kind: 'unknown' });
-    expect((await writes()).length - before, `writes after ${fault}`).toBe(1);
-  }
-});
+// HTTP libraries repeat by themselves: a POST on 504 and 503, a DELETE after a reset, anything on
+// a redirect. The venue had each of them. What protects: one `writeOrder` a call
+// (venue/platform/order-writes.ts) over a socket of our own
+// (venue/platform/socket-write-lines.ts) that repeats nothing.
+it.each(Object.entries(requests))(
+  '%s reaches the platform once, whatever it answers, and is unknown',
+  async (_name, request) => {
+    const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
+    const token = desk.headers.authorization.slice('Bearer '.length);
+    const entry = new PlatformOrderEntry(
+      {
+        accounts: { hasListed: true, tokensFor: () => fixedToken(token), account: () => undefined },
+        lines: new SocketWriteLines({ clock: systemClock }),
+        clock: systemClock,
+        metrics: createMetrics().platform,
+      },
+      { platformUrl: desk.at.platform, stagingUrl: desk.at.staging },
+    );
+    for (const [index, fault] of faults.entries()) {
+      const asked = request(await desk.working());
+      const writes = async () =>
+        (await controlLines(desk.at, '/ledger?kind=request')).filter(({ method, url }) => isWrite(method, url));
+      const before = (await writes()).length;
+      await desk.fault({ fault, applied: 'yes' });
+      const signal = AbortSignal.timeout(30_000);
+      const result = await entry.send(asked, `tm-case-2-${index}`, {
+        signal,
+        mayWrite: async () => true,
+        mayStillWrite: () => true,
+      });
+      expect(result, fault).toMatchObject({ kind: 'unknown' });
+      expect((await writes()).length - before, `writes after ${fault}`).toBe(1);
+    }
+  },
+);
 
 function isWrite(method: string, url: string): boolean {
   return method !== 'GET' && url.includes('/orders');

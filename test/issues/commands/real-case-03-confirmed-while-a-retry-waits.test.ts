@@ -6,7 +6,8 @@ import { atCapacity, outcomeUnknown } from '../../support/commands/scripted-entr
 
 const hour = 3_600_000;
 
-// What protects: `ProbeWatch.forget` (service/commands/probe-watch.ts) takes the timers with it when a command is over.
+// What protects: `ProbeWatch.forget` (service/commands/probe-watch.ts) takes
+// the timers with it when a command is over.
 it('what the stream confirms has no timer left: nothing is written and nothing is looked up for it in the hour after', async () => {
   const desk = await CommandWorld.start();
   desk.script({ applied: { lateMs: 100 }, answer: outcomeUnknown });

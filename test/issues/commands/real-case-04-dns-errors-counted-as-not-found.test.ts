@@ -5,8 +5,9 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
-// The name service failed for some minutes; each failed query counted as "not found", and six live orders were dropped from the books.
-// What protects: `resultOf` (service/run/command-parts.ts): a read that did not end well is `failed`, which has no shape among misses.
+// The name service failed for some minutes; each failed query counted as "not found", and six live
+// orders were dropped from the books. What protects: `resultOf` (service/run/command-parts.ts): a
+// read that did not end well is `failed`, which has no shape among misses.
 it('six orders that landed while nobody could be asked stay unknown for as long as that lasts, and are all found afterwards', async () => {
   const desk = await CommandWorld.start();
   const { platform } = desk.world;

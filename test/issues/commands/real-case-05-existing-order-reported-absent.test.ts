@@ -7,7 +7,8 @@ import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const minute = 60_000;
 
-// What protects: presumed absent is a label: `checkPlace` (domain/command-checks.ts) counts the command among the unresolved all the same.
+// What protects: presumed absent is a label: `checkPlace` (domain/command-checks.ts) counts the
+// command among the unresolved all the same.
 it.each([equity, prediction])(
   'a $stream order that no read shows for 15 minutes is presumed absent at most, frees no second one, and is its own when it appears',
   async (request) => {
@@ -28,7 +29,9 @@ it.each([equity, prediction])(
     desk.reads.hidden.clear();
     await desk.until(() => desk.command(commandId).state === 'applied', 60 * minute);
     expect(desk.command(commandId)).toMatchObject({ orderId, presumedAbsent: false });
-    expect(desk.service.commands.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { kind: 'account' } }]);
+    expect(desk.service.commands.operator.halts()).toMatchObject([
+      { cause: 'late_landing', scope: { kind: 'account' } },
+    ]);
     expect(desk.writes).toHaveLength(1);
   },
 );

@@ -5,9 +5,12 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { answered } from '../../support/commands/scripted-entry.ts';
 
-const duplicate = answered(409, { error: { type: 'conflict', code: 'DUPLICATE_ORDER', message: 'Duplicate client order id' } });
+const duplicate = answered(409, {
+  error: { type: 'conflict', code: 'DUPLICATE_ORDER', message: 'Duplicate client order id' },
+});
 
-// What protects: the statuses of `place_order` and `isOtherConflict` (venue/platform/order-writes.ts, judge-write.ts).
+// What protects: the statuses of `place_order` and `isOtherConflict`
+// (venue/platform/order-writes.ts, judge-write.ts).
 it.each([equity, prediction])(
   '"duplicate" in answer to the only $stream order is no refusal: it stays unknown until the order shows',
   async (request) => {

@@ -6,7 +6,8 @@ import { CommandWorld } from '../../support/commands/command-world.ts';
 
 const minute = 60_000;
 
-// What protects: `settleReplace` (domain/settle-command.ts) takes a pending amend for what it is, however long it lasts.
+// What protects: `settleReplace` (domain/settle-command.ts) takes a pending
+// amend for what it is, however long it lasts.
 it('a replace that stays pending for an hour is made canceled by no timer, and nothing is sent in its place', async () => {
   const desk = await CommandWorld.start();
   const { order } = await desk.working();

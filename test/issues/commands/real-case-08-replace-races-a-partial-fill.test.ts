@@ -6,8 +6,10 @@ import { acceptPending, fillOrder } from '../../../src/sandbox/exchange/venue-st
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { account, CommandWorld, prediction } from '../../support/commands/command-world.ts';
 
-// An adapter replaced an order for 1 by cancel and new while 0.165 of it was filled: 1.165 in the end.
-// What protects: `checkReplace` (domain/command-checks.ts), and a replace that is one PATCH with the total.
+// An adapter replaced an order for 1 by cancel and new while
+// 0.165 of it was filled: 1.165 in the end.
+// What protects: `checkReplace` (domain/command-checks.ts), and a
+// replace that is one PATCH with the total.
 it('a replace while fills come in changes the total of the one order: never more than was meant is filled', async () => {
   const desk = await CommandWorld.start();
   const { order } = await desk.working({ ...prediction, terms: { ...prediction.terms, quantity: '1' } });

@@ -7,8 +7,9 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { account, CommandWorld } from '../../support/commands/command-world.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 
-// The acknowledgement of a modify carried a higher filled quantity; it was read for the new terms only, and the fill was never booked.
-// What protects: `takeReply` (service/run/order-entry.ts): an answer is an observation like any other.
+// The acknowledgement of a modify carried a higher filled quantity; it was read for the new terms
+// only, and the fill was never booked. What protects: `takeReply` (service/run/order-entry.ts): an
+// answer is an observation like any other.
 it('a fill that shows first on the answer to a replace is booked, once', async () => {
   const desk = await CommandWorld.start();
   const { order } = await desk.working();

@@ -5,7 +5,8 @@ import { acceptOrder, fillOrder } from '../../../src/sandbox/exchange/venue-step
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 
-// What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the table of transitions (domain/) keep a place that is applied on its order, each by itself.
+// What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the
+// table of transitions (domain/) keep a place that is applied on its order, each by itself.
 it.each([equity, prediction])(
   'a key that comes again after its $stream order was filled is that command, and places nothing',
   async (request) => {

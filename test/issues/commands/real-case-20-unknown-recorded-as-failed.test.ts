@@ -6,7 +6,8 @@ import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const minute = 60_000;
 
-// What protects: `failed` (service/run/order-entry.ts) keeps unknown apart from refused, `checkPlace` counts it until a person supersedes it.
+// What protects: `failed` (service/run/order-entry.ts) keeps unknown apart from refused,
+// `checkPlace` counts it until a person supersedes it.
 it.each([equity, prediction])(
   'an unknown $stream order is never told as failed: a rule that tries again each minute places nothing until a person says so',
   async (request) => {

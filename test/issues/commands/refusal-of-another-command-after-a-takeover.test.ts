@@ -12,7 +12,9 @@ import {
 
 const atVersion = { kind: 'accepted', answer: { status: 202, version: '20' } } as const;
 
-/** Two cancels of one order: the first is accepted, of the second nobody knows whether it arrived. */
+/**
+ * Two cancels of one order: the first is accepted, of the second nobody knows whether it arrived.
+ */
 async function twoCancels(rig: Rig) {
   rig.commit(workingOrder);
   rig.entry.scripts.push({ result: atVersion }, { result: unknown });
@@ -27,7 +29,8 @@ async function theFirstIsRefused(rig: Rig): Promise<void> {
   await rig.clock.advance(1_000);
 }
 
-// Whose cancel was seen pending was known in memory alone: a process that took over when one of the two had long been settled took its refusal for that of the other.
+// Whose cancel was seen pending was known in memory alone: a process that took over when one of the
+// two had long been settled took its refusal for that of the other.
 describe('an unknown cancel beside one that was refused', () => {
   it('stays unknown when another process takes over, however long after the other was settled', async () => {
     const rig = await CommandRig.leading();

@@ -3,7 +3,10 @@
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown, word } from '../../support/commands/command-rig.ts';
 
-/** The read that tells for which account a second principal is needed failed once, and the settlement went on without one. */
+/**
+ * The read that tells for which account a second principal is needed failed once, and the
+ * settlement went on without one.
+ */
 it('with four eyes nothing is settled where the command can not be read, however many of the reads fail', async () => {
   for (const failing of [1, 2, 3]) {
     const rig = await CommandRig.leading({ fourEyes: true });
@@ -33,6 +36,8 @@ it('a command that is not there is not settled either, though it may be a moment
     asked += 1;
     return asked === 1 ? Promise.resolve(undefined) : find(id);
   };
-  expect(await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word))).toMatchObject({ code: 'COMMAND_NOT_FOUND' });
+  expect(await rig.during(rig.desk.operator.settle(commandId, 'not_sent', word))).toMatchObject({
+    code: 'COMMAND_NOT_FOUND',
+  });
   expect(rig.state(commandId)).toBe('unknown');
 });

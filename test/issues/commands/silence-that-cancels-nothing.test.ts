@@ -35,7 +35,10 @@ it('silence cancels the open orders of the account once, and what comes later is
     accountId: 'acct-1',
     reason: 'cancel-after: the principal has not renewed its timer',
   });
-  expect((await rig.metrics.commands.cancelAfter.get()).values).toContainEqual({ labels: { outcome: 'in_hand' }, value: 1 });
+  expect((await rig.metrics.commands.cancelAfter.get()).values).toContainEqual({
+    labels: { outcome: 'in_hand' },
+    value: 1,
+  });
 });
 
 it('a call in time renews the timer, and 0 disarms it', async () => {
@@ -81,11 +84,17 @@ it('a switch that fires while the journal is away cancels when it is back, once'
   };
   await rig.clock.advance(20_000);
   expect(refused).toBeGreaterThan(1);
-  expect((await rig.metrics.commands.cancelTimers.get()).values).toContainEqual({ labels: { state: 'overdue' }, value: 1 });
+  expect((await rig.metrics.commands.cancelTimers.get()).values).toContainEqual({
+    labels: { state: 'overdue' },
+    value: 1,
+  });
   rig.journal.openCancelAll = openCancelAll;
   await rig.clock.advance(60_000);
   expect(cancelled(rig).sort()).toEqual(['order-1', 'order-2']);
-  expect((await rig.metrics.commands.cancelTimers.get()).values).toContainEqual({ labels: { state: 'overdue' }, value: 0 });
+  expect((await rig.metrics.commands.cancelTimers.get()).values).toContainEqual({
+    labels: { state: 'overdue' },
+    value: 0,
+  });
 });
 
 it('a switch that fired, and was not ended before its process died, is the same cancel-all at the next one', async () => {

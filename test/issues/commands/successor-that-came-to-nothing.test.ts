@@ -4,12 +4,15 @@ import { expect, it } from 'vitest';
 import { CommandRig, type EntryScript, placeEquity, refused, unknown } from '../../support/commands/command-rig.ts';
 
 const nowhere: EntryScript = {
-  connect: { result: { kind: 'not_sent', reason: { code: 'NO_CONNECTION', message: 'nobody listens' }, mayRepeat: false } },
+  connect: {
+    result: { kind: 'not_sent', reason: { code: 'NO_CONNECTION', message: 'nobody listens' }, mayRepeat: false },
+  },
   result: unknown,
 };
 
-// Found in review: a place that superseded a presumed absent one and came to nothing used up the release. The first could not be named again, the second not at all, and
-// who named nobody was told of the first: those terms could never be placed again.
+// Found in review: a place that superseded a presumed absent one and came to nothing used up the
+// release. The first could not be named again, the second not at all, and who named nobody was told
+// of the first: those terms could never be placed again.
 it.each([
   ['not_sent', nowhere],
   ['refused', { result: refused(400) }],

@@ -3,7 +3,8 @@
 import { expect, it } from 'vitest';
 import { CommandRig, workingOrder } from '../../support/commands/command-rig.ts';
 
-// A takeover read the timers, the principal disarmed its own, and the answer of the read armed it again: the orders of a principal that was there were cancelled.
+// A takeover read the timers, the principal disarmed its own, and the answer of the read armed it
+// again: the orders of a principal that was there were cancelled.
 it('a timer that is disarmed while a takeover reads the timers stays disarmed', async () => {
   const first = await CommandRig.leading();
   first.commit({ ...workingOrder, orderId: 'order-1' });

@@ -3,8 +3,9 @@
 import { expect, it } from 'vitest';
 import { CommandRig, placeEquity, unknown } from '../../support/commands/command-rig.ts';
 
-// A read of the account that ended while the direct probe of a command was under way armed the next probe beside it. The second one took the place of the first,
-// which nothing could stop from then on: it armed another probe after the shard was gone.
+// A read of the account that ended while the direct probe of a command was under way armed the next
+// probe beside it. The second one took the place of the first, which nothing could stop from then
+// on: it armed another probe after the shard was gone.
 it('a command has one probe at a time, and none once its shard is gone', async () => {
   const rig = await CommandRig.leading();
   let running = 0;

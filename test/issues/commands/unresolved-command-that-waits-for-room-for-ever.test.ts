@@ -16,7 +16,8 @@ async function moreThanFit(): Promise<CommandRig> {
   return CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
 }
 
-// The oldest that fitted were followed, and were never settled: those behind them were never asked about.
+// The oldest that fitted were followed, and were never settled:
+// those behind them were never asked about.
 it('more unresolved commands than fit are followed in turn, each until it can be presumed absent, and none is forgotten', async () => {
   const rig = await moreThanFit();
   expect(await rig.declined(placeEquity)).toBe('RATE_LIMITED');
@@ -24,7 +25,9 @@ it('more unresolved commands than fit are followed in turn, each until it can be
   expect(new Set(rig.probes.asked.map(({ accountId }) => accountId)).size).toBe(2);
   await rig.clock.advance(24 * 60 * minute);
   const commands = [...rig.journal.commands.values()];
-  expect(commands.map(({ state, presumedAbsent }) => [state, presumedAbsent])).toEqual(Array(many).fill(['unknown', true]));
+  expect(commands.map(({ state, presumedAbsent }) => [state, presumedAbsent])).toEqual(
+    Array(many).fill(['unknown', true]),
+  );
   rig.probes.asked.length = 0;
   await rig.clock.advance(24 * 60 * minute);
   expect(new Set(rig.probes.asked.map(({ accountId }) => accountId)).size).toBe(many);
@@ -34,7 +37,8 @@ it('more unresolved commands than fit are followed in turn, each until it can be
 it('an order of one that waits is heard, and room for all lets places pass again', async () => {
   const rig = await moreThanFit();
   await rig.clock.advance(1_000);
-  for (const id of [...rig.journal.commands.keys()].toReversed()) rig.land(id, { accountId: rig.command(id).request.accountId });
+  for (const id of [...rig.journal.commands.keys()].toReversed())
+    rig.land(id, { accountId: rig.command(id).request.accountId });
   await rig.clock.advance(minute);
   expect([...rig.journal.commands.values()].map(({ state }) => state)).toEqual(Array(many).fill('applied'));
   expect((await rig.send(placeEquity)).state).toBe('accepted');

@@ -48,7 +48,18 @@ describe('the filter of the blotter finds an order by each spelling of its symbo
   });
 
   it('by the rule of the service', () => {
-    const piece = fc.constantFrom('AAPL', 'brk.b', ' ', '  ', 'O:', '261218C00200000', '261218p00200000', '1', 'GOOGL1', 'é');
+    const piece = fc.constantFrom(
+      'AAPL',
+      'brk.b',
+      ' ',
+      '  ',
+      'O:',
+      '261218C00200000',
+      '261218p00200000',
+      '1',
+      'GOOGL1',
+      'é',
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 4 }), (pieces) => {
         expect(inTheBrowser(pieces.join(''))).toBe(canonicalSymbol(pieces.join('')));

@@ -40,7 +40,8 @@ describe('a view that shows nothing', () => {
   });
 
   it('names the one of several filters that hides all, or each where none of them alone does', () => {
-    const namesOf = (query: string) => hidingFilters(viewOf(new URLSearchParams(query)), rows).map(({ filter }) => filter);
+    const namesOf = (query: string) =>
+      hidingFilters(viewOf(new URLSearchParams(query)), rows).map(({ filter }) => filter);
     expect(namesOf('open=any&symbol=AAPL&account=none')).toEqual(['Account none']);
     expect(namesOf('open=any&symbol=NONE&account=none')).toEqual(['Account none', 'Symbol NONE']);
   });

@@ -3,7 +3,10 @@
 import { expect, it } from 'vitest';
 import { parsePlaceAccount, parsePlacePrediction, parseReplace } from '../../../src/contract/command-bodies.ts';
 
-type Parsed = ReturnType<typeof parsePlaceAccount> | ReturnType<typeof parsePlacePrediction> | ReturnType<typeof parseReplace>;
+type Parsed =
+  | ReturnType<typeof parsePlaceAccount>
+  | ReturnType<typeof parsePlacePrediction>
+  | ReturnType<typeof parseReplace>;
 const pathsOf = (parsed: Parsed) => (parsed.ok ? [] : parsed.faults.map(({ path }) => path).sort());
 
 it.each([

@@ -24,7 +24,8 @@ async function proofOf(state: string) {
   return proveCommands({ pool, fetch: async () => new Response(lines) }, 'http://127.0.0.1:1');
 }
 
-// The proof counted the demo's own commands: one that a user settled as rejected, and that had landed, went unseen.
+// The proof counted the demo's own commands: one that a user settled as
+// rejected, and that had landed, went unseen.
 it('a command that a person settled as rejected, and that had landed, is a fault of the proof', async () => {
   const proof = await proofOf('rejected');
   expect(proof).toMatchObject({ commands: 1, settled: 1, unresolved: 0, byState: { rejected: 1 } });

@@ -5,10 +5,14 @@ import type { Order } from '../../../src/domain/order.ts';
 import { settleCommand } from '../../../src/domain/settle-command.ts';
 import { cancelOf, commandOf, predictionOrder, replaceOf, updateAt } from '../../support/commands/settling.ts';
 
-const at = (version: bigint, over: Partial<Order> = {}) => ({ ...updateAt(Number(version), over), sourceVersion: version });
+const at = (version: bigint, over: Partial<Order> = {}) => ({
+  ...updateAt(Number(version), over),
+  sourceVersion: version,
+});
 const refused = { rejectReason: 'TOO_LATE', rejectText: 'too late to cancel' };
 
-// A replace of terms that never show at work was granted unseen; a later cancel was refused, with its reason, and that was read as the refusal of the replace.
+// A replace of terms that never show at work was granted unseen; a later cancel was refused, with
+// its reason, and that was read as the refusal of the replace.
 describe('a reason that is new on the order of a replace whose terms never show', () => {
   const command = commandOf(replaceOf({ timeInForce: 'day' }), {
     state: 'accepted',
@@ -19,7 +23,10 @@ describe('a reason that is new on the order of a replace whose terms never show'
   it('says nothing about it after a cancel was in hand', () => {
     const cancelPending = at(56n, { pendingAction: 'cancel' });
     expect(judge(cancelPending)).toMatchObject({ kind: 'nothing' });
-    expect(judge(cancelPending, at(57n, refused))).toMatchObject({ outcome: 'conflict', because: 'nothing_to_tell_by' });
+    expect(judge(cancelPending, at(57n, refused))).toMatchObject({
+      outcome: 'conflict',
+      because: 'nothing_to_tell_by',
+    });
   });
 
   it('says nothing about it after a version that nobody heard: it may have been granted there, and a cancel asked for', () => {
@@ -32,13 +39,16 @@ describe('a reason that is new on the order of a replace whose terms never show'
   it('rejects it where every version since it was seen pending was heard', () => {
     const pending = at(55n, { pendingAction: 'replace' });
     expect(judge(pending, at(56n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
-    const filling = [56n, 57n].map((version) => at(version, { pendingAction: 'replace', cumQty: String(version - 55n) }));
+    const filling = [56n, 57n].map((version) =>
+      at(version, { pendingAction: 'replace', cumQty: String(version - 55n) }),
+    );
     expect(judge(...filling, at(58n, refused))).toMatchObject({ outcome: 'rejected', because: 'reason_recorded' });
   });
 });
 
-// The order keeps the reason that was recorded last. A cancel was refused between the submission of the replace and its arrival; the replace was granted, and the reason still
-// showed: new against the order as it was at the submission, and old when the venue answered.
+// The order keeps the reason that was recorded last. A cancel was refused between the submission of
+// the replace and its arrival; the replace was granted, and the reason still showed: new against
+// the order as it was at the submission, and old when the venue answered.
 describe('a reason that a cancel left on the order before the replace was in hand', () => {
   const seenPendingAt = { revision: 6, sourceVersion: 60n };
   const command = commandOf(replaceOf({ timeInForce: 'day' }), { state: 'accepted', seenPendingAt });
@@ -74,7 +84,8 @@ describe('a reason that a cancel left on the order before the replace was in han
   });
 });
 
-// The order shows one action at a time: behind a cancel a replace may still be on its way to the venue, and the other way round.
+// The order shows one action at a time: behind a cancel a replace may still be on its way to the
+// venue, and the other way round.
 describe('while another action was seen in hand after it', () => {
   it('a replace is not rejected by the old terms, until it is seen pending again', () => {
     const command = commandOf(replaceOf({ price: '0.5' }));
@@ -90,7 +101,9 @@ describe('while another action was seen in hand after it', () => {
     const command = commandOf(cancelOf(predictionOrder));
     const both = [at(60n, { pendingAction: 'cancel' }), at(61n, { pendingAction: 'replace' }), at(62n, refused)];
     expect(settleCommand({ command, updates: both })).toMatchObject({ kind: 'reached', at: { sourceVersion: 60n } });
-    expect(settleCommand({ command, updates: [...both, at(63n, { status: 'canceled' })] })).toMatchObject({ outcome: 'applied' });
+    expect(settleCommand({ command, updates: [...both, at(63n, { status: 'canceled' })] })).toMatchObject({
+      outcome: 'applied',
+    });
     const again = [at(63n, { pendingAction: 'cancel' }), at(64n)];
     expect(settleCommand({ command, updates: [...both, ...again] })).toMatchObject({ outcome: 'rejected' });
   });

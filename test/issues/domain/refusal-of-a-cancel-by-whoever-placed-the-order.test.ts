@@ -7,8 +7,10 @@ import { CommandRig, cancelWorking, unknown, workingOrder } from '../../support/
 import { cancelOf, commandOf, equityOrder, predictionOrder, updateAt } from '../../support/commands/settling.ts';
 
 /**
- * Met by seed 11505 of the simulator: everything of an account is canceled, also what another program placed. Of one cancel nobody knows whether it arrived; the program
- * that placed the order cancels it too, and the venue refuses that. Ours was told to be rejected, arrived after all, and the order was canceled.
+ * Met by seed 11505 of the simulator: everything of an account is canceled, also what
+ * another program placed. Of one cancel nobody knows whether it arrived; the program that
+ * placed the order cancels it too, and the venue refuses that. Ours was told to be rejected,
+ * arrived after all, and the order was canceled.
  */
 describe.each([
   ['account', equityOrder],
@@ -16,11 +18,16 @@ describe.each([
 ] as const)('a cancel of an order of the %s stream that somebody else placed', (_stream, base) => {
   const theirs: Order = { ...base, origin: 'external' };
   const command = commandOf(cancelOf(theirs));
-  const refusedInHand = [updateAt(6, { pendingAction: 'cancel' }, theirs), updateAt(7, { rejectText: 'too late' }, theirs)];
+  const refusedInHand = [
+    updateAt(6, { pendingAction: 'cancel' }, theirs),
+    updateAt(7, { rejectText: 'too late' }, theirs),
+  ];
 
   it('is not rejected where one was seen pending and refused, known to have arrived or not', () => {
     expect(settleCommand({ command, updates: refusedInHand })).toEqual({ kind: 'nothing' });
-    expect(settleCommand({ command: { ...command, state: 'accepted' }, updates: refusedInHand })).toEqual({ kind: 'nothing' });
+    expect(settleCommand({ command: { ...command, state: 'accepted' }, updates: refusedInHand })).toEqual({
+      kind: 'nothing',
+    });
   });
 
   it('is settled by the end of the order', () => {
@@ -31,7 +38,10 @@ describe.each([
   });
 
   it('is rejected by the same where the order is ours', () => {
-    const ours = refusedInHand.map((update) => ({ ...update, order: { ...update.order, origin: 'tidemark' as const } }));
+    const ours = refusedInHand.map((update) => ({
+      ...update,
+      order: { ...update.order, origin: 'tidemark' as const },
+    }));
     expect(settleCommand({ command, updates: ours })).toMatchObject({ outcome: 'rejected' });
   });
 });
@@ -41,7 +51,9 @@ describe('a cancel of an order that somebody else placed', () => {
     const theirs: Order = { ...predictionOrder, origin: 'external' };
     const accepted = { state: 'accepted', seenPendingAt: { revision: 5, sourceVersion: 60n } } as const;
     const updates = [updateAt(6, { pendingAction: 'cancel' }, theirs), updateAt(7, { rejectText: 'too late' }, theirs)];
-    expect(settleCommand({ command: commandOf(cancelOf(theirs), accepted), updates })).toMatchObject({ outcome: 'rejected' });
+    expect(settleCommand({ command: commandOf(cancelOf(theirs), accepted), updates })).toMatchObject({
+      outcome: 'rejected',
+    });
   });
 
   it('stays unknown while its owner’s is refused, and is applied when it arrives after all', async () => {

@@ -64,7 +64,12 @@ describe('an order is its id and its account', () => {
   it('the row of a prediction order may name another outcome and symbol: its version decides', async () => {
     const { platform, store, clock } = await live(accountRow);
     platform.emit('prediction', 'acct-1', predictionRow, 1n);
-    platform.emit('prediction', 'acct-1', { ...predictionRow, outcome: 'NO', symbol: 'FED-CUT-2', state: 'filled' }, 2n);
+    platform.emit(
+      'prediction',
+      'acct-1',
+      { ...predictionRow, outcome: 'NO', symbol: 'FED-CUT-2', state: 'filled' },
+      2n,
+    );
     platform.emit('prediction', 'acct-1', predictionRow, 1n);
     await clock.advance(1_000);
     const head = store.heads.get(`prediction:${predictionRow['orderId']}`);

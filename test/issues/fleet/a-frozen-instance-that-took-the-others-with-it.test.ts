@@ -23,7 +23,10 @@ async function start(options: RestRigOptions) {
   return rig;
 }
 
-/** An instance that holds nothing, one that is well and has ACC-2, and one that takes requests and answers none, with the shard of ACC-1. */
+/**
+ * An instance that holds nothing, one that is well and has ACC-2, and one that takes requests and
+ * answers none, with the shard of ACC-1.
+ */
 async function startFleet(forwards: NonNullable<RestRigOptions['forwards']>) {
   const frozen = await scriptedServer(() => undefined);
   stops.push(() => frozen.close());
@@ -46,7 +49,10 @@ async function startFleet(forwards: NonNullable<RestRigOptions['forwards']>) {
   return { place, seen, frozen, others, asked, well };
 }
 
-/** What becomes of a place for the instance that is well, while the frozen one has as many as it may. */
+/**
+ * What becomes of a place for the instance that is well, while
+ * the frozen one has as many as it may.
+ */
 async function besideFrozen(): Promise<unknown> {
   const { place, frozen, seen } = await startFleet({ most, ms: 30_000 });
   const hung = Array.from({ length: most }, () => place('ACC-1'));
@@ -105,6 +111,9 @@ describe('a frozen instance', () => {
     const answer = ask(`${asked.address}/v1/cancel-all`, { method: 'POST', headers, body: '{"reason":"stop"}' });
     await eventually(() => expect(frozen.received).toHaveLength(1));
     seen.delete('ACC-1');
-    expect((await answer).body).toMatchObject({ open: true, unanswered: [{ instance: 'frozen', code: 'FORWARD_UNANSWERED' }] });
+    expect((await answer).body).toMatchObject({
+      open: true,
+      unanswered: [{ instance: 'frozen', code: 'FORWARD_UNANSWERED' }],
+    });
   });
 });

@@ -9,7 +9,8 @@ import { MemoryDatabase } from '../../simulation/world/memory-database.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by reading: a standby that was told to stop while it was asking for the lane began everything (sockets, reads, batches), behind parts that had drained already.
+// Found by reading: a standby that was told to stop while it was asking for the lane began
+// everything (sockets, reads, batches), behind parts that had drained already.
 it('begins nothing when it gets the lane after it was told to stop, and gives it back', async () => {
   const clock = new VirtualClock();
   const database = new MemoryDatabase(clock, seededRandom(1));

@@ -10,7 +10,10 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 const card = { holder: 'p9', weight: 1, address: undefined, version: '1', draining: false, drained: false };
 const member: LaneMember = { lane: 9, livedMs: 60_000, ...card };
 
-/** Looks at these lanes without a process for `forMs`, and gives the times in seconds at which each was tried. Those of `stuck` take 20 s, and fail. */
+/**
+ * Looks at these lanes without a process for `forMs`, and gives the times in seconds at which each
+ * was tried. Those of `stuck` take 20 s, and fail.
+ */
 async function triesOf(all: readonly number[], stuck: ReadonlySet<number>, forMs: number) {
   const clock = new VirtualClock();
   const tries = new Map<number, number[]>(all.map((lane) => [lane, []]));

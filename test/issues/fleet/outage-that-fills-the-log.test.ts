@@ -18,7 +18,8 @@ function world() {
   return { lines, log, clock: new VirtualClock(), metrics: createMetrics() };
 }
 
-// Found by reading: a database that was away for an hour wrote a line with a stack every two seconds from the keeper, and five a minute from the housekeeping.
+// Found by reading: a database that was away for an hour wrote a line with a stack every two
+// seconds from the keeper, and five a minute from the housekeeping.
 it('says once that the lane cannot be asked for, and once that it can', async () => {
   const { lines, log, clock, metrics } = world();
   const database = new MemoryDatabase(clock, seededRandom(1));

@@ -71,7 +71,8 @@ async function laneRig() {
   };
 }
 
-// After a failover that lost r4 to r6 the service went on under the same generation: r4 and r5 went out again with other fills, and every consumer dropped them.
+// After a failover that lost r4 to r6 the service went on under the same generation: r4 and r5 went
+// out again with other fills, and every consumer dropped them.
 describe('a database that came back without commits that it had acknowledged', () => {
   it('gives no revision twice in one generation, halts placing and is counted', async () => {
     await using lane = await laneRig();
@@ -183,13 +184,15 @@ describe('a database that came back without commits that it had acknowledged', (
     expect(await rig.lanes.noticeLoss(0, { published: published(1) })).toBeUndefined();
     expect(await rig.lanes.noticeLoss(0, { published: published(2) })).toEqual({ generation: 2 });
     expect(await rig.lanes.noticeLoss(0, { published: published(2) }), 'known by now').toBeUndefined();
-    expect(await rig.lanes.noticeLoss(0, { published: published(1, 7) }), 'a generation that it lost').toEqual({ generation: 8 });
+    expect(await rig.lanes.noticeLoss(0, { published: published(1, 7) }), 'a generation that it lost').toEqual({
+      generation: 8,
+    });
     const other = published(1, 8, 'other');
     expect(await rig.lanes.noticeLoss(0, { published: other }), 'other content').toEqual({ generation: 9 });
   });
 
-  // Found by the simulator (seeds 2951, 7081, 10550, 12559, 13162): batches of marks alone were lost, their numbers were given again, and the proofs at consumers
-  // showed holes.
+  // Found by the simulator (seeds 2951, 7081, 10550, 12559, 13162): batches of marks alone were
+  // lost, their numbers were given again, and the proofs at consumers showed holes.
   it('is noticed by the marks that Kafka has where the lost batches brought no update', async () => {
     await using rig = await storeRig();
     await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
@@ -200,7 +203,9 @@ describe('a database that came back without commits that it had acknowledged', (
     expect(await rig.lanes.noticeLoss(0, { published: published(1n) })).toBeUndefined();
     expect(await rig.lanes.noticeLoss(0, { published: published(2n) })).toEqual({ generation: 2 });
     expect(await rig.lanes.noticeLoss(0, { published: published(2n) }), 'known by now').toBeUndefined();
-    expect(await rig.lanes.noticeLoss(0, { published: published(1n, 2, 5) }), 'a lane that it lost').toEqual({ generation: 3 });
+    expect(await rig.lanes.noticeLoss(0, { published: published(1n, 2, 5) }), 'a lane that it lost').toEqual({
+      generation: 3,
+    });
     expect(await rig.lanes.noticeLoss(0, { published: published(1n, 7) }), 'a generation that it lost').toEqual({
       generation: 8,
     });

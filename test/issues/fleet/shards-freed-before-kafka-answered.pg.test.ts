@@ -9,7 +9,8 @@ import { takeShards } from '../../support/orders/take-shards.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// The lane counted as held from its taking on, and after 3 s its shards were freed, whatever Kafka said later.
+// The lane counted as held from its taking on, and after 3 s its
+// shards were freed, whatever Kafka said later.
 it('the shards of a lane stay with it until Kafka has answered, however late that is', async () => {
   await using rig = await storeRig();
   const shards = new PostgresShardStore(rig);

@@ -28,14 +28,18 @@ function parts() {
   return { clock, log, lease, random: seededRandom(1), logger: silentLog, metrics, gauges };
 }
 
-// Found by reading: the backlog of the state topic was shown only behind a flush that had succeeded, so nothing was pending for as long as Kafka was away. And who lost the
-// lane went on showing, for ever, what had been pending at that moment.
+// Found by reading: the backlog of the state topic was shown only behind a flush that had
+// succeeded, so nothing was pending for as long as Kafka was away. And who lost the lane went on
+// showing, for ever, what had been pending at that moment.
 it('shows the backlog of the state topic while Kafka is away, and none once the lane is lost', async () => {
   const { clock, log, metrics, gauges, ...deps } = parts();
   const broker = new MemoryBroker(clock, seededRandom(2));
   broker.down = true;
   const publisher = broker.statePublisher(new Host('holder', clock));
-  const writer = new StateWriter({ ...deps, clock, log, publisher, metrics: metrics.relay }, { ...stateWriterDefaults });
+  const writer = new StateWriter(
+    { ...deps, clock, log, publisher, metrics: metrics.relay },
+    { ...stateWriterDefaults },
+  );
   await writer.start();
   writer.begin(0n);
   writer.writeCommitted(log.commit([{ topic: 'updates', key: 'prediction:a' }]));

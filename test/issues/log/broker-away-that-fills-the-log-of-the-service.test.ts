@@ -27,6 +27,8 @@ it('a broker that is away is one line a minute, however often it is tried', asyn
     },
   );
   expect((await records.next()).done).toBe(true);
-  const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'reading a topic failed; connecting again');
+  const said = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'reading a topic failed; connecting again');
   expect(said).toMatchObject([{ level: 40, topic: 'none', failures: 1 }]);
 });

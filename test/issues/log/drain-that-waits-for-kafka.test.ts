@@ -10,8 +10,9 @@ import { LaneLog } from '../../support/orders/lane-log.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by reading: with Kafka away, a drain slept out the backoff of the state writer and then waited for one more try with its whole deadline. The lane stays ours for as
-// long, and the standby waits.
+// Found by reading: with Kafka away, a drain slept out the backoff of the state
+// writer and then waited for one more try with its whole deadline. The lane stays
+// ours for as long, and the standby waits.
 it('ends at once when the state topic could not be written a moment ago', async () => {
   const clock = new VirtualClock();
   const log = new LaneLog(clock);

@@ -18,7 +18,10 @@ import { freshTopics, kafkaOptions } from '../../support/servers/kafka-fixture.t
 
 const brokers = inject('kafkaBrokers');
 
-/** A fleet on one database and one Kafka: real lanes, relays and witnesses, and batches that the test writes. */
+/**
+ * A fleet on one database and one Kafka: real lanes, relays and
+ * witnesses, and batches that the test writes.
+ */
 async function fleet() {
   const rig = await storeRig();
   onTestFinished(() => rig[Symbol.asyncDispose]());
@@ -86,24 +89,28 @@ const losses = {
     delete from lanes where lane = 3; delete from orders where order_id = 'o1'`,
 } as const;
 
-// Kafka was asked for the last records of each partition only: others had written behind the lost ones, and revision 2 was given again in generation 1.
-it.each(Object.entries(losses))('a lane that lost %s is found behind the records of all others, once', async (_, loss) => {
-  const { rig, holder, look } = await fleet();
-  const lost = await holder(3);
-  await lost.commit([['o1', 1]]);
-  await lost.commit([['o1', 2]]);
-  await lost.die();
-  const well = await holder(4);
-  await well.commit(others);
-  expect(await look()).toBeUndefined();
+// Kafka was asked for the last records of each partition only: others had written behind the lost
+// ones, and revision 2 was given again in generation 1.
+it.each(Object.entries(losses))(
+  'a lane that lost %s is found behind the records of all others, once',
+  async (_, loss) => {
+    const { rig, holder, look } = await fleet();
+    const lost = await holder(3);
+    await lost.commit([['o1', 1]]);
+    await lost.commit([['o1', 2]]);
+    await lost.die();
+    const well = await holder(4);
+    await well.commit(others);
+    expect(await look()).toBeUndefined();
 
-  await rig.pool.query(loss);
-  await well.commit(others.map(([id]) => [id, 2]));
-  await well.die();
-  expect(await look()).toEqual({ generation: 2 });
-  expect(await rig.rows('select cause from halts where cleared_at is null')).toEqual([{ cause: 'commits_lost' }]);
-  expect(await look()).toBeUndefined();
-});
+    await rig.pool.query(loss);
+    await well.commit(others.map(([id]) => [id, 2]));
+    await well.die();
+    expect(await look()).toEqual({ generation: 2 });
+    expect(await rig.rows('select cause from halts where cleared_at is null')).toEqual([{ cause: 'commits_lost' }]);
+    expect(await look()).toBeUndefined();
+  },
+);
 
 it('a command that was marked as being sent, and its steps, are missed by the next process where the database lost them', async () => {
   const { rig, holder, look } = await fleet();

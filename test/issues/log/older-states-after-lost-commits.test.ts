@@ -10,8 +10,9 @@ import { LaneLog } from '../../support/orders/lane-log.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by the simulator (losing seed 60). The answer to a flush was lost, and the database came back without its rows. The writer read the log again, and put what
-// it found there on the topic: a revision behind the next one.
+// Found by the simulator (losing seed 60). The answer to a flush was lost, and the database came
+// back without its rows. The writer read the log again, and put what it found there on the topic: a
+// revision behind the next one.
 it('puts no older state on the topic when the database came back without what a flush may have written', async () => {
   const clock = new VirtualClock();
   const log = new LaneLog(clock);

@@ -7,8 +7,9 @@ import { LossyPublisher } from '../../support/orders/lossy-publisher.ts';
 import { RunningRelay } from '../../support/orders/running-relay.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
-// Found by reading: the relay asked for 1,000 rows whatever their size. With rows of 300 kB such a read fails at the query's deadline, and the same read was tried
-// again for ever: nothing reached Kafka any more.
+// Found by reading: the relay asked for 1,000 rows whatever their size. With rows of
+// 300 kB such a read fails at the query's deadline, and the same read was tried again
+// for ever: nothing reached Kafka any more.
 it('asks for fewer rows when a read fails, until one comes through', async () => {
   const publisher = new LossyPublisher(systemClock, seededRandom(1));
   const running = new RunningRelay(publisher);

@@ -7,7 +7,13 @@ import { expect, inject, it } from 'vitest';
 import type { Jump, TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { readTopic } from '../../../src/service/log/read-topic.ts';
 import { eventually } from '../../support/runs/poll.ts';
-import { freshTopics, kafkaDeps, kafkaOptions, logPublisher, numberedRows } from '../../support/servers/kafka-fixture.ts';
+import {
+  freshTopics,
+  kafkaDeps,
+  kafkaOptions,
+  logPublisher,
+  numberedRows,
+} from '../../support/servers/kafka-fixture.ts';
 
 const brokers = inject('kafkaBrokers');
 const kafka = kafkaOptions(brokers);

@@ -12,7 +12,8 @@ import { LaneLog } from '../../support/orders/lane-log.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Measured: each shard that moved by agreement was without a process for 1.3 s, and 1.0 s of it was the rest between two flushes of the state topic.
+// Measured: each shard that moved by agreement was without a process for 1.3 s, and 1.0 s of it was
+// the rest between two flushes of the state topic.
 it('a shard that is given away does not wait for the next flush of the state topic', async () => {
   const clock = new VirtualClock();
   const log = new LaneLog(clock);

@@ -15,8 +15,8 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { freshTopics, kafkaDeps, kafkaOptions } from '../../support/servers/kafka-fixture.ts';
 
 /**
- * What was on the topic was gone, and status said trusted: a topic that is made again is as planned. All ways through the
- * whole service are in test/deep/topic-made-again.deep.ts.
+ * What was on the topic was gone, and status said trusted: a topic that is made again is as
+ * planned. All ways through the whole service are in test/deep/topic-made-again.deep.ts.
  */
 it('a topic that was deleted and made again is a doubt within half a minute, and so is one that is gone', async () => {
   const brokers = inject('kafkaBrokers');
@@ -31,7 +31,10 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
       asked.found += 1;
       return found;
     };
-    const published = { read: async () => kept, keepFirst: async (first: readonly PublishedTopic[]) => void kept.push(...first) };
+    const published = {
+      read: async () => kept,
+      keepFirst: async (first: readonly PublishedTopic[]) => void kept.push(...first),
+    };
     const clock = new VirtualClock();
     const { process } = createMetrics();
     const watch = new ReplacedTopics({ clock, log: silentLog, metrics: process, findTopics, published });
@@ -53,7 +56,9 @@ it('a topic that was deleted and made again is a doubt within half a minute, and
     await eventually(async () => expect(await look()).toEqual([expect.stringMatching(/order-updates\.v1 is gone/)]));
     await applyTopics(admin, await planTopics(admin, topicSpecs(names)), kafkaDeps.clock);
     expect(await checkTopics(kafkaDeps, options, names), 'all is as planned').toEqual({ kind: 'planned' });
-    await eventually(async () => expect(await look()).toEqual([expect.stringMatching(/updates\.v1 was deleted and made again/)]));
+    await eventually(async () =>
+      expect(await look()).toEqual([expect.stringMatching(/updates\.v1 was deleted and made again/)]),
+    );
     expect((await process.topicsReplaced.get()).values[0]?.value).toBe(1);
     const drained = watch.drain();
     await clock.advance(1);

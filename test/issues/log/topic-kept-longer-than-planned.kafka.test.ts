@@ -26,8 +26,8 @@ async function settingOf(admin: Admin, topic: string, name: string): Promise<str
 }
 
 /**
- * An operator kept a topic longer, and every process answered 503 while everything flowed; the remedy that was printed
- * shortened the topic, which deletes records.
+ * An operator kept a topic longer, and every process answered 503 while everything flowed; the
+ * remedy that was printed shortened the topic, which deletes records.
  */
 describe('a setting that an operator has changed', () => {
   it('a topic that is kept longer is a note, and nothing deletes its records unasked', async () => {
@@ -39,9 +39,14 @@ describe('a setting that an operator has changed', () => {
         'segment.bytes': '52428800',
       });
       const state = await checkTopics(kafkaDeps, options, names);
-      expect(state).toMatchObject({ kind: 'planned', notes: [expect.stringMatching(/order-updates.*retention\.ms=2592000000/)] });
+      expect(state).toMatchObject({
+        kind: 'planned',
+        notes: [expect.stringMatching(/order-updates.*retention\.ms=2592000000/)],
+      });
       expect(state).not.toHaveProperty('doubts');
-      expect(JSON.stringify(state)).toMatch(/would delete records older than 7 days, and `tidemark topics apply` leaves it/);
+      expect(JSON.stringify(state)).toMatch(
+        /would delete records older than 7 days, and `tidemark topics apply` leaves it/,
+      );
       await applyTopics(admin, await planTopics(admin, topicSpecs(names)), systemClock);
       expect(await settingOf(admin, names.updates, 'retention.ms')).toBe(String(30 * dayMs));
       expect(await checkTopics(kafkaDeps, options, names, 30), 'it is the plan').toEqual({
@@ -68,7 +73,10 @@ describe('a setting that an operator has changed', () => {
     await withAdmin(kafkaDeps, options, (admin) => setOn(admin, names[topic], { ...planned, ...settings }));
     // A broker shows a change of settings once its own copy of the metadata has it.
     await eventually(async () =>
-      expect(await checkTopics(kafkaDeps, options, names)).toEqual({ kind: 'planned', doubts: [expect.stringMatching(doubt)] }),
+      expect(await checkTopics(kafkaDeps, options, names)).toEqual({
+        kind: 'planned',
+        doubts: [expect.stringMatching(doubt)],
+      }),
     );
   });
 });

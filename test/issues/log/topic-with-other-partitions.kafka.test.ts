@@ -3,7 +3,10 @@
 import { expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { plannedPartitions, type TopicNames, topicSpecs } from '../../../src/service/log/topics.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../../src/service/log/transactional-publisher.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../../src/service/log/transactional-publisher.ts';
 import { withAdmin } from '../../../src/service/log/with-admin.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import {
@@ -19,8 +22,10 @@ const brokers = inject('kafkaBrokers');
 const withTwo = (names: TopicNames) => topicSpecs(names).map((spec) => ({ ...spec, partitions: 2 }));
 const refusal = { name: 'PublishError', code: 'wrong_partitions', retryable: true };
 
-// Found by reading: readiness said that a topic had another count of partitions than planned, and the relay went on writing to it. Keys went to other partitions than
-// every consumer and every later writer would look for them on, and the order of an order's updates was gone for the life of the topic.
+// Found by reading: readiness said that a topic had another count of partitions than
+// planned, and the relay went on writing to it. Keys went to other partitions than every
+// consumer and every later writer would look for them on, and the order of an order's
+// updates was gone for the life of the topic.
 it('is not written to while its count of partitions is not the planned one', async () => {
   const topics = await freshTopics(brokers, withTwo);
   const planned = plannedPartitions(topics);
@@ -31,7 +36,8 @@ it('is not written to while its count of partitions is not the planned one', asy
   await withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) =>
     admin.createPartitions({ topicPartitions: [{ topic: topics.updates, count: 12 }] }),
   );
-  // The leaders of the new partitions hear of them one after the other, so parts of it may be sent more than once.
+  // The leaders of the new partitions hear of them one after the other,
+  // so parts of it may be sent more than once.
   await eventually(() => publisher.publish(numberedRows(0, 10)));
   await publisher.close();
   expect(new Set((await readAll(brokers, topics.updates)).map(({ value }) => value)).size).toBe(10);

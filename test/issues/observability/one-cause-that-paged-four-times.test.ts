@@ -12,7 +12,8 @@ import { freePort } from '../../../src/demo/devstack/free-port.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { ensureProgram } from '../../support/servers/debian-package.ts';
 
-// A Kafka that was away at the start paged twice for its topics, made a ticket of its producers, and paged for the canary. A full disk paged for a silent stream.
+// A Kafka that was away at the start paged twice for its topics, made a ticket of its producers,
+// and paged for the canary. A full disk paged for a silent stream.
 
 const config = 'grafana/prometheus/alertmanager.yml';
 const rule = z.object({
@@ -32,7 +33,10 @@ const answer = z.array(
 
 beforeAll(() => ensureProgram('prometheus-alertmanager'), 300_000);
 
-/** Those of the alerts that a real Alertmanager, with the example, tells somebody about, as `name` or `name label`. */
+/**
+ * Those of the alerts that a real Alertmanager, with the example, tells
+ * somebody about, as `name` or `name label`.
+ */
 async function told(firing: readonly Labels[]): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-alertmanager-'));
   const port = await freePort();
@@ -45,7 +49,9 @@ async function told(firing: readonly Labels[]): Promise<string[]> {
     rmSync(folder, { recursive: true, force: true });
   });
   const url = `http://127.0.0.1:${port}/api/v2/alerts`;
-  const body = JSON.stringify(firing.map(({ ...labels }) => ({ labels: { severity: severityOf(labels.alertname), ...labels } })));
+  const body = JSON.stringify(
+    firing.map(({ ...labels }) => ({ labels: { severity: severityOf(labels.alertname), ...labels } })),
+  );
   const headers = { 'content-type': 'application/json' };
   await eventually(async () => expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200));
   let shown: z.output<typeof answer> = [];
@@ -85,7 +91,9 @@ describe('one cause is told once', () => {
     [
       'the disk of the database is full',
       [
-        ...['IngestStuck', 'QueueSaturated', 'CanaryStale', 'FreshnessBurn', 'DatabaseFilling'].map((name) => fire(name)),
+        ...['IngestStuck', 'QueueSaturated', 'CanaryStale', 'FreshnessBurn', 'DatabaseFilling'].map((name) =>
+          fire(name),
+        ),
         ...['SourceSilent', 'SourceNeverLive', 'Flapping'].map((name) => fire(name, { source: 'account' })),
       ],
       ['DatabaseFilling', 'IngestStuck'],

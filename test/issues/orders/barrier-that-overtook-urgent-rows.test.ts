@@ -5,8 +5,10 @@ import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by review: the urgent rows of a batch end where it has its 4 MiB, also with rows left; the places that were still free went to the queue, and the barrier in it
-// was resolved before what had been offered before it. A read was complete, and its mark saved, while rows below that mark were not committed.
+// Found by review: the urgent rows of a batch end where it has its 4 MiB, also with rows
+// left; the places that were still free went to the queue, and the barrier in it was
+// resolved before what had been offered before it. A read was complete, and its mark saved,
+// while rows below that mark were not committed.
 it('settles everything that was offered before, also where it is more than one batch holds', async () => {
   const rig = await ingestRig(2, { batchMaxCount: 500, queueMaxCount: 4000, queueMaxBytes: 33_554_432 });
   rig.ingest.begin(rig.hold);

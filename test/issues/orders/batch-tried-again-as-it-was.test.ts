@@ -7,7 +7,10 @@ import { observe } from '../../support/orders/observe.ts';
 
 const roomy = { batchMaxCount: 500, queueMaxCount: 4000, queueMaxBytes: 33_554_432 };
 
-/** A link that carries `maxRows` rows within the deadline of 5 s, after it has carried nothing for the first `hiccups` batches. */
+/**
+ * A link that carries `maxRows` rows within the deadline of 5 s, after it has carried nothing for
+ * the first `hiccups` batches.
+ */
 async function slowLink(maxRows: number, hiccups: number) {
   const rig = await ingestRig(3, roomy);
   const sizes: number[] = [];
@@ -23,8 +26,9 @@ async function slowLink(maxRows: number, hiccups: number) {
   return { ...rig, sizes };
 }
 
-// Found by review: both batches in flight were put back and sent again as one of 8 MiB, then with what had come meanwhile, up to 500 rows of any size: a link that
-// carried one batch in time, and not two, never carried anything again.
+// Found by review: both batches in flight were put back and sent again as one of 8 MiB, then with
+// what had come meanwhile, up to 500 rows of any size: a link that carried one batch in time, and
+// not two, never carried anything again.
 it('does not put two batches that failed together into one', async () => {
   const rig = await slowLink(100, 2);
   await rig.clock.advance(60_000);
@@ -53,7 +57,8 @@ it('fills whole batches again once the link is well', async () => {
   expect(rig.sizes.slice(-10)).toContain(69);
 });
 
-// Found by review: the verdict of a reclaim that nothing had committed was followed by the next try at once: 2,507 tries, each under an epoch of its own, in 10 s.
+// Found by review: the verdict of a reclaim that nothing had committed was followed by the next try
+// at once: 2,507 tries, each under an epoch of its own, in 10 s.
 it('rests between two tries of a batch that breaks its connection', async () => {
   const rig = await ingestRig(5);
   let tries = 0;

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by reading: a batch was bounded by count alone. 500 frames of 64 KiB made a statement of 100 MB; where that did not pass within the statement's deadline it was
-// reclaimed, put together again as it was, and never passed.
+// Found by reading: a batch was bounded by count alone. 500 frames of 64 KiB made a statement of
+// 100 MB; where that did not pass within the statement's deadline it was reclaimed, put together
+// again as it was, and never passed.
 it('makes more batches of large observations, and at least one entry goes whatever its size', async () => {
   const rig = await ingestRig(4);
   rig.ingest.begin(rig.hold);

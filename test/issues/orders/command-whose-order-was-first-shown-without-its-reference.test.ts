@@ -31,7 +31,9 @@ async function rigWith(views: readonly OrderView[]) {
     rig.offer(observe(view));
     await rig.clock.advance(100);
   }
-  const updates = database.log.map(({ payload }) => JSON.parse(payload) as { revision: number; changed: string[]; order: Order });
+  const updates = database.log.map(
+    ({ payload }) => JSON.parse(payload) as { revision: number; changed: string[]; order: Order },
+  );
   return { ...rig, asked, updates };
 }
 
@@ -41,19 +43,28 @@ function bare(step: number): OrderView {
 }
 const named = (step: number, reference = 'tm-1'): OrderView => ({ ...bare(step), clOrdId: reference });
 
-// A list or an event left the client's reference out; what showed it later bound nothing, so that the command stayed unknown with the evidence at hand.
+// A list or an event left the client's reference out; what showed it later bound nothing, so that
+// the command stayed unknown with the evidence at hand.
 describe('an order that is first shown without its reference', () => {
   it('is bound by the first view that shows it, and stays so', async () => {
     const { database, updates, handed } = await rigWith([bare(0), bare(1), named(1), bare(2)]);
     expect(
-      updates.map(({ revision, changed, order }) => [revision, order.origin, order.commandId, changed.includes('commandId')]),
+      updates.map(({ revision, changed, order }) => [
+        revision,
+        order.origin,
+        order.commandId,
+        changed.includes('commandId'),
+      ]),
     ).toEqual([
       [1, 'external', undefined, false],
       [2, 'external', undefined, false],
       [3, 'tidemark', 'c-1', true],
       [4, 'tidemark', 'c-1', false],
     ]);
-    expect(updates[2]).toMatchObject({ changed: ['origin', 'clOrdId', 'commandId', 'callerRef'], order: { callerRef: 'my-1' } });
+    expect(updates[2]).toMatchObject({
+      changed: ['origin', 'clOrdId', 'commandId', 'callerRef'],
+      order: { callerRef: 'my-1' },
+    });
     expect([...database.bindings.values()]).toMatchObject([
       { orderId: 'ord-0', attemptId: 'tm-1', commandId: 'c-1', matches: true },
     ]);

@@ -5,8 +5,9 @@ import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by reading: after a failover to a replica that lacked the last commits, the lane's number is lower than every batch that we may still send. Each was
-// refused as out of order, the lane reclaimed, and the same number tried again, without a pause and for ever.
+// Found by reading: after a failover to a replica that lacked the last commits, the lane's number
+// is lower than every batch that we may still send. Each was refused as out of order, the lane
+// reclaimed, and the same number tried again, without a pause and for ever.
 it('ends its term when the database has forgotten batches that had committed', async () => {
   const rig = await ingestRig(3);
   rig.ingest.begin(rig.hold);

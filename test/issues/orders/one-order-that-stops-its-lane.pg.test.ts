@@ -13,7 +13,8 @@ import { storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 
-// XX001 on one row: 100 other orders stayed uncommitted for ever, with one warning, and a depth of 0.
+// XX001 on one row: 100 other orders stayed uncommitted for
+// ever, with one warning, and a depth of 0.
 it('an order whose row the database can neither read nor write goes to quarantine, and the others pass', async () => {
   await using rig = await storeRig();
   const lease = new Lease(clock, 1e9);
@@ -34,7 +35,9 @@ it('an order whose row the database can neither read nor write goes to quarantin
     if new.order_id = 'ord-13' then raise exception 'invalid page in block 7' using errcode = 'XX001'; end if;
     return new;
   end $$`);
-  await rig.pool.query('create trigger damaged before insert or update on orders for each row execute function damaged()');
+  await rig.pool.query(
+    'create trigger damaged before insert or update on orders for each row execute function damaged()',
+  );
   for (let order = 0; order < 100; order += 1) ingest.offer(observe(orderAt(order, 0)));
   await eventually(async () => expect((await rig.rows('select from orders')).length).toBe(99));
   await ingest.settled();

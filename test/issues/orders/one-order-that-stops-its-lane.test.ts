@@ -9,7 +9,10 @@ import { observe } from '../../support/orders/observe.ts';
 
 type Rig = Awaited<ReturnType<typeof ingestRig>>;
 
-/** Batches for which `refuses` gives a code are rolled back with it, as by an error that the code does not know. */
+/**
+ * Batches for which `refuses` gives a code are rolled back with it, as
+ * by an error that the code does not know.
+ */
 function refusing(rig: Rig, refuses: (batch: Batch) => string | undefined): void {
   const apply = rig.database.applyBatch.bind(rig.database);
   rig.database.applyBatch = async (batch: Batch): Promise<ApplyResult> => {
@@ -25,7 +28,8 @@ async function offered(rig: Rig, orders: readonly number[]): Promise<void> {
   await rig.clock.advance(1);
 }
 
-const committed = ({ database }: Rig) => [...database.heads.keys()].map((key) => Number(key.split('-')[1])).sort((a, b) => a - b);
+const committed = ({ database }: Rig) =>
+  [...database.heads.keys()].map((key) => Number(key.split('-')[1])).sort((a, b) => a - b);
 
 describe('an error that nobody foresaw', () => {
   it('on one order puts that order into quarantine, once others are seen to pass', async () => {
@@ -123,7 +127,8 @@ describe('an error that nobody foresaw', () => {
 it('a lane that commits nothing says how much waits, and since when', async () => {
   const rig = await ingestRig(7);
   rig.ingest.begin(rig.hold);
-  const value = async (gauge: { get(): Promise<{ values: { value: number }[] }> }) => (await gauge.get()).values[0]?.value;
+  const value = async (gauge: { get(): Promise<{ values: { value: number }[] }> }) =>
+    (await gauge.get()).values[0]?.value;
   expect(await value(rig.metrics.ingest.oldestUnsettled)).toBe(0);
   rig.database.faults = { ...rig.database.faults, retry: 1 };
   const atMs = rig.clock.nowMs();
@@ -183,7 +188,11 @@ it('a lane that commits nothing makes its process degraded, by the age of the ol
   rig.ingest.begin(rig.hold);
   const health = new HealthRegistry({ clock: rig.clock }, { checkDeadlineMs: 2_000, maxAgeMs: 0 });
   // The other checks fail for want of their parts.
-  addHealthChecks(health, { clock: rig.clock, ingest: rig.ingest, topics: { addTo: () => undefined } } as unknown as HealthParts);
+  addHealthChecks(health, {
+    clock: rig.clock,
+    ingest: rig.ingest,
+    topics: { addTo: () => undefined },
+  } as unknown as HealthParts);
   const readiness = async () => (await health.report()).checks.find(({ name }) => name === 'ingest');
   rig.database.faults = { ...rig.database.faults, retry: 1 };
   await offered(rig, [1, 2, 3]);

@@ -6,8 +6,9 @@ import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity, prediction } from '../../support/commands/command-world.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 
-// After a restart the first report of an order was compared with nothing, and all that had been filled before was booked again.
-// What protects: `deriveFill` (domain/order-fields.ts) over the head that was stored (service/orders/load-known.ts).
+// After a restart the first report of an order was compared with nothing, and all that had been
+// filled before was booked again. What protects: `deriveFill` (domain/order-fields.ts) over the
+// head that was stored (service/orders/load-known.ts).
 it.each([equity, prediction])(
   'a process that comes back books of a $stream order what was filled since, and no fill again',
   async (request) => {

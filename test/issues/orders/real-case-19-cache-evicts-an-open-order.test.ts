@@ -5,8 +5,9 @@ import { acceptPending, fillOrder } from '../../../src/sandbox/exchange/venue-st
 import { fixed, whole } from '../../../src/sandbox/exchange/wire-text.ts';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 
-// A bounded cache dropped the least recently used order, which was open; its next report made a new order out of nothing.
-// What protects: `loadKnown` (service/orders/load-known.ts) reads back what the cache has dropped.
+// A bounded cache dropped the least recently used order, which was open; its next report
+// made a new order out of nothing. What protects: `loadKnown`
+// (service/orders/load-known.ts) reads back what the cache has dropped.
 it('an open order that many others have driven out of the cache goes on where it was, and its replace is settled', async () => {
   const desk = await CommandWorld.start();
   Object.assign(desk.world.settings.ingest, { headCacheCount: 1 });

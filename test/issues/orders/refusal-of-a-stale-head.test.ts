@@ -5,8 +5,9 @@ import type { Batch } from '../../../src/store/orders/order-store.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by review: a batch of one that Postgres refused was put in quarantine at once. Where the log had the revision already, because the head in the cache was behind
-// it, reading the head again was all that it needed, which a larger batch got by being halved.
+// Found by review: a batch of one that Postgres refused was put in quarantine at once. Where the
+// log had the revision already, because the head in the cache was behind it, reading the head again
+// was all that it needed, which a larger batch got by being halved.
 it('reduces an observation that was refused alone once more, against the head as it is stored', async () => {
   const rig = await ingestRig(6);
   rig.ingest.begin(rig.hold);

@@ -5,8 +5,9 @@ import { orderKey } from '../../../src/domain/order.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by reading, for the simulator of a fleet: a shard that was given away and came back met the heads of before in memory. Its first batch was refused, and what
-// the other process had seen corrected counted as unchanged when it was corrected back.
+// Found by reading, for the simulator of a fleet: a shard that was given away and came back met the
+// heads of before in memory. Its first batch was refused, and what the other process had seen
+// corrected counted as unchanged when it was corrected back.
 it('reads the orders of an account again that was with another process', async () => {
   const rig = await ingestRig(4);
   rig.ingest.begin(rig.hold);

@@ -6,8 +6,9 @@ import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-// Found by reading: the lane was lost while ingest drained. The second to end the term was told at once that it had ended, so the next term could begin while batches of
-// the old one were in flight, and both waited on one wakeup, which has room for one.
+// Found by reading: the lane was lost while ingest drained. The second to end the term was told at
+// once that it had ended, so the next term could begin while batches of the old one were in flight,
+// and both waited on one wakeup, which has room for one.
 it('has ended for nobody before its batches in flight are answered', async () => {
   const rig = await ingestRig(5);
   const answer = Promise.withResolvers<ApplyResult>();

@@ -18,8 +18,9 @@ async function live() {
 
 const ours: Row = { ...accountRow, ordId: 'ord-ours', clOrdId: 'tm-1' };
 
-// Found by review: every row of a probe went to the queue of what is urgent, which nobody's room was asked of. While Postgres hung, a backfill put 200,000 rows into
-// memory, where 100 are allowed; afterwards the streams had no place in a batch until the last of them was through.
+// Found by review: every row of a probe went to the queue of what is urgent, which nobody's room
+// was asked of. While Postgres hung, a backfill put 200,000 rows into memory, where 100 are
+// allowed; afterwards the streams had no place in a batch until the last of them was through.
 it('is full when more is urgent than one batch holds and the queue has taken the rest', async () => {
   const rig = await ingestRig(1);
   rig.database.readHeads = () => new Promise(() => undefined);
@@ -49,7 +50,9 @@ it('holds for urgent what a command waits for, and no page of a list', async () 
 it('asks for no more single orders, and for no further page under a reference, while ingest has no room', async () => {
   const { account, platform, sink, registry, clock, signal } = await live();
   const names = Array.from({ length: 600 }, (_, i) => `ord-${i}`);
-  const open = names.slice(0, 40).map((orderId) => ({ orderId, status: 'new', updatedAt: '2026-11-21T14:00:00Z' }) as const);
+  const open = names
+    .slice(0, 40)
+    .map((orderId) => ({ orderId, status: 'new', updatedAt: '2026-11-21T14:00:00Z' }) as const);
   registry.open.set(
     'account:acct-1',
     open.map((order) => ({ ...order, sourceVersion: undefined })),

@@ -47,7 +47,12 @@ it('a denied write is in the audit trail: who, route, account, why', async () =>
   expect(audits).toEqual([
     entry('reader', 'INSUFFICIENT_SCOPE', { route: 'POST /v1/orders', times: 1 }),
     entry('desk', 'ACCOUNT_NOT_FOUND', { route: 'POST /v1/orders', ofToken: false, times: 1 }, 'ACC-2'),
-    entry('desk', 'ACCOUNT_NOT_FOUND', { route: 'POST /v1/accounts/:accountId/halt', ofToken: false, times: 1 }, 'ACC-3'),
+    entry(
+      'desk',
+      'ACCOUNT_NOT_FOUND',
+      { route: 'POST /v1/accounts/:accountId/halt', ofToken: false, times: 1 },
+      'ACC-3',
+    ),
     entry('desk', 'EVERY_ACCOUNT_NEEDED', { route: 'POST /v1/halt', times: 1 }),
   ]);
 });

@@ -8,7 +8,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** The status of a call by a token of this header and these claims, beside those that let a caller do everything. */
+/**
+ * The status of a call by a token of this header and these claims,
+ * beside those that let a caller do everything.
+ */
 async function statusOf(
   typ: 'at+jwt' | 'jwt',
   header: Record<string, unknown>,
@@ -22,7 +25,8 @@ async function statusOf(
   return (await ask(`${rig.address}/v1/orders`, { headers: { authorization } })).status;
 }
 
-// Whatever the issuer had signed for our audience was taken for an access token: `typ` was not read.
+// Whatever the issuer had signed for our audience was taken for
+// an access token: `typ` was not read.
 it.each([
   ['at+jwt', 200, 200],
   ['AT+JWT', 200, 200],
@@ -37,6 +41,9 @@ it.each([
   expect(await statusOf('jwt', { typ })).toBe(lax);
 });
 
-it.each(['nonce', 'at_hash', 'c_hash'])('an ID token, known by its %s, is refused where typ does not tell', async (claim) => {
-  expect(await statusOf('jwt', { typ: 'JWT' }, { [claim]: 'x' })).toBe(401);
-});
+it.each(['nonce', 'at_hash', 'c_hash'])(
+  'an ID token, known by its %s, is refused where typ does not tell',
+  async (claim) => {
+    expect(await statusOf('jwt', { typ: 'JWT' }, { [claim]: 'x' })).toBe(401);
+  },
+);

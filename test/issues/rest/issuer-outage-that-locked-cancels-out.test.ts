@@ -38,7 +38,8 @@ async function withIssuer() {
   return { issuer, clock, rig, reads, halt, nextRead };
 }
 
-// The keys were forgotten after ten minutes, and then every caller got 503: those who wanted out of the market too.
+// The keys were forgotten after ten minutes, and then every caller got
+// 503: those who wanted out of the market too.
 it('a token whose key was read before halts and cancels for as long as the issuer is away', async () => {
   const { issuer, clock, reads, halt, nextRead } = await withIssuer();
   const token = await issuer.sign();

@@ -9,7 +9,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** The status of a call with a token of the issuer `iss`, at a server that was told `TIDEMARK_AUTH_ISSUER`. */
+/**
+ * The status of a call with a token of the issuer `iss`, at a
+ * server that was told `TIDEMARK_AUTH_ISSUER`.
+ */
 async function statusWith(configured: string, iss: string): Promise<number> {
   const issuer = await startIssuer();
   stops.push(issuer.stop);

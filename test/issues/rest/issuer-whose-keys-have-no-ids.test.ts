@@ -22,7 +22,11 @@ const keys = await Promise.all(
 );
 
 /** A token of an hour, signed by the key of this number. */
-function signedBy(at: number, claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}): Promise<string> {
+function signedBy(
+  at: number,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> {
   const key = pairs[at]?.privateKey;
   if (key === undefined) throw new Error('no such key');
   const now = Math.floor(clock.nowMs() / 1000);
@@ -56,7 +60,11 @@ describe('an issuer whose keys have no ids', () => {
     ['of several keys without ids, where the token names one', keys.slice(0, 2), { kid: 'one' }],
     ['of one key without an id, where the token names one', keys.slice(1, 2), { kid: 'one' }],
     ['of several keys with the same id', keys.slice(0, 2).map((key) => ({ ...key, kid: 'one' })), { kid: 'one' }],
-    ['of several keys with ids, where the token names none', keys.slice(0, 2).map((key, at) => ({ ...key, kid: `${at}` })), {}],
+    [
+      'of several keys with ids, where the token names none',
+      keys.slice(0, 2).map((key, at) => ({ ...key, kid: `${at}` })),
+      {},
+    ],
     ['of keys with and without ids', [{ ...(keys[0] ?? {}), kid: 'other' }, ...keys.slice(1)] as JWK[], { kid: 'one' }],
   ])('has its callers let in by a set %s, and nobody else', async (_what, published, header) => {
     const { verifier } = await verifierOf(published);
@@ -74,7 +82,12 @@ describe('a token that is refused', () => {
   const late = Math.floor(clock.nowMs() / 1000) + 7200;
   it.each<[string, Record<string, unknown>, Record<string, unknown>, object]>([
     ['its audience', { aud: 'other' }, {}, { claim: 'aud', found: '"other"', expected: audience }],
-    ['its issuer', { iss: 'https://evil.example' }, {}, { claim: 'iss', found: '"https://evil.example"', expected: issuer }],
+    [
+      'its issuer',
+      { iss: 'https://evil.example' },
+      {},
+      { claim: 'iss', found: '"https://evil.example"', expected: issuer },
+    ],
     ['its end', { exp: 1 }, {}, { claim: 'exp', found: '1', expected: 'later than now' }],
     ['its missing end', { exp: undefined }, {}, { claim: 'exp', found: 'missing' }],
     ['its beginning', { nbf: late }, {}, { claim: 'nbf', found: String(late) }],

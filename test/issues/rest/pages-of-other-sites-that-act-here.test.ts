@@ -22,7 +22,10 @@ async function rest(options: RestRigOptions = {}) {
 
 const unsafe = routeTable.filter(({ method }) => method !== 'GET').map((route) => [route.operationId, route] as const);
 
-/** The request as a browser sends it for a page, which may leave these headers out and can't change them. */
+/**
+ * The request as a browser sends it for a page, which may leave
+ * these headers out and can't change them.
+ */
 const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['of another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
   ['of another port of this machine', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:3000' }],

@@ -5,7 +5,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { ConsoleSite } from '../../../src/service/rest/console/console-site.ts';
 import { testLog } from '../../support/runs/test-log.ts';
 
-// A service that was stopped some 3 s after its start ended with SIGABRT, one time in a hundred: Node ends the worker, and cannot when that is about to compress.
+// A service that was stopped some 3 s after its start ended with SIGABRT, one time in a hundred:
+// Node ends the worker, and cannot when that is about to compress.
 it('the console stops only when its worker has ended', async () => {
   const site = new ConsoleSite({ fetch, clock: systemClock, log: testLog });
   let isMade = false;

@@ -16,7 +16,9 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** A reader that is gone without a word: its socket is open, and nothing is read from it any more. */
+/**
+ * A reader that is gone without a word: its socket is open, and nothing is read from it any more.
+ */
 async function goneReader(address: string): Promise<Socket> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -28,7 +30,10 @@ async function goneReader(address: string): Promise<Socket> {
   return socket;
 }
 
-/** Fifty readers that were cut off without a FIN had all places of their principal, for as long as kernels buffered what was sent to them. */
+/**
+ * Fifty readers that were cut off without a FIN had all places of their principal, for as long as
+ * kernels buffered what was sent to them.
+ */
 describe('readers of the stream that take nothing', () => {
   it.each([
     ['more than the kernel takes for them', 40],
@@ -82,7 +87,11 @@ describe('a reader', () => {
     destroy: () => {},
   };
   const readerOf = (clock: VirtualClock, sink: EventSink) => {
-    const reader = { principal: loopbackPrincipal.name, accounts: { kind: 'all' } as const, judge: () => 'good' as const };
+    const reader = {
+      principal: loopbackPrincipal.name,
+      accounts: { kind: 'all' } as const,
+      judge: () => 'good' as const,
+    };
     return new StreamClient({ clock, sink }, reader, 0n, { maxBufferedBytes: 1_000, stallMs: 30_000, goneAfterMs });
   };
 

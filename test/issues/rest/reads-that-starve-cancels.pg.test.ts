@@ -47,12 +47,16 @@ function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'
   );
 }
 
-// 60 pages of one token at a time took another's cancels from 20 ms to 4 s: they waited behind them for a connection, for the event loop and for Postgres.
+// 60 pages of one token at a time took another's cancels from 20 ms to 4 s: they waited behind them
+// for a connection, for the event loop and for Postgres.
 it('a cancel and its evidence pass while all of the room for reads is taken, and none of the reads is answered', async () => {
   await using stack = new AsyncDisposableStack();
   const rig = stack.use(await readRig());
   await rig.store({ orderId: 'order-1', accountId: 'acct-1' });
-  const store = storeParts({ clock: systemClock, random: systemRandom, log: testLog }, { url: rig.database.url, poolSize: 2 });
+  const store = storeParts(
+    { clock: systemClock, random: systemRandom, log: testLog },
+    { url: rig.database.url, poolSize: 2 },
+  );
   stack.defer(() => store.close());
   const lease = new Lease(systemClock, 1e9);
   lease.confirm(rig.epoch, systemClock.monotonicMs());
@@ -70,7 +74,8 @@ it('a cancel and its evidence pass while all of the room for reads is taken, and
     },
   });
   stack.defer(() => rest.server.drain(AbortSignal.abort()));
-  // Every read of accounts now waits for this lock: the capacity of reads is taken for as long as the test likes.
+  // Every read of accounts now waits for this lock: the capacity of
+  // reads is taken for as long as the test likes.
   const rival = await rig.rival();
   await rival.query('begin; lock table accounts in access exclusive mode');
   const answers: Answered[] = [];

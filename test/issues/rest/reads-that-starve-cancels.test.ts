@@ -16,7 +16,12 @@ const principals = ['reports', 'desk'];
 const bearer = (name: string) => ({ authorization: `Bearer token-of-${name}` });
 
 async function start(options: RestRigOptions = {}) {
-  const tokens = principals.map((name) => ({ name, sha256: sha256(`token-of-${name}`), scopes, accounts: 'all' as const }));
+  const tokens = principals.map((name) => ({
+    name,
+    sha256: sha256(`token-of-${name}`),
+    scopes,
+    accounts: 'all' as const,
+  }));
   const rig = await startRest({ auth: { tokens }, ...options });
   stops.push(() => rig.server.drain(AbortSignal.abort()));
   return rig;
@@ -30,7 +35,8 @@ it('what one principal reads beyond its share is answered 429 with a time to com
   const url = `${rig.address}/v1/commands?limit=100`;
   const [first, second] = [ask(url, { headers: bearer('reports') }), ask(url, { headers: bearer('reports') })];
   await eventually(async () => {
-    if ((await rig.metrics.rest.readsWaiting.get()).values[0]?.value !== 1) throw new Error('the second does not wait yet');
+    if ((await rig.metrics.rest.readsWaiting.get()).values[0]?.value !== 1)
+      throw new Error('the second does not wait yet');
   });
   const refused = await ask(url, { headers: bearer('reports') });
   expect([refused.status, refused.body['code'], refused.body['retryable']]).toEqual([429, 'TOO_MANY_READS', true]);
@@ -54,7 +60,9 @@ it('a reader that takes nothing is cut, and its principal reads nothing new whil
   socket.pause();
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => undefined);
-  socket.write(`GET /v1/commands?limit=200 HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer('reports').authorization}\r\n\r\n`);
+  socket.write(
+    `GET /v1/commands?limit=200 HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer('reports').authorization}\r\n\r\n`,
+  );
   await eventually(async () => {
     if (((await rig.metrics.rest.heldBytes.get()).values[0]?.value ?? 0) === 0) throw new Error('nothing is held yet');
   });

@@ -35,7 +35,8 @@ async function reading(first: readonly PrincipalToken[]) {
 
 const shutdown = (reason: string) => [{ event: 'shutdown', id: '0', data: `{"reason":"${reason}"}` }];
 
-// A reader was judged once, as it began: with a revoked token it read on for up to an hour, with one that ended until the next heartbeat.
+// A reader was judged once, as it began: with a revoked token it read on for up to an hour, with
+// one that ended until the next heartbeat.
 it('a token that was revoked reads on for at most five seconds', async () => {
   const { clock, stored, lastWords } = await reading([token]);
   await clock.advance(60_000);

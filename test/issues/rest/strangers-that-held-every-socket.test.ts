@@ -58,8 +58,15 @@ class Held {
   }
 }
 
-/** Each opens a socket, does something on it, and keeps it; one after the other has been accepted. */
-async function crowd(address: string, count: number, act: (held: Held) => void, reads = true): Promise<readonly Held[]> {
+/**
+ * Each opens a socket, does something on it, and keeps it; one after the other has been accepted.
+ */
+async function crowd(
+  address: string,
+  count: number,
+  act: (held: Held) => void,
+  reads = true,
+): Promise<readonly Held[]> {
   const all: Held[] = [];
   for (let at = 0; at < count; at += 1) {
     const held = new Held(address, { reads });
@@ -74,7 +81,10 @@ const operator = { authorization: 'Bearer ops', 'content-type': 'application/jso
 const halt = (address: string) =>
   ask(`${address}/v1/halt`, { method: 'POST', headers: operator, body: JSON.stringify({ reason: 'stop' }) });
 
-/** Two thousand sockets of anybody took every place, and an operator could not halt; nothing was in the log. */
+/**
+ * Two thousand sockets of anybody took every place, and an
+ * operator could not halt; nothing was in the log.
+ */
 describe('with every place held by strangers', () => {
   it.each<[string, (held: Held) => void, boolean]>([
     ['that were answered', (held) => held.send('/docs', undefined, 'HEAD'), true],
@@ -86,10 +96,15 @@ describe('with every place held by strangers', () => {
     const { log, lines } = testLines();
     const { address, metrics } = await start({ log });
     const all = await crowd(address, max * 2, act, reads);
-    const answers = await Promise.all([halt(address), halt(address), ask(`${address}/v1/halts`, { headers: operator })]);
+    const answers = await Promise.all([
+      halt(address),
+      halt(address),
+      ask(`${address}/v1/halts`, { headers: operator }),
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     // A client that reads nothing does not notice that it was ended.
-    if (reads) await eventually(() => expect(all.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(max / 2));
+    if (reads)
+      await eventually(() => expect(all.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(max / 2));
     const held = (await metrics.process.connections.get()).values.filter(({ labels }) => labels.kind === 'stranger');
     expect(held.map(({ value }) => value <= max / 2)).toEqual([true]);
     expect(lines().filter(({ msg }) => String(msg).startsWith('connections were ended'))).toMatchObject([

@@ -10,7 +10,10 @@ import type { OrderReads } from '../../../src/store/orders/order-reads.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-/** Loops of the kind of `start-without-a-token.test.ts`: nothing in a turn of theirs took time where all was answered at once. */
+/**
+ * Loops of the kind of `start-without-a-token.test.ts`: nothing in a turn of theirs took time where
+ * all was answered at once.
+ */
 
 it('a caller that waits for a conflict which a person settles at that moment has its answer, and no loop', async () => {
   const clock = new VirtualClock();

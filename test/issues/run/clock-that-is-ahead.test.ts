@@ -59,7 +59,9 @@ it('the doubt says by how much, against which clock, and never which is wrong', 
   expect(watch.doubt()?.detail).toBe(`${seen} agrees with that of the platform`);
   await ask();
   expect(watch.doubt()?.detail).toMatch(/ahead of Postgres, and is 7\d\d\d\.\d s ahead of the platform$/);
-  expect((await metrics.process.clockAhead.get()).values.map(({ value }) => Math.round(value / 60))).toEqual([120, 120]);
+  expect((await metrics.process.clockAhead.get()).values.map(({ value }) => Math.round(value / 60))).toEqual([
+    120, 120,
+  ]);
   clock.stepWall(-2 * hourMs);
   theirs.database = theirs.platform = 0;
   await clock.advance(61_000);

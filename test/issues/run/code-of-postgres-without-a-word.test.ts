@@ -10,13 +10,19 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 it('a code is said in words, also one that only its class is known of, and other words stay', () => {
   expect(sqlstateSentence('53100')).toBe('the disk of the database is full (SQLSTATE 53100)');
   expect(sqlstateSentence('53999')).toBe('the database server lacks a resource (SQLSTATE 53999)');
-  expect(['ECONNRESET', 'CONNECTION', 'EPIPE', 'TM003', 'NO_PARTITION'].map(sqlstateWords)).toEqual(Array(5).fill(undefined));
+  expect(['ECONNRESET', 'CONNECTION', 'EPIPE', 'TM003', 'NO_PARTITION'].map(sqlstateWords)).toEqual(
+    Array(5).fill(undefined),
+  );
   expect(sqlstateSentence('ECONNRESET')).toBe('ECONNRESET');
 });
 
 it('an error of the database begins with them', () => {
-  const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), { code: '53100' });
-  expect(sentenceOf(error)).toBe('the disk of the database is full: could not extend file "base/5/1": No space left on device');
+  const error = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), {
+    code: '53100',
+  });
+  expect(sentenceOf(error)).toBe(
+    'the disk of the database is full: could not extend file "base/5/1": No space left on device',
+  );
 });
 
 it('readiness says why nothing is stored', () => {
@@ -24,7 +30,8 @@ it('readiness says why nothing is stored', () => {
   const ingest = { depth: 12, oldestUnsettledMs: clock.nowMs() - 40_000, trouble: sqlstateSentence('53100') };
   expect(ingestCheck({ clock, ingest })).toEqual({
     ok: false,
-    detail: 'the oldest of 12 observations has waited 40 s to be stored: the disk of the database is full (SQLSTATE 53100)',
+    detail:
+      'the oldest of 12 observations has waited 40 s to be stored: the disk of the database is full (SQLSTATE 53100)',
   });
 });
 

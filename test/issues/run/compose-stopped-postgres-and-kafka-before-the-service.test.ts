@@ -11,8 +11,9 @@ const service = z.object({
 });
 
 /**
- * The service waited for the jobs alone, and they for Postgres and Kafka. At the start that is the same; at the end Compose asked only who depends on whom among
- * what still runs, stopped Postgres and Kafka together with the service, and its drain gave up and ended with 1.
+ * The service waited for the jobs alone, and they for Postgres and Kafka. At the start that is the
+ * same; at the end Compose asked only who depends on whom among what still runs, stopped Postgres
+ * and Kafka together with the service, and its drain gave up and ended with 1.
  */
 it('whoever talks to another service of docker-compose.yml depends on it by name, and so is stopped before it', () => {
   const services = z

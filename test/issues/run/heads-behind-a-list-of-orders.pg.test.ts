@@ -8,11 +8,15 @@ import { testLog } from '../../support/runs/test-log.ts';
 import { freshDatabase } from '../../support/servers/database.ts';
 import { onServer } from '../../support/servers/on-server.ts';
 
-// Found by reading: a batch needs the heads of orders that are not cached, and read them from the pool that serves audits and everybody else: with all of its connections
-// busy the lane stood still for as long as they were.
+// Found by reading: a batch needs the heads of orders that are not cached, and read them from the
+// pool that serves audits and everybody else: with all of its connections busy the lane stood still
+// for as long as they were.
 it('reads the heads of a batch while every connection for other reads is busy', async () => {
   await using database = await freshDatabase();
-  const parts = storeParts({ clock: systemClock, random: systemRandom, log: testLog }, { url: database.url, poolSize: 2 });
+  const parts = storeParts(
+    { clock: systemClock, random: systemRandom, log: testLog },
+    { url: database.url, poolSize: 2 },
+  );
   try {
     await onServer(database.url, async (rival) => {
       await rival.query('select pg_advisory_lock(7)');

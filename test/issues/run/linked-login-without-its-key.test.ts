@@ -8,7 +8,8 @@ import { CredentialSources } from '../../../src/service/run/credential-sources.t
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// The key was missing at the next start: no process followed the login's accounts, and status, doctor, log and alerts said nothing.
+// The key was missing at the next start: no process followed the login's accounts, and status,
+// doctor, log and alerts said nothing.
 it('a login that is stored and whose key is missing waits for a person, in status and metrics', async () => {
   const clock = new VirtualClock();
   const metrics = createMetrics();

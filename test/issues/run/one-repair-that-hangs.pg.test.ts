@@ -10,13 +10,15 @@ import { storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 
-// Requests were answered one after the other: a read that hung held up those of all other accounts, and every job, for half an hour.
+// Requests were answered one after the other: a read that hung held up those of all other accounts,
+// and every job, for half an hour.
 it('a read that hangs delays neither the reads of other accounts nor the jobs, and its own account has one at a time', async () => {
   await using rig = await storeRig();
   const registry = new PostgresAccountRegistry(rig.deps);
   const repairs = new PostgresAccountRepairs(rig.deps);
   for (const accountId of ['stuck', 'well']) await registry.save(unreadAccount(accountId));
-  const ask = (accountId: string) => repairs.ask({ kind: 'read', accountId, askedBy: 'desk', reason: 'a fill is missing' });
+  const ask = (accountId: string) =>
+    repairs.ask({ kind: 'read', accountId, askedBy: 'desk', reason: 'a fill is missing' });
   await ask('stuck');
   await ask('stuck');
   await ask('well');
@@ -31,15 +33,22 @@ it('a read that hangs delays neither the reads of other accounts nor the jobs, a
       }
       return { complete: true, startedAtMs: 0, shown: ['o-1'], certain: true };
     };
-  const accounts = { account: (_: string, accountId: string) => ({ lookAtAll: lookOf(accountId) }) as unknown as AccountAccess };
+  const accounts = {
+    account: (_: string, accountId: string) => ({ lookAtAll: lookOf(accountId) }) as unknown as AccountAccess,
+  };
   const jobs = {
     run: async () => {
       rounds += 1;
     },
   };
-  const worker = new RepairWorker({ ...rig.deps, accounts, jobs, log: silentLog }, { lookEveryMs: 10, deadlineMs: 60_000 });
+  const worker = new RepairWorker(
+    { ...rig.deps, accounts, jobs, log: silentLog },
+    { lookEveryMs: 10, deadlineMs: 60_000 },
+  );
   await worker.start();
-  await eventually(async () => expect((await repairs.list('well', 10)).map(({ answer }) => answer?.outcome)).toEqual(['done']));
+  await eventually(async () =>
+    expect((await repairs.list('well', 10)).map(({ answer }) => answer?.outcome)).toEqual(['done']),
+  );
   await eventually(async () => expect(rounds).toBeGreaterThan(2));
   expect(hanging).toBe(1);
   await worker.drain();

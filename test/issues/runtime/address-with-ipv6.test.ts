@@ -70,14 +70,19 @@ it('a Kafka broker is found at [::1]:port', async () => {
 
 it('a database is found at [::1]:port', async () => {
   const { port, connections } = await counting();
-  const pool = createPool({ log: silentLog }, { url: `postgres://u:p@[::1]:${port}/d`, applicationName: 't', maxConnections: 1 });
+  const pool = createPool(
+    { log: silentLog },
+    { url: `postgres://u:p@[::1]:${port}/d`, applicationName: 't', maxConnections: 1 },
+  );
   await expect(pool.query('select 1')).rejects.toThrow();
   await pool.end();
   expect(connections()).toBe(1);
 });
 
 it.each(['::1', '[::1]', '::'])('a command asks the admin port of a service on %s', async (host) => {
-  const server = createHttpServer((request, response) => response.end(JSON.stringify({ status: request.headers.host })));
+  const server = createHttpServer((request, response) =>
+    response.end(JSON.stringify({ status: request.headers.host })),
+  );
   const port = await listening(server);
   const io = cliIo({ TIDEMARK_ADMIN_HOST: host, TIDEMARK_ADMIN_PORT: String(port), ...signIn });
   await runProgram(io, ['healthcheck']);
@@ -103,7 +108,10 @@ it('a second service on ::1 takes free ports beside the first', async () => {
   const effective = ['TIDEMARK_ADMIN_PORT', 'TIDEMARK_HTTP_PORT'].map(
     (env) => ({ env, source: 'default', shown: '', secret: false }) as const,
   );
-  expect(await portsBesideAnother({ io: cliIo(), log: silentLog }, ports, effective)).toEqual({ adminPort: 0, httpPort: 0 });
+  expect(await portsBesideAnother({ io: cliIo(), log: silentLog }, ports, effective)).toEqual({
+    adminPort: 0,
+    httpPort: 0,
+  });
 });
 
 it('the address that other instances get has brackets', () => {

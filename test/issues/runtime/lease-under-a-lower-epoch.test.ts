@@ -4,8 +4,10 @@ import { expect, it } from 'vitest';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-// Found by seed 3773 of the runs in which the database loses commits: it came back without two takings of the lane, so the next one got an epoch that the process had held
-// before. Its lease took that for a late answer to its last term: it renewed the lane for ever, so that no other process took it, and did nothing with it.
+// Found by seed 3773 of the runs in which the database loses commits: it came back without two
+// takings of the lane, so the next one got an epoch that the process had held before. Its lease
+// took that for a late answer to its last term: it renewed the lane for ever, so that no other
+// process took it, and did nothing with it.
 it.each([
   ['the same epoch', 7n],
   ['a lower one', 4n],

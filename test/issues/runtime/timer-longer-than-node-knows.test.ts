@@ -9,8 +9,9 @@ afterEach(() => {
 
 const thirtyDaysMs = 30 * 86_400_000;
 
-// Found by reading: a platform whose tokens live for a month made the renewal timer longer than 2^31 − 1 ms. Node fires such a one after 1 ms, so each new token was
-// renewed at once, and the token endpoint asked without end.
+// Found by reading: a platform whose tokens live for a month made the renewal timer longer than
+// 2^31 − 1 ms. Node fires such a one after 1 ms, so each new token was renewed at once, and the
+// token endpoint asked without end.
 it('fires a timer of thirty days after thirty days', () => {
   vi.useFakeTimers();
   let fired = 0;

@@ -62,9 +62,11 @@ it('a /tmp that can not be written to is told, with what to set', async () => {
 
 describe('a reader of the output that has stalled', () => {
   const filling = 'data:text/javascript,process.stdout.write(`x`.repeat(4e6))';
-  // By the environment, so that it holds for the process itself where an older Node only launches it.
+  // By the environment, so that it holds for the process itself
+  // where an older Node only launches it.
   const env = { PATH: path, NODE_OPTIONS: `--import=${filling}` };
-  const start = (args: string[]) => spawn(process.execPath, [entry, ...args], { stdio: ['ignore', 'pipe', 'ignore'], env });
+  const start = (args: string[]) =>
+    spawn(process.execPath, [entry, ...args], { stdio: ['ignore', 'pipe', 'ignore'], env });
 
   it('does not keep a service from its end', async () => {
     const child = start(['serve']);

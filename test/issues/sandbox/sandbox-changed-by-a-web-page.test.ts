@@ -30,7 +30,10 @@ const pages: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ['with a form', { origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' }],
 ];
 
-/** A verb without a body is a simple request of a browser: any page that a developer had open could stop the sandbox. */
+/**
+ * A verb without a body is a simple request of a browser: any page that a
+ * developer had open could stop the sandbox.
+ */
 describe.each(['/heal', '/day', '/stop', '/faults', '/rate'])('POST %s of the control port', (verb) => {
   it.each(pages)('does nothing for a page %s', async (_page, headers) => {
     const { description } = await runningSandbox();

@@ -10,9 +10,10 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 type List = Awaited<ReturnType<OrderReads['listAccounts']>>;
 
 /**
- * A shard was given away while the first record of one of its accounts was being written. The account was followed all the same: its rows were dropped, since they
- * were another process's by then, and its mark said that they were read. The new process began behind the mark, so orders that had ended were never seen
- * (simulated seed 10466, with shards that are taken more quickly).
+ * A shard was given away while the first record of one of its accounts was being written. The
+ * account was followed all the same: its rows were dropped, since they were another process's by
+ * then, and its mark said that they were read. The new process began behind the mark, so orders
+ * that had ended were never seen (simulated seed 10466, with shards that are taken more quickly).
  */
 it('an account that is given away while its record is written is not followed', async () => {
   const clock = new VirtualClock();

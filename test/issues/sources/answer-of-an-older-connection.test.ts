@@ -3,8 +3,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
-// Found by the simulator, seed 1540: the token was renewed while a subscription was still waiting. The new connection answered first, the old one last, and the account
-// counted as being on the old one, which was then closed: it stayed without a connection, though the new one carried it.
+// Found by the simulator, seed 1540: the token was renewed while a subscription was still waiting.
+// The new connection answered first, the old one last, and the account counted as being on the old
+// one, which was then closed: it stayed without a connection, though the new one carried it.
 it('stays on the newer connection when the older one answers its subscription later', async () => {
   const rig = connectorsRig();
   rig.platform.accounts = ['acct-1', 'acct-2'].map((accountId) => ({ accountId, isOpen: true, isSim: true }));
@@ -29,7 +30,8 @@ it('stays on the newer connection when the older one answers its subscription la
   expect(rig.state('account', 'acct-1')).toBe('live');
 });
 
-// Found by the simulator, seed 3990: the connection that was to replace the present one ended after it had answered for the account, and nobody asked the present one.
+// Found by the simulator, seed 3990: the connection that was to replace the present one ended after
+// it had answered for the account, and nobody asked the present one.
 it('subscribes again on the present connection when the one that was to replace it ends', async () => {
   const rig = connectorsRig();
   await rig.connectors.begin();
@@ -45,8 +47,9 @@ it('subscribes again on the present connection when the one that was to replace 
   await rig.until('account', 'live', 'acct-1', 5_000);
 });
 
-// Found by the simulator, seed 1994: a paused socket handed over the answer and its own end in one piece. The account went live on a connection that was gone, and
-// the next one was taken for covered by it: nothing was read.
+// Found by the simulator, seed 1994: a paused socket handed over the answer and its own end in one
+// piece. The account went live on a connection that was gone, and the next one was taken for
+// covered by it: nothing was read.
 it('does not go live on a connection that ended with its answer', async () => {
   const rig = connectorsRig({ predictionStreamUrl: 'ws://prediction' });
   rig.platform.subscription = () => 'silent';

@@ -13,7 +13,9 @@ async function live() {
       0,
       ...rig.sink.items
         .slice(from)
-        .flatMap((item) => (item.kind === 'continuity' && item.stream === stream && item.event !== 'lost' ? [item.atMs] : [])),
+        .flatMap((item) =>
+          item.kind === 'continuity' && item.stream === stream && item.event !== 'lost' ? [item.atMs] : [],
+        ),
     );
   return { ...rig, completeUpTo };
 }
@@ -94,7 +96,8 @@ it('becomes live only by a read that began after the last frame that could not b
 
 it('says "complete up to" no further than a gap that came too soon after another to be read at once', async () => {
   const { platform, clock, sink, completeUpTo } = await live();
-  const gap = (version: bigint) => platform.emit('prediction', 'acct-1', { ...predictionRow, certainty: 'unknown_gap' }, version);
+  const gap = (version: bigint) =>
+    platform.emit('prediction', 'acct-1', { ...predictionRow, certainty: 'unknown_gap' }, version);
   gap(5n);
   await clock.advance(2_000);
   platform.listError = () => refusal;

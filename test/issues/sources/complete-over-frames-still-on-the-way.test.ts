@@ -8,7 +8,10 @@ import { accountRow } from '../../support/platform/platform-rows.ts';
 const hourMs = 3_600_000;
 const cut = { kind: 'closed', code: 1006, reason: '' } as const;
 
-/** Live on both streams, with pongs that lie behind other bytes from now on: frames that are read now are older than the newest ping that was answered. */
+/**
+ * Live on both streams, with pongs that lie behind other bytes from now on: frames that are read
+ * now are older than the newest ping that was answered.
+ */
 async function congested() {
   const rig = await liveConnectors();
   await rig.clock.advance(6_000);
@@ -33,8 +36,9 @@ async function congested() {
   return { ...rig, stream: socket, held, provenMs, claims, oldFramesFor };
 }
 
-// A frame that is read says nothing of older ones, which may still lie in the kernel, in a paused socket or behind a freeze: "complete up to" and the beginning of a
-// gap were the time at which the newest frame was read.
+// A frame that is read says nothing of older ones, which may still lie in the kernel, in a
+// paused socket or behind a freeze: "complete up to" and the beginning of a gap were the
+// time at which the newest frame was read.
 describe('what is called complete', () => {
   it('ends where the last ping left whose pong was read, whatever frames are read since', async () => {
     const { claims, oldFramesFor, provenMs } = await congested();
@@ -94,15 +98,18 @@ describe('what is called complete', () => {
     for (const { upToMs } of claims()) expect(upToMs).toBe(provenMs);
   });
 
-  it.each([hourMs, -hourMs])('claims no more when our wall clock is set by %i ms between the ping and the mark', async (byMs) => {
-    const { claims, clock, oldFramesFor, provenMs } = await congested();
-    clock.stepWall(byMs);
-    await oldFramesFor(16);
-    const upToMs = claims()[0]?.upToMs ?? Number.POSITIVE_INFINITY;
-    expect(upToMs).toBeLessThanOrEqual(provenMs);
-    expect(upToMs).toBeLessThanOrEqual(provenMs + byMs);
-    expect(upToMs).toBeGreaterThan(provenMs - hourMs - 100);
-  });
+  it.each([hourMs, -hourMs])(
+    'claims no more when our wall clock is set by %i ms between the ping and the mark',
+    async (byMs) => {
+      const { claims, clock, oldFramesFor, provenMs } = await congested();
+      clock.stepWall(byMs);
+      await oldFramesFor(16);
+      const upToMs = claims()[0]?.upToMs ?? Number.POSITIVE_INFINITY;
+      expect(upToMs).toBeLessThanOrEqual(provenMs);
+      expect(upToMs).toBeLessThanOrEqual(provenMs + byMs);
+      expect(upToMs).toBeGreaterThan(provenMs - hourMs - 100);
+    },
+  );
 
   it('does not go back when a connection with a newer token takes over, and goes on by the pongs of that one', async () => {
     const { claims, clock, platform, held, stream, socket } = await congested();

@@ -4,8 +4,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { ContinuityMark } from '../../../src/domain/observation.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
-// Found by reading: the "complete up to" of a heartbeat, and the beginning of what may have been missed, were the time of the last byte. While a frame arrives byte by byte
-// its order is not in the log, though every heartbeat meanwhile said so.
+// Found by reading: the "complete up to" of a heartbeat, and the beginning of what may have been
+// missed, were the time of the last byte. While a frame arrives byte by byte its order is not in
+// the log, though every heartbeat meanwhile said so.
 it('is complete up to the last whole frame, however many bytes of the next one have come', async () => {
   const rig = connectorsRig();
   await rig.connectors.begin();

@@ -15,7 +15,10 @@ async function live() {
     const updatedAt = new Date(rig.clock.nowMs()).toISOString();
     return { ...accountRow, ordStatus, cumQty, leavesQty: '0', avgPrice: '10', updatedAt };
   };
-  /** The stream brings the rows, a second apart; the lists show nothing and a single read the last one. */
+  /**
+   * The stream brings the rows, a second apart; the lists show
+   * nothing and a single read the last one.
+   */
   const bring = async (...views: readonly [string, string][]) => {
     for (const view of views) {
       const brought = row(...view);
@@ -29,7 +32,8 @@ async function live() {
   return { ...rig, bring, order };
 }
 
-// docs/settling.md, account orders: terminal with cumQty below ours, in conflict, or filled with cumQty other than quantity.
+// docs/settling.md, account orders: terminal with cumQty below ours, in conflict, or filled with
+// cumQty other than quantity.
 it.each<[string, [string, string][]]>([
   ['filled with less than the quantity', [['FILLED', '90']]],
   [

@@ -3,8 +3,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
-// Found by reading: the platform closed the old connection while the one with the newer token was still opening. That one took over during the backoff, then a
-// third was opened over it, and nobody closed the second: every event came twice until its token ended.
+// Found by reading: the platform closed the old connection while the one with the newer token was
+// still opening. That one took over during the backoff, then a third was opened over it, and nobody
+// closed the second: every event came twice until its token ended.
 it('leaves one connection when the old one ends while its replacement is still opening', async () => {
   const rig = connectorsRig();
   await rig.connectors.begin();

@@ -3,7 +3,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
-// Found by the simulator, seed 1023: our clock was an hour fast when the first list of an account showed nothing. The mark made of it hid every order that
+// Found by the simulator, seed 1023: our clock was an hour fast when the first
+// list of an account showed nothing. The mark made of it hid every order that
 // the stream lost in the hour that followed.
 it('leaves no mark of its own clock where a list showed nothing', async () => {
   const rig = connectorsRig();

@@ -12,9 +12,11 @@ async function live() {
   return rig;
 }
 
-// Found by the simulator, seeds 2297 and 4513: a connection is replaced when the token is renewed, and the new one is subscribed before the old one is closed, so nothing
-// is missed between the two. Unless the old one had been half open for some seconds: what it lost in them was found by the next audit only, and "complete up to" was
-// said all the while. The goodbye of the old connection tells the two apart.
+// Found by the simulator, seeds 2297 and 4513: a connection is replaced when the token is
+// renewed, and the new one is subscribed before the old one is closed, so nothing is missed
+// between the two. Unless the old one had been half open for some seconds: what it lost in
+// them was found by the next audit only, and "complete up to" was said all the while. The
+// goodbye of the old connection tells the two apart.
 it('reads the account again when the connection that was replaced had been dead for a moment', async () => {
   const rig = await live();
   const old = rig.socket('account');
@@ -52,7 +54,8 @@ it('says that nothing is complete beyond the last message of the old connection,
   expect([old.state, rig.sink.marks('acct-1').at(-1)]).toEqual(['ended', 'live']);
 });
 
-// Found by the simulator, seed 16563: the token is renewed again before the first connection, which is dead, has ended. The goodbye of the second was taken for that of both.
+// Found by the simulator, seed 16563: the token is renewed again before the first connection, which
+// is dead, has ended. The goodbye of the second was taken for that of both.
 it('reads the account again when the connection that replaced the dead one is itself replaced, and says goodbye, before the dead one has ended', async () => {
   const rig = await live();
   const dead = rig.socket('account');

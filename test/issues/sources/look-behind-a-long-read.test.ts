@@ -43,14 +43,20 @@ it('asks for the order of a frame that cannot be read while the audit of its acc
 });
 
 it('answers the looks of commands while the account is read whole for a backfill', async () => {
-  const { access, signal, waitForIt, secondsUntil } = await duringALongRead(({ updatedAfter }) => updatedAfter !== undefined);
+  const { access, signal, waitForIt, secondsUntil } = await duringALongRead(
+    ({ updatedAfter }) => updatedAfter !== undefined,
+  );
   let filled = false;
   void access.lookAtAll(0, signal).then(() => {
     filled = true;
   });
   await waitForIt();
   let answered = 0;
-  for (const look of [access.lookFor('tm-1', signal), access.lookAt('ord-1', signal), access.lookAtAll(undefined, signal)])
+  for (const look of [
+    access.lookFor('tm-1', signal),
+    access.lookAt('ord-1', signal),
+    access.lookAtAll(undefined, signal),
+  ])
     void look.then(() => {
       answered += 1;
     });

@@ -5,7 +5,10 @@ import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 import { ReducingSink } from '../../support/orders/reducing-sink.ts';
 import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 
-/** Filled orders of one account, in a platform that filters its lists as asked, and a store that reduces what comes. */
+/**
+ * Filled orders of one account, in a platform that filters its lists as
+ * asked, and a store that reduces what comes.
+ */
 async function filled(count: number) {
   const rig = connectorsRig();
   const store = new ReducingSink(rig.clock);
@@ -23,30 +26,34 @@ async function filled(count: number) {
   await rig.begin();
   await rig.until('account', 'live');
   await rig.clock.advance(600_000);
-  const withCumQty = (cumQty: string) => [...store.heads.values()].filter(({ order }) => order.cumQty === cumQty).length;
+  const withCumQty = (cumQty: string) =>
+    [...store.heads.values()].filter(({ order }) => order.cumQty === cumQty).length;
   expect(withCumQty('100')).toBe(count);
   rig.platform.gets.length = 0;
   return { ...rig, store, rows, put, withCumQty };
 }
 
-describe.each(['CANCELED', 'PARTIALLY_FILLED'])('a thousand orders whose fills are taken back at once, now %s,', (status) => {
-  it('are right within ten minutes, by two reads each, while the market goes on', async () => {
-    const { platform, clock, put, rows, withCumQty, account } = await filled(1_000);
-    const busted = rows('50', status);
-    put(busted);
-    for (const row of busted) platform.emit('account', 'acct-1', row);
-    expect(account('account', 'acct-1')?.inDoubt).toBe(1_000);
-    for (let minute = 0; minute < 10; minute += 1) {
-      const mover: Row = { ...accountRow, ordId: 'mover', updatedAt: new Date(clock.nowMs()).toISOString() };
-      put([...busted, mover]);
-      platform.emit('account', 'acct-1', mover);
-      await clock.advance(60_000);
-    }
-    expect([withCumQty('50'), withCumQty('100')]).toEqual([1_000, 0]);
-    expect(platform.gets.length).toBeLessThan(2_100);
-    expect(account('account', 'acct-1')?.inDoubt).toBe(0);
-  });
-});
+describe.each(['CANCELED', 'PARTIALLY_FILLED'])(
+  'a thousand orders whose fills are taken back at once, now %s,',
+  (status) => {
+    it('are right within ten minutes, by two reads each, while the market goes on', async () => {
+      const { platform, clock, put, rows, withCumQty, account } = await filled(1_000);
+      const busted = rows('50', status);
+      put(busted);
+      for (const row of busted) platform.emit('account', 'acct-1', row);
+      expect(account('account', 'acct-1')?.inDoubt).toBe(1_000);
+      for (let minute = 0; minute < 10; minute += 1) {
+        const mover: Row = { ...accountRow, ordId: 'mover', updatedAt: new Date(clock.nowMs()).toISOString() };
+        put([...busted, mover]);
+        platform.emit('account', 'acct-1', mover);
+        await clock.advance(60_000);
+      }
+      expect([withCumQty('50'), withCumQty('100')]).toEqual([1_000, 0]);
+      expect(platform.gets.length).toBeLessThan(2_100);
+      expect(account('account', 'acct-1')?.inDoubt).toBe(0);
+    });
+  },
+);
 
 it('are read no faster than ten a second, whatever the number of accounts', async () => {
   const { platform, clock, put, rows } = await filled(300);
@@ -84,7 +91,14 @@ it('are kept while the platform does not answer, and no complete read is remembe
 
 it('are found by the look at an order that no read shows', async () => {
   const { platform, clock, put, rows, store } = await filled(1);
-  const open = { ...accountRow, ordId: 'open', ordStatus: 'PARTIALLY_FILLED', cumQty: '60', leavesQty: '40', avgPrice: '10' };
+  const open = {
+    ...accountRow,
+    ordId: 'open',
+    ordStatus: 'PARTIALLY_FILLED',
+    cumQty: '60',
+    leavesQty: '40',
+    avgPrice: '10',
+  };
   platform.emit('account', 'acct-1', { ...open, updatedAt: new Date(clock.nowMs()).toISOString() });
   await clock.advance(1_000);
   const updatedAt = new Date(clock.nowMs()).toISOString();

@@ -38,7 +38,12 @@ it('an audit for whose notes there is no room counts as incomplete, gives its me
   const audited = held ?? '';
   for (let i = 0; i < 2_000; i += 1)
     for (const accountId of accounts)
-      platform.emit('prediction', accountId, { ...predictionRow, accountId, orderId: `${accountId}-${i}` }, BigInt(i + 1));
+      platform.emit(
+        'prediction',
+        accountId,
+        { ...predictionRow, accountId, orderId: `${accountId}-${i}` },
+        BigInt(i + 1),
+      );
   expect(rig.most()).toBeGreaterThan(maxBytes / 2);
   expect(rig.most()).toBeLessThanOrEqual(maxBytes);
   expect(budget.usedBytes).toBe(0);
@@ -146,7 +151,9 @@ it('no account is read past its orders in doubt while another one has all of the
   await rig.start();
   await clock.advance(600_000);
   platform.getError = (orderId) =>
-    orderId.startsWith('acct-0') ? { code: 'UNREACHABLE', message: 'no answer', retryable: true, sent: 'maybe' } : undefined;
+    orderId.startsWith('acct-0')
+      ? { code: 'UNREACHABLE', message: 'no answer', retryable: true, sent: 'maybe' }
+      : undefined;
   for (const row of both({ ordStatus: 'CANCELED', cumQty: '50' })) platform.emit('account', row.accountId, row);
   await clock.advance(1_200_000);
   platform.getError = undefined;

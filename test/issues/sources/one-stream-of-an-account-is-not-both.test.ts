@@ -4,8 +4,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { unreadAccount } from '../../support/commands/unread-account.ts';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
-// Found by the simulator, seed 588: the database failed between the two records of a new account, then the platform refused its list of accounts. What the registry
-// had by then was followed, and the account counted as followed altogether: its prediction orders were never asked for again.
+// Found by the simulator, seed 588: the database failed between the two records of a new account,
+// then the platform refused its list of accounts. What the registry had by then was followed, and
+// the account counted as followed altogether: its prediction orders were never asked for again.
 it('follows the second stream of an account whose first stream alone had been stored', async () => {
   const rig = connectorsRig();
   await rig.registry.save(unreadAccount('acct-1'));

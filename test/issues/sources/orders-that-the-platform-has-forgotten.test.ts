@@ -62,7 +62,11 @@ it('are shown at once where the platform lost its store', async () => {
   onTestFinished(() => rig.connectors.end());
   await rig.until('prediction', 'live');
   rig.registry.open.set('prediction:acct-1', gone(2));
-  const lost = { ...predictionRow, certainty: 'unknown_store_lost', updatedAt: new Date(rig.clock.nowMs()).toISOString() };
+  const lost = {
+    ...predictionRow,
+    certainty: 'unknown_store_lost',
+    updatedAt: new Date(rig.clock.nowMs()).toISOString(),
+  };
   rig.platform.rows.set('prediction:acct-1', [{ ...lost, version: '1' }]);
   rig.platform.emit('prediction', 'acct-1', lost, 1n);
   expect(rig.state('prediction')).toBe('frozen');

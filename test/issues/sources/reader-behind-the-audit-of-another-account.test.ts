@@ -36,7 +36,11 @@ it('looks for the order of a command at once', async () => {
   const access = rig.connectors.account('account', 'B');
   const { signal } = new AbortController();
   let answered = 0;
-  for (const look of [access?.lookFor('tm-1', signal), access?.lookAt('ord-1', signal), access?.lookAtAll(undefined, signal)])
+  for (const look of [
+    access?.lookFor('tm-1', signal),
+    access?.lookAt('ord-1', signal),
+    access?.lookAtAll(undefined, signal),
+  ])
     void look?.then(() => {
       answered += 1;
     });

@@ -7,8 +7,9 @@ import { noStreamFaults } from '../../simulation/plan/stream-faults.ts';
 import { CommandWorld, equity } from '../../support/commands/command-world.ts';
 import { fillsOf } from '../../support/platform/fills-of.ts';
 
-// The frame of the last fill was lost on a socket that stayed up and answered its pings; the position was wrong until a person looked.
-// What protects: the audit (service/sources/account-session.ts).
+// The frame of the last fill was lost on a socket that stayed up and answered its pings; the
+// position was wrong until a person looked. What protects: the audit
+// (service/sources/account-session.ts).
 it.each([equity])(
   'the last fill of an order is booked although its frame was lost on a connection that went on',
   async (request) => {

@@ -29,6 +29,7 @@ it.each([equity, prediction])(
     const { commandId } = await desk.send({ ...request, terms: { ...request.terms, price: '0.3' } } as CommandRequest);
     await desk.until(() => desk.command(commandId).state === 'applied', 10_000);
   },
-  // Three hours of audits: 12 s of processor time, more than a minute on a machine that is busy otherwise.
+  // Three hours of audits: 12 s of processor time, more than a
+  // minute on a machine that is busy otherwise.
   240_000,
 );

@@ -6,7 +6,8 @@ import { outcomeUnknown } from '../../support/commands/scripted-entry.ts';
 
 const hour = 3_600_000;
 
-// What protects: `Backoff` (runtime/backoff.ts) and the schedule of probes (service/commands/probe-watch.ts).
+// What protects: `Backoff` (runtime/backoff.ts) and the schedule of probes
+// (service/commands/probe-watch.ts).
 it('an outage of an hour is asked into at a bounded, falling rate, by sockets and by probes, and one connection each follows it', async () => {
   const desk = await CommandWorld.start();
   const { platform } = desk.world;
@@ -23,8 +24,9 @@ it('an outage of an hour is asked into at a bounded, falling rate, by sockets an
   await desk.pass(hour);
   const last = asked();
 
-  // Two sockets, each tried about every 2.5 s on average at the longest backoff of 5 s. One command is probed once a minute at most by then, and a probe repeats its
-  // request with backoff for its 30 s.
+  // Two sockets, each tried about every 2.5 s on average at the longest backoff
+  // of 5 s. One command is probed once a minute at most by then, and a probe
+  // repeats its request with backoff for its 30 s.
   expect(minute.dials - first.dials).toBeLessThanOrEqual(60);
   expect(last.dials - minute.dials).toBeLessThanOrEqual((2 * hour) / 2_000);
   expect(last.probes - minute.probes).toBeLessThanOrEqual(60 * 10);

@@ -7,16 +7,27 @@ import { accountRow, type Row } from '../../support/platform/platform-rows.ts';
 const key = 'account:acct-1';
 const minute = 60_000;
 
-/** An account with orders that rest: its lists show one only where they are asked for all that are open. Every row of an audit is known. */
+/**
+ * An account with orders that rest: its lists show one only where they are asked for all that are
+ * open. Every row of an audit is known.
+ */
 async function resting(count: number) {
   const rig = await liveConnectors();
-  const rows: Row[] = Array.from({ length: count }, (_, i) => ({ ...accountRow, ordId: `rests-${String(i).padStart(5, '0')}` }));
+  const rows: Row[] = Array.from({ length: count }, (_, i) => ({
+    ...accountRow,
+    ordId: `rests-${String(i).padStart(5, '0')}`,
+  }));
   const stored = () => (rig.platform.rows.get(key) ?? []).map((row) => String(row['ordId']));
   rig.platform.rows.set(key, rows);
   rig.platform.shows = (_, { state }) => state === 'open';
   rig.registry.open.set(
     key,
-    stored().map((orderId) => ({ orderId, status: 'new', sourceVersion: undefined, updatedAt: '2026-01-01T00:00:00Z' })),
+    stored().map((orderId) => ({
+      orderId,
+      status: 'new',
+      sourceVersion: undefined,
+      updatedAt: '2026-01-01T00:00:00Z',
+    })),
   );
   rig.sink.outcome = () => 'duplicate';
   const taken = () => rig.sink.observations.length;
@@ -68,7 +79,9 @@ it('count as lost changes, and are read again soon, where one of them ended and 
   const losses = async () => (await metrics.silentLosses.get()).values.reduce((sum, { value }) => sum + value, 0);
   platform.rows.set(
     key,
-    (platform.rows.get(key) ?? []).map((row) => (row['ordId'] === 'rests-00003' ? { ...row, ordStatus: 'CANCELED' } : row)),
+    (platform.rows.get(key) ?? []).map((row) =>
+      row['ordId'] === 'rests-00003' ? { ...row, ordStatus: 'CANCELED' } : row,
+    ),
   );
   await clock.advance(80_000);
   expect(platform.gets).toHaveLength(8);

@@ -17,11 +17,14 @@ const open = { accountId: 'acct-1', isOpen: true, isSim: true, status: 'OPEN' };
 /** A list, and the time that the next one may take to come. */
 const listed = 61_000;
 
-// An account that the platform restricted was followed no longer, with 1,520 orders open on it, and no cancel could be sent: ACCOUNT_NOT_FOUND.
+// An account that the platform restricted was followed no longer, with 1,520 orders open on it, and
+// no cancel could be sent: ACCOUNT_NOT_FOUND.
 describe('an account whose status is not OPEN', () => {
   it.each(['RESTRICTED', 'CLOSED', 'HALTED_BY_MOON', undefined])('is followed and shown: %s', async (status) => {
     const rig = connectorsRig();
-    rig.platform.accounts = [{ accountId: 'acct-1', isOpen: false, isSim: true, ...(status !== undefined && { status }) }];
+    rig.platform.accounts = [
+      { accountId: 'acct-1', isOpen: false, isSim: true, ...(status !== undefined && { status }) },
+    ];
     await rig.begin();
     await rig.until('account', 'live');
     await rig.until('prediction', 'live');
@@ -122,7 +125,11 @@ describe('commands on an account', () => {
     const rig = await CommandRig.leading();
     rig.commit(workingOrder);
     rig.probes.standingNow = undefined;
-    expect(await rig.submit(placeEquity)).toMatchObject({ kind: 'declined', code: 'SOURCE_NOT_LIVE', retryAfterMs: 2_000 });
+    expect(await rig.submit(placeEquity)).toMatchObject({
+      kind: 'declined',
+      code: 'SOURCE_NOT_LIVE',
+      retryAfterMs: 2_000,
+    });
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
   });
 });

@@ -5,7 +5,10 @@ import { connectorsRig } from '../../support/orders/connectors-rig.ts';
 
 const broken = Array.from({ length: 30 }, (_, i) => `broken-${i}`);
 
-/** Invariant: one account in trouble delays no other. Thirty whose lists fail after half a minute held all eight places of the reads that make accounts live. */
+/**
+ * Invariant: one account in trouble delays no other. Thirty whose lists fail after half a minute
+ * held all eight places of the reads that make accounts live.
+ */
 it('an account becomes live at once, however many others wait for lists that are never answered', async () => {
   const rig = connectorsRig();
   rig.platform.accounts = [...broken, 'healthy'].map((accountId) => ({ accountId, isOpen: true, isSim: true }));

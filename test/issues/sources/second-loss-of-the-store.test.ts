@@ -7,7 +7,10 @@ import { predictionRow, type Row } from '../../support/platform/platform-rows.ts
 
 const key = 'prediction:acct-1';
 
-/** An account whose platform can lose its store at any moment. `order` is `orderId` as the platform has it now. */
+/**
+ * An account whose platform can lose its store at any moment. `order`
+ * is `orderId` as the platform has it now.
+ */
 async function platformThatLoses() {
   const rig = connectorsRig();
   const { platform, clock } = rig;
@@ -129,7 +132,8 @@ describe('a second loss of the store', () => {
   });
 });
 
-// Two reads follow a loss: one to see that the list is whole, one through ingest under the next epoch.
+// Two reads follow a loss: one to see that the list is whole,
+// one through ingest under the next epoch.
 describe('a second loss while the first is being dealt with', () => {
   const stages: readonly [string, (rig: Awaited<ReturnType<typeof platformThatLoses>>, lose: () => void) => void][] = [
     ['before the old connection is closed', (_, lose) => lose()],
@@ -157,7 +161,10 @@ describe('a second loss while the first is being dealt with', () => {
 
 type Rig = Awaited<ReturnType<typeof platformThatLoses>>;
 
-/** The platform has made the n-th list of prediction orders from now, and the loss comes before its answer has been read. */
+/**
+ * The platform has made the n-th list of prediction orders from now, and the
+ * loss comes before its answer has been read.
+ */
 function atRead({ platform }: Rig, nth: number, work: () => void): void {
   const { listOrders } = platform;
   let count = 0;

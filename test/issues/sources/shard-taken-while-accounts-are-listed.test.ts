@@ -12,8 +12,9 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 type List = Awaited<ReturnType<OrderReads['listAccounts']>>;
 
 /**
- * A shard was taken while the platform's list of accounts was being read. Its accounts were followed by the records from before, without the source epoch that the
- * last holder had begun: orders of the lost store and of the new one counted as the same (simulated seed 98).
+ * A shard was taken while the platform's list of accounts was being read. Its accounts were
+ * followed by the records from before, without the source epoch that the last holder had begun:
+ * orders of the lost store and of the new one counted as the same (simulated seed 98).
  */
 it.each(['the list', 'the records'])(
   'an account that becomes ours while %s are read is followed by its newest record',

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { SourceGauges } from '../../../src/service/sources/source-status.ts';
 
-// Found in a picture of the dashboard: a process had given its last account to another one, and its last frame stood still. The stream looked silent, the
-// verdict counted a doubt, and SourceSilent paged, though the other process heard every frame. So it was for each process that was drained.
+// Found in a picture of the dashboard: a process had given its last account to another one, and its
+// last frame stood still. The stream looked silent, the verdict counted a doubt, and SourceSilent
+// paged, though the other process heard every frame. So it was for each process that was drained.
 it('a process that has given its last account away does not look silent', async () => {
   const metrics = createMetrics();
   const gauges = new SourceGauges(metrics.source);

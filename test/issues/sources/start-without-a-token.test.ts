@@ -10,9 +10,9 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 /**
- * Without a token each list failed at once, from the memory of the token source. Where shards were taken before the
- * first list, the service turned in a loop of promises from its start on: no probe was answered, and SIGTERM was not
- * obeyed.
+ * Without a token each list failed at once, from the memory of the token source. Where shards were
+ * taken before the first list, the service turned in a loop of promises from its start on: no probe
+ * was answered, and SIGTERM was not obeyed.
  */
 function begin(options: { failures?: number; loads?: () => Promise<void> } = {}) {
   const clock = new VirtualClock();

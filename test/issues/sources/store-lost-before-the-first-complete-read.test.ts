@@ -12,8 +12,9 @@ const lost = {
   updatedAt: '2026-01-05T14:30:05.000Z',
 };
 
-// Found by the simulator, seed 246: the stream brought an order while the first list was still failing, the store was lost, its versions began again at 1, and the
-// order stayed at the old version for good, since nothing was frozen before a first complete read.
+// Found by the simulator, seed 246: the stream brought an order while the first list was still
+// failing, the store was lost, its versions began again at 1, and the order stayed at the old
+// version for good, since nothing was frozen before a first complete read.
 it('opens a new source epoch when the store is lost after the first frames and before the first complete read', async () => {
   const rig = connectorsRig();
   rig.platform.listError = ({ stream }) =>

@@ -6,7 +6,8 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import type { SocketEnd } from '../../../src/service/sources/socket.ts';
 import { wsSocketFactory } from '../../../src/service/sources/ws-socket.ts';
 
-// Found by reading: `ws` throws where a header has an invalid character. The rejection went through the source's loop, which nobody awaits, and ended the process.
+// Found by reading: `ws` throws where a header has an invalid character. The rejection went through
+// the source's loop, which nobody awaits, and ended the process.
 it('ends the socket like any other that could not be opened, and does not show the token', async () => {
   const end = await new Promise<SocketEnd>((onEnd) => {
     const socket = wsSocketFactory(systemClock)('ws://127.0.0.1:1', new Secret('canary\nvalue'), {

@@ -27,7 +27,8 @@ function fills(cumQty: string, over: Row = {}): Row {
   return at({ ordStatus, cumQty, leavesQty: String(leaves), avgPrice: '191.5', ...over });
 }
 
-// A platform whose clock has whole seconds: the greater content won for ever, and the right price was stale without a doubt.
+// A platform whose clock has whole seconds: the greater content won for ever, and the right price
+// was stale without a doubt.
 it.each<[string, Row, Row]>([
   ['a price', at({ price: '0.60' }), at({ price: '0.55' })],
   ['a quantity', at({ qty: '90', leavesQty: '90' }), at({ qty: '80', leavesQty: '80' })],
@@ -58,7 +59,8 @@ it.each<[string, Row, Row]>([
     }
 });
 
-// The join takes nothing more of an instant that a correction has decided about: the fill was not seen until another instant came.
+// The join takes nothing more of an instant that a correction has decided about: the fill was not
+// seen until another instant came.
 it.each([
   ['fills', fills('40'), '40'],
   ['ends', fills('10', { ordStatus: 'CANCELED', leavesQty: '0' }), '10'],
@@ -101,7 +103,11 @@ it('what the platform only writes otherwise is read once at most, and never corr
 
 it('an order that goes on within one instant is not looked at', async () => {
   const { brings, shows, clock, platform } = await live();
-  const steps = [at({ ordStatus: 'PENDING_NEW' }), at({}), at({ ordStatus: 'PARTIALLY_FILLED', cumQty: '1', leavesQty: '99' })];
+  const steps = [
+    at({ ordStatus: 'PENDING_NEW' }),
+    at({}),
+    at({ ordStatus: 'PARTIALLY_FILLED', cumQty: '1', leavesQty: '99' }),
+  ];
   const last = at({ ordStatus: 'CANCELED', cumQty: '1', leavesQty: '0' });
   shows(last);
   brings(...steps, last);

@@ -14,7 +14,9 @@ const tightened = { accountId: 'acct-1', by: 'ann', reason: 'too much', requestI
 /** A session waits for the lock between marks and what forbids them. */
 function waiting(rig: JournalRig): Promise<void> {
   return eventually(async () => {
-    const rows = await rig.rows("select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'");
+    const rows = await rig.rows(
+      "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+    );
     if (rows.length === 0) throw new Error('no session waits for the lock');
   });
 }

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
-// Each batch made a dead version of the lane's row, which the snapshot of a backup kept, and read past all of them: 2,483 batches a second became 912 after 9,000.
+// Each batch made a dead version of the lane's row, which the snapshot of a backup kept, and read
+// past all of them: 2,483 batches a second became 912 after 9,000.
 it('a batch beside an open snapshot reads no more versions than the batches before it', async () => {
   await using rig = await storeRig();
   const batches = 300;
@@ -13,7 +14,8 @@ it('a batch beside an open snapshot reads no more versions than the batches befo
   await backup.query('select 1 from lanes');
   for (let number = 1; number <= batches; number += 1)
     expect((await rig.store.applyBatch(batch(rig.epoch, number, []))).kind).toBe('committed');
-  // A session adds what it did to the server's counts when it ends, and while it is idle only every 10 s.
+  // A session adds what it did to the server's counts when it
+  // ends, and while it is idle only every 10 s.
   await rig.store.close();
   const read = `select relname::text as table, seq_scan::int, n_tup_upd::int as updated,
     (select sum(idx_tup_read)::int from pg_stat_user_indexes i where i.relid = t.relid) as entries

@@ -10,7 +10,8 @@ const proof = '"proof":{"lane":0,"generation":1,"after":"0","upTo":"1","count":1
 const payload = (orderId: string, revision: number) =>
   `{"eventId":"prediction:${orderId}:${revision}","generation":1,"order":"${orderId}"}`;
 
-// They went out in the generation in which Kafka had these revisions with other content, and every consumer dropped them.
+// They went out in the generation in which Kafka had these revisions with other
+// content, and every consumer dropped them.
 it('what a lane committed before Kafka could be asked goes out under the generation that the answer begins', async () => {
   await using rig = await storeRig();
   const write = (number: number, orderId: string, revision: number) =>
@@ -44,7 +45,8 @@ it('a step of a command names the generation in which it is told, from the secon
   await rig.pool.query('update shards set lane = 0, epoch = 1 where shard = $1', [fence.shard]);
   await journal.takeOver(fence, 0, 0);
   await journal.open(newPlace(), fence);
-  const told = async () => (await outcomes.readUnpublished(10, [fence.shard])).map((row) => JSON.parse(row.payload).generation);
+  const told = async () =>
+    (await outcomes.readUnpublished(10, [fence.shard])).map((row) => JSON.parse(row.payload).generation);
   expect(await told()).toEqual([undefined]);
   await rig.pool.query('update lanes set generation = 3');
   expect(await told()).toEqual([3]);

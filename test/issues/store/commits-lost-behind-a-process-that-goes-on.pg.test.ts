@@ -13,7 +13,8 @@ import { testLog } from '../../support/runs/test-log.ts';
 
 const log = testLog.child({}, { level: 'silent' });
 
-// Seed 11147: a relay saved how far Kafka was after the database had come back without its newest rows. The next rows had the same numbers, and were never sent.
+// Seed 11147: a relay saved how far Kafka was after the database had come back without its newest
+// rows. The next rows had the same numbers, and were never sent.
 it('takes no position of the relay beyond the end of the log', async () => {
   await using rig = await storeRig();
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
@@ -27,12 +28,14 @@ it('takes no position of the relay beyond the end of the log', async () => {
   expect(await updates.loadPosition(0, 'log')).toBe(0n);
   expect(await updates.savePosition(0, rig.epoch, 'log', first?.seq ?? 0n)).toBe(true);
   await rival.query('delete from order_updates');
-  expect(await updates.savePosition(0, rig.epoch, 'log', first?.seq ?? 0n), 'what was saved before, its rows long dropped').toBe(
-    true,
-  );
+  expect(
+    await updates.savePosition(0, rig.epoch, 'log', first?.seq ?? 0n),
+    'what was saved before, its rows long dropped',
+  ).toBe(true);
 });
 
-// Seed 14219: an account was marked as read up to now after the database had lost the orders that the read had shown. Those that had ended were never asked for again.
+// Seed 14219: an account was marked as read up to now after the database had lost the orders that
+// the read had shown. Those that had ended were never asked for again.
 it('keeps no mark of how far an account was read once what was read is lost', async () => {
   await using rig = await storeRig();
   await rig.store.applyBatch(batch(rig.epoch, 1, [['a', 1]]));
@@ -46,7 +49,8 @@ it('keeps no mark of how far an account was read once what was read is lost', as
   expect(await registry.load()).toEqual([account]);
 });
 
-// Seed 16937: the database lost commits while the last process drained. The next ones knew of nothing, and gave revisions again that the state topic had.
+// Seed 16937: the database lost commits while the last process drained. The next ones knew of
+// nothing, and gave revisions again that the state topic had.
 it('begins a generation before the lane is given back by a process that drains', async () => {
   await using rig = await storeRig();
   await rig.lanes.release(0, rig.epoch);

@@ -37,7 +37,10 @@ async function serviceAt(url: string) {
   const keeper: LaneKeeper = new LaneKeeper(
     {
       ...{ store: store.lanes, lease, clock, log, metrics },
-      tenant: { begin: async (hold) => ingest.begin({ ...hold, generation: hold.generation ?? 1 }), end: () => ingest.end() },
+      tenant: {
+        begin: async (hold) => ingest.begin({ ...hold, generation: hold.generation ?? 1 }),
+        end: () => ingest.end(),
+      },
     },
     { holder: 'me', renewEveryMs: 400, expireAfterMs: 2_000, acquireEveryMs: 100 },
   );

@@ -4,7 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { attemptStates, type Command, commandStates } from '../../../src/domain/command.ts';
 import type { CommandJournal, CommandStep, Fence } from '../../../src/store/commands/command-journal.ts';
-import { atMs, attemptId, fence, halt, newCancel, newCancelAll, newReplace } from '../../support/commands/journal-fixtures.ts';
+import {
+  atMs,
+  attemptId,
+  fence,
+  halt,
+  newCancel,
+  newCancelAll,
+  newReplace,
+} from '../../support/commands/journal-fixtures.ts';
 import { fenced, outcomeOf, sqlCall, type TwinCall, twinJournals } from '../../support/commands/twin-journals.ts';
 
 const day = 86_400_000;
@@ -59,7 +67,9 @@ describe('the journal in memory does what the one in Postgres does', () => {
     for (const state of commandStates)
       for (const kind of kinds) {
         const asked =
-          'asked' in kind ? { ...kind.asked, commandId: randomUUID(), idempotencyKey: randomUUID(), attemptId: attemptId() } : {};
+          'asked' in kind
+            ? { ...kind.asked, commandId: randomUUID(), idempotencyKey: randomUUID(), attemptId: attemptId() }
+            : {};
         const command = await twins.add(state, ['unknown'], {
           ...kind,
           asked,
@@ -131,7 +141,11 @@ describe('the journal in memory does what the one in Postgres does', () => {
       }),
     );
     const missed = (of: Command, under: Fence, version: number): TwinCall => {
-      const miss = { commandId: of.commandId, version, evidence: { kind: 'read', code: 'missed', detail: {}, atMs } } as const;
+      const miss = {
+        commandId: of.commandId,
+        version,
+        evidence: { kind: 'read', code: 'missed', detail: {}, atMs },
+      } as const;
       const sql = sqlCall('note_miss', under.shard, under.epoch, miss);
       return { name: `missed, ${of.state}`, of, sql, call: (journal) => journal.noteMiss(miss, under) };
     };
@@ -166,7 +180,9 @@ describe('the journal in memory does what the one in Postgres does', () => {
     await using twins = await twinJournals();
     const scopes = [{ kind: 'service' }, { kind: 'account', accountId: 'acct-1' }] as const;
     const cases = scopes.flatMap((scope) =>
-      ['operator', 'rate'].flatMap((cause) => ['absent', 'active', 'cleared'].map((prior) => ({ scope, cause, prior }))),
+      ['operator', 'rate'].flatMap((cause) =>
+        ['absent', 'active', 'cleared'].map((prior) => ({ scope, cause, prior })),
+      ),
     );
     for (const { scope, cause, prior } of cases) {
       const first = halt({ scope, cause });
@@ -183,7 +199,8 @@ describe('the journal in memory does what the one in Postgres does', () => {
       const clears = [scope, otherScope].flatMap((of) =>
         [{ reason: 'looked' }, { reason: '' }, { reason: 'looked', ofSomeAccounts: true as const }].flatMap((word) =>
           [fence, fenced()].map(
-            (under) => (journal: CommandJournal) => journal.clearHalts(of, { by: 'ann', atMs: atMs + 5, ...word }, under),
+            (under) => (journal: CommandJournal) =>
+              journal.clearHalts(of, { by: 'ann', atMs: atMs + 5, ...word }, under),
           ),
         ),
       );
@@ -215,7 +232,9 @@ describe('the journal in memory does what the one in Postgres does', () => {
       { ...anew, principal: 'other' },
       { ...anew, idempotencyKey: 'free', onLanding: 'keep' as 'leave' },
     ].flatMap((asked) =>
-      [fence, fenced(), { ...fence, shard: 1 }].map((under) => (journal: CommandJournal) => journal.openCancelAll(asked, under)),
+      [fence, fenced(), { ...fence, shard: 1 }].map(
+        (under) => (journal: CommandJournal) => journal.openCancelAll(asked, under),
+      ),
     );
     const ends = [first.cancelAllId, randomUUID()].flatMap((id) =>
       [fence, fenced()].map((under) => (journal: CommandJournal) => journal.endCancelAll(id, atMs + 9, under)),

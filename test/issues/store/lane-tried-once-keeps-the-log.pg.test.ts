@@ -6,7 +6,10 @@ import { PostgresUpdateLog } from '../../../src/store/orders/update-log.ts';
 import { batch, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 
-/** Two partitions of five million rows that the log has left behind, both cursors of lane 0 past them, and a lane 1 that was held once. */
+/**
+ * Two partitions of five million rows that the log has left behind, both cursors of lane 0 past
+ * them, and a lane 1 that was held once.
+ */
 async function logOfTwoLanes() {
   const rig = await storeRig();
   const log = new PostgresUpdateLog(rig.deps);

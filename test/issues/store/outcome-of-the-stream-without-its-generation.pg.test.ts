@@ -18,7 +18,8 @@ it.each([1, 3])('an outcome in the stream of events is the record of Kafka, in g
   await rig.journal.open(newPlace(), fence);
   const outcomes = new PostgresOutcomeLog({ pool: rig.pool, clock: systemClock, random: systemRandom });
   const [record] = await outcomes.readUnpublished(10, [fence.shard]);
-  // Other tests share the server: a transaction of theirs that has just ended may still count for a moment.
+  // Other tests share the server: a transaction of theirs that has
+  // just ended may still count for a moment.
   const event = await eventually(async () => {
     const { horizon } = await rig.reads.eventHorizon();
     const { events } = await rig.reads.eventsAfter({ tx: 0n, number: 0n }, horizon, 10);

@@ -24,7 +24,10 @@ async function lookAt(url: string): Promise<{ part: string; verdict: string; det
   return found.filter(({ part, verdict }) => (part === 'owners' || part === 'grants') && verdict !== 'ok');
 }
 
-/** Each kind of damage: the statement, what doctor says of it, and the statement that it says, which has to end it. */
+/**
+ * Each kind of damage: the statement, what doctor says of it, and the
+ * statement that it says, which has to end it.
+ */
 const damages: [kind: string, damage: string, detail: RegExp][] = [
   [
     'a table',
@@ -37,7 +40,11 @@ const damages: [kind: string, damage: string, detail: RegExp][] = [
     'alter sequence public.order_updates_seq owner to STRANGER',
     /^sequence public\.order_updates_seq belongs to STRANGER/,
   ],
-  ['a function', 'alter function public.lane_batch owner to STRANGER', /^function public\.lane_batch\(.*\) belongs to STRANGER/],
+  [
+    'a function',
+    'alter function public.lane_batch owner to STRANGER',
+    /^function public\.lane_batch\(.*\) belongs to STRANGER/,
+  ],
   [
     'a function that writes',
     'alter function public.apply_batch owner to STRANGER',
@@ -64,7 +71,11 @@ const damages: [kind: string, damage: string, detail: RegExp][] = [
     'alter default privileges for role tidemark_owner grant execute on functions to public',
     /^default privileges of/,
   ],
-  ['the schema public', 'revoke create on schema public from tidemark_owner', /^tidemark_owner may not create in schema public/],
+  [
+    'the schema public',
+    'revoke create on schema public from tidemark_owner',
+    /^tidemark_owner may not create in schema public/,
+  ],
   ['a schema open to all', 'grant create on schema public to public', /^every role may create in schema public/],
   [
     'a function open to all',
@@ -81,7 +92,11 @@ const damages: [kind: string, damage: string, detail: RegExp][] = [
     'grant update (state) on public.orders to tidemark_app',
     /^tidemark_app may UPDATE \(state\) on table public\.orders/,
   ],
-  ['a right too few', 'revoke select on public.orders from tidemark_app', /^tidemark_app may not SELECT on public\.orders$/],
+  [
+    'a right too few',
+    'revoke select on public.orders from tidemark_app',
+    /^tidemark_app may not SELECT on public\.orders$/,
+  ],
   [
     'a column too few',
     'revoke update (lane) on public.shards from tidemark_app',
@@ -92,7 +107,11 @@ const damages: [kind: string, damage: string, detail: RegExp][] = [
     'revoke execute on function public.apply_batch from tidemark_app',
     /^tidemark_app may not EXECUTE on function/,
   ],
-  ['a reader', 'revoke select on public.orders from tidemark_reader', /^tidemark_reader may not SELECT on public\.orders$/],
+  [
+    'a reader',
+    'revoke select on public.orders from tidemark_reader',
+    /^tidemark_reader may not SELECT on public\.orders$/,
+  ],
   [
     'the books of a reader',
     'revoke usage on schema drizzle from tidemark_reader',
@@ -115,7 +134,8 @@ it.each(damages)('doctor names %s, and its statement puts it right', async (_, d
     const named = await lookAt(database.url);
     const wanted = new RegExp(detail.source.replaceAll('STRANGER', stranger));
     expect(named).toContainEqual(expect.objectContaining({ verdict: 'fail', detail: expect.stringMatching(wanted) }));
-    for (const { fix = '' } of named) await onServer(database.url, (client) => client.query(fix.replace(/^[^:]*: /, '')));
+    for (const { fix = '' } of named)
+      await onServer(database.url, (client) => client.query(fix.replace(/^[^:]*: /, '')));
     expect(await lookAt(database.url)).toEqual([]);
   } finally {
     await onServer(database.url, (client) => client.query(`drop owned by ${stranger}; drop role ${stranger}`));

@@ -65,7 +65,10 @@ describe('behind a pooler in transaction mode', () => {
 
   it('migrate is refused before it changes anything', async () => {
     const migrating = migrate({ url, log: silentLog, clock: systemClock });
-    await expect(migrating).rejects.toMatchObject({ code: 'SESSIONS', fix: expect.stringContaining('pool_mode = session') });
+    await expect(migrating).rejects.toMatchObject({
+      code: 'SESSIONS',
+      fix: expect.stringContaining('pool_mode = session'),
+    });
   });
 });
 
@@ -116,7 +119,12 @@ it.each([
 });
 
 it('a pooler that refuses the startup parameters is named, with what to set', () => {
-  const refusal = Object.assign(new Error('unsupported startup parameter: options'), { code: '08P01', severity: 'FATAL' });
+  const refusal = Object.assign(new Error('unsupported startup parameter: options'), {
+    code: '08P01',
+    severity: 'FATAL',
+  });
   expect(pooledRefusalFix(refusal)).toMatch(/ignore_startup_parameters/);
-  expect(pooledRefusalFix(Object.assign(new Error('invalid message'), { code: '08P01', severity: 'FATAL' }))).toBeUndefined();
+  expect(
+    pooledRefusalFix(Object.assign(new Error('invalid message'), { code: '08P01', severity: 'FATAL' })),
+  ).toBeUndefined();
 });

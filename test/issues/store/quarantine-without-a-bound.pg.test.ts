@@ -70,7 +70,9 @@ it('a request for repair is answered once, withdrawn when nobody takes it, and f
   await rig.pool.query("update repair_requests set requested_at = now() - interval '2 days' where id <> $1", [third]);
   await maintainQuarantine(rig.pool, { maxUndealt: 9, retentionMs: hour });
   expect((await openRepairs(rig.pool)).map(({ id }) => id)).toEqual([third]);
-  await rig.pool.query("update repair_requests set answered_at = now() - interval '2 days' where answered_at is not null");
+  await rig.pool.query(
+    "update repair_requests set answered_at = now() - interval '2 days' where answered_at is not null",
+  );
   await maintainQuarantine(rig.pool, { maxUndealt: 9, retentionMs: hour });
   expect(await rig.rows('select id from repair_requests')).toEqual([{ id: String(third) }]);
 });

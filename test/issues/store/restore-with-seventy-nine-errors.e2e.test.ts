@@ -36,7 +36,11 @@ async function makeRoles(server: DebianServer, lines: readonly string[], databas
 
 /** Runs lines as a person would in a shell; ends at the first that fails. */
 function shell(lines: readonly string[], folder: string, env: Record<string, string>): string {
-  const script = ['set -e', `tidemark() { "${process.execPath}" "${repository}/bin/tidemark.js" "$@"; }`, ...lines].join('\n');
+  const script = [
+    'set -e',
+    `tidemark() { "${process.execPath}" "${repository}/bin/tidemark.js" "$@"; }`,
+    ...lines,
+  ].join('\n');
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script], {
     cwd: folder,
     env: { PATH: `${postgresTools()}:${process.env['PATH']}`, HOME: folder, NO_COLOR: '1', ...env },
@@ -144,7 +148,8 @@ it('a database is dumped and restored by the lines of the runbook with the docum
   });
   expect(await after.stop()).toBe(0);
 
-  // The lines that people try: doctor names what they leave, and a migration says it before it changes anything.
+  // The lines that people try: doctor names what they leave, and a
+  // migration says it before it changes anything.
   for (const [database, flags] of [
     ['naive', ''],
     ['unowned', '--no-owner'],
@@ -156,7 +161,9 @@ it('a database is dumped and restored by the lines of the runbook with the docum
     expect(named.length, database).toBeGreaterThan(50);
     const bad = flags === '--no-acl' ? 'grants' : 'owners';
     const words =
-      bad === 'owners' ? /belongs to tidemark_admin, and tidemark_owner is expected$/ : /every role may EXECUTE on function/;
+      bad === 'owners'
+        ? /belongs to tidemark_admin, and tidemark_owner is expected$/
+        : /every role may EXECUTE on function/;
     expect(named).toContainEqual(expect.objectContaining({ part: bad, detail: expect.stringMatching(words) }));
     const migrated = shell(['tidemark migrate 2>&1 || true'], folder, { DATABASE_URL: admin(source, database) });
     if (bad === 'owners') expect(migrated).toMatch(/belongs to tidemark_admin, and tidemark_owner is expected/);

@@ -28,7 +28,10 @@ function logRowsOf(node: PlanNode): number {
 
 const others = 30_000;
 
-/** A row of lane 0, then many of lane 1, then another row of lane 0; in partitions that were never analysed. */
+/**
+ * A row of lane 0, then many of lane 1, then another row of lane
+ * 0; in partitions that were never analysed.
+ */
 async function lanesOfOneLog() {
   const rig = await storeRig();
   await rig.pool.query('alter table order_updates_1 set (autovacuum_enabled = false)');
@@ -62,25 +65,32 @@ describe('a lane that was away while another one wrote', () => {
     expect(rig.read).toHaveLength(3);
     for (const { rows, blocks } of rig.read) {
       expect(rows).toBeLessThan(10);
-      // Entries of an index that are passed over are no rows: 30,000 of the other lane are more than 100 blocks.
+      // Entries of an index that are passed over are no rows: 30,000 of
+      // the other lane are more than 100 blocks.
       expect(blocks).toBeLessThan(50);
     }
   });
 });
 
-// Two contents of one revision were committed: each partition has a unique index of its own, and nothing compared the revision before.
+// Two contents of one revision were committed: each partition has a unique index of its own, and
+// nothing compared the revision before.
 it('an account that two lanes follow by mistake is refused to the second, also in another partition', async () => {
   await using rig = await storeRig();
   const other = await rig.lanes.acquire(1, 'second', 6_000);
   const put = async (lane: number, epoch: bigint, number: number, revision: number, payload: string) => {
     const heads = [head('X', revision, { state: JSON.stringify({ payload }) })];
-    return rig.store.applyBatch(batch(epoch, number, [], { lane, heads, updates: [update('X', revision, { payload })] }));
+    return rig.store.applyBatch(
+      batch(epoch, number, [], { lane, heads, updates: [update('X', revision, { payload })] }),
+    );
   };
   expect((await put(0, rig.epoch, 1, 1, 'r1 of lane 0')).kind).toBe('committed');
   expect((await put(0, rig.epoch, 2, 2, 'r2 of lane 0')).kind).toBe('committed');
   await rig.pool.query("select setval('order_updates_seq', 5000001)");
   expect(await put(1, other.epoch, 1, 2, 'r2 of lane 1')).toEqual({ kind: 'retry', code: 'TM003' });
-  expect(await put(1, other.epoch, 1, 1, 'r1 of lane 1'), 'as if it were new').toEqual({ kind: 'retry', code: 'TM003' });
+  expect(await put(1, other.epoch, 1, 1, 'r1 of lane 1'), 'as if it were new').toEqual({
+    kind: 'retry',
+    code: 'TM003',
+  });
   const several = { lane: 1, heads: [head('X', 3, { reducedFrom: 1 })], updates: [update('X', 2), update('X', 3)] };
   expect(await rig.store.applyBatch(batch(other.epoch, 1, [], several)), 'higher, from an old one').toEqual({
     kind: 'retry',
@@ -94,7 +104,8 @@ it('an account that two lanes follow by mistake is refused to the second, also i
   ]);
 });
 
-// Each round waited 250 ms for a lock that a backup keeps until its end, and every batch queued behind that wait.
+// Each round waited 250 ms for a lock that a backup keeps until its end,
+// and every batch queued behind that wait.
 it('a partition that is due waits for a backup to end, and no batch waits for the partition', async () => {
   await using rig = await storeRig();
   const log = new PostgresUpdateLog(rig.deps);

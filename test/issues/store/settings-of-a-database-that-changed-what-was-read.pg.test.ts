@@ -30,12 +30,15 @@ afterAll(() => database.drop());
 
 /** What a session has of the settings that the database turned. */
 async function settingsOf(session: Pick<ClientBase, 'query'>): Promise<Record<string, string>> {
-  const { rows } = await session.query('select name, setting from pg_settings where name = any($1)', [Object.keys(turned)]);
+  const { rows } = await session.query('select name, setting from pg_settings where name = any($1)', [
+    Object.keys(turned),
+  ]);
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
 /** Deadlines are each session's own. */
-const apartFromDeadlines = ([name]: readonly [string, unknown]) => !name.endsWith('_timeout') || name === 'idle_session_timeout';
+const apartFromDeadlines = ([name]: readonly [string, unknown]) =>
+  !name.endsWith('_timeout') || name === 'idle_session_timeout';
 
 describe('on a database that turned every setting we depend on', () => {
   it('migrate makes the schema and the shards, and does nothing the second time', async () => {
@@ -44,26 +47,29 @@ describe('on a database that turned every setting we depend on', () => {
     expect(await migrate(options)).toEqual({ applied: [] });
   });
 
-  it.each(['DatabaseSession', 'PrimarySession', 'createPool', 'createReadPool'] as const)('%s has ours', async (kind) => {
-    const pooled = { url: database.url, applicationName: 'test', maxConnections: 1 };
-    const config = { connectionString: database.url };
-    const session = {
-      DatabaseSession: () => new DatabaseSession(config),
-      PrimarySession: () => new PrimarySession(config),
-      createPool: () => createPool({ log: testLog }, { ...pooled, server: 'any' }),
-      createReadPool: () => createReadPool({ log: testLog }, pooled),
-    }[kind]();
-    if (session instanceof DatabaseSession) await session.connect();
-    try {
-      const ours = await settingsOf(session);
-      expect(Object.keys(ours)).toEqual(expect.arrayContaining(Object.keys(turnedForms)));
-      for (const [name, value] of Object.entries(ours)) expect.soft(value, name).not.toBe(turned[name]);
-      const { rows } = await session.query('select current_setting($1) as deadline', ['statement_timeout']);
-      expect(rows[0]?.deadline).toBe(session instanceof DatabaseSession ? '0' : '4s');
-    } finally {
-      await session.end();
-    }
-  });
+  it.each(['DatabaseSession', 'PrimarySession', 'createPool', 'createReadPool'] as const)(
+    '%s has ours',
+    async (kind) => {
+      const pooled = { url: database.url, applicationName: 'test', maxConnections: 1 };
+      const config = { connectionString: database.url };
+      const session = {
+        DatabaseSession: () => new DatabaseSession(config),
+        PrimarySession: () => new PrimarySession(config),
+        createPool: () => createPool({ log: testLog }, { ...pooled, server: 'any' }),
+        createReadPool: () => createReadPool({ log: testLog }, pooled),
+      }[kind]();
+      if (session instanceof DatabaseSession) await session.connect();
+      try {
+        const ours = await settingsOf(session);
+        expect(Object.keys(ours)).toEqual(expect.arrayContaining(Object.keys(turnedForms)));
+        for (const [name, value] of Object.entries(ours)) expect.soft(value, name).not.toBe(turned[name]);
+        const { rows } = await session.query('select current_setting($1) as deadline', ['statement_timeout']);
+        expect(rows[0]?.deadline).toBe(session instanceof DatabaseSession ? '0' : '4s');
+      } finally {
+        await session.end();
+      }
+    },
+  );
 
   it('an address with options of its own keeps them, and can not turn ours', async () => {
     const url = new URL(database.url);
@@ -71,14 +77,17 @@ describe('on a database that turned every setting we depend on', () => {
     const session = new DatabaseSession({ connectionString: url.href });
     await session.connect();
     try {
-      const { rows } = await session.query(`select current_setting('DateStyle') as style, current_setting('work_mem') as memory`);
+      const { rows } = await session.query(
+        `select current_setting('DateStyle') as style, current_setting('work_mem') as memory`,
+      );
       expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB' }]);
     } finally {
       await session.end();
     }
   });
 
-  // A pooler in session mode that drops `options` gives such a session: nothing of what it asked for at its start holds.
+  // A pooler in session mode that drops `options` gives such a session: nothing
+  // of what it asked for at its start holds.
   it('a session whose startup parameters were dropped has ours', async () => {
     class Dropped extends DatabaseSession {
       getStartupConf() {

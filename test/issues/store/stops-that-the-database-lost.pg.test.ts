@@ -24,7 +24,9 @@ async function processRig() {
   const lease = new Lease(clock, 3_000);
   const journal = createPostgresJournal({ pool: rig.pool, clock, random, witness: lease.witness });
   const lanes = new PostgresLaneStore({ pool: rig.pool, random });
-  const [row] = await rig.rows<{ epoch: string; generation: number }>('select epoch, generation from lanes where lane = 0');
+  const [row] = await rig.rows<{ epoch: string; generation: number }>(
+    'select epoch, generation from lanes where lane = 0',
+  );
   lease.witness.sawLane({ generation: row?.generation ?? 1, epoch: BigInt(row?.epoch ?? 0), batch: 0n });
   return {
     ...{ rig, journal, lanes, lease },
@@ -58,7 +60,9 @@ const tightened = { accountId: 'acct-1', by: 'ann', reason: 'too much', requestI
 
 async function seenRevoked({ rig, lease }: ProcessRig): Promise<void> {
   const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, witness: lease.witness });
-  await rig.rows("insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')");
+  await rig.rows(
+    "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')",
+  );
   await watching(store, async (look) => {
     await look();
     await store.end('desk', 1, 0);
@@ -188,14 +192,18 @@ it('a halt that is put back and was resumed stays resumed', async () => {
   await journal.clearHalts(halted.scope, looked, fence);
   expect(await journal.raiseHalt(halted, undefined)).toMatchObject({ haltId: halted.haltId, clearedBy: 'ann' });
   expect(await journal.activeHalts()).toEqual([]);
-  expect(await journal.activeHalts([halted.haltId, 'h-none'])).toMatchObject([{ haltId: halted.haltId, clearedBy: 'ann' }]);
+  expect(await journal.activeHalts([halted.haltId, 'h-none'])).toMatchObject([
+    { haltId: halted.haltId, clearedBy: 'ann' },
+  ]);
 });
 
 it('a token whose revocation was lost stays refused by a running process, and is ended again', async () => {
   await using running = await processRig();
   const { rig, lease, loses } = running;
   const store = new PostgresPrincipalStore({ pool: rig.pool, clock, random, witness: lease.witness });
-  await rig.rows("insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')");
+  await rig.rows(
+    "insert into principal_tokens (principal, number, token_sha256, scopes) values ('desk', 1, sha256('t'), '{}')",
+  );
   await watching(store, async (look, tokens) => {
     await look();
     expect(tokens.find('t')).toMatchObject({ name: 'desk' });

@@ -25,7 +25,10 @@ function readBy(node: PlanNode, table: RegExp): number {
 
 const orders = 30_000;
 
-/** A log of 60,000 rows of 30,000 orders as a bulk load leaves them: vacuumed, which counts the rows, and not analysed, so that nothing is known of what is in them. */
+/**
+ * A log of 60,000 rows of 30,000 orders as a bulk load leaves them: vacuumed, which counts the
+ * rows, and not analysed, so that nothing is known of what is in them.
+ */
 async function bulkLoaded() {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase());
@@ -53,7 +56,8 @@ async function bulkLoaded() {
   return { pool: explaining, plans, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-// Found by a replay of a million rows: the second after autovacuum had been there each read of 5,000 rows read and sorted the 740,000 behind it, over the deadline of a statement.
+// Found by a replay of a million rows: the second after autovacuum had been there each read of
+// 5,000 rows read and sorted the 740,000 behind it, over the deadline of a statement.
 it('replay reads some thousand rows at a time of a log that was never analysed', async () => {
   await using world = await bulkLoaded();
   const { rows, lastSeq } = await readLogSlice(world.pool, {}, 1_000n, 50_000n);

@@ -35,7 +35,11 @@ async function write(
 }
 
 /** One of lane 0, left open. */
-async function beginBatch({ slow, epoch }: Pick<Rig, 'slow' | 'epoch'>, number: number, orderId: string): Promise<void> {
+async function beginBatch(
+  { slow, epoch }: Pick<Rig, 'slow' | 'epoch'>,
+  number: number,
+  orderId: string,
+): Promise<void> {
   await slow.query('begin');
   await write(slow, { lane: 0, epoch, number }, orderId);
 }
@@ -54,7 +58,9 @@ async function waits(rig: Rig, read: Promise<unknown>): Promise<void> {
     over = true;
   });
   const asked = rig.queries.length;
-  await eventually(() => expect(rig.queries.slice(asked).some(({ text }) => text.includes('unnest($1::xid8[])'))).toBe(true));
+  await eventually(() =>
+    expect(rig.queries.slice(asked).some(({ text }) => text.includes('unnest($1::xid8[])'))).toBe(true),
+  );
   expect(over).toBe(false);
 }
 
@@ -119,7 +125,8 @@ it('of one lane nothing is waited for: its next seqs lie above all that it commi
 it('a transaction that keeps the row of a lane does not silently stop the stream', async () => {
   await using rig = await twoLanes();
   await beginBatch(rig, 1, 'slow');
-  const [{ xid } = { xid: '' }] = (await rig.slow.query<{ xid: string }>('select pg_current_xact_id()::text as xid')).rows;
+  const [{ xid } = { xid: '' }] = (await rig.slow.query<{ xid: string }>('select pg_current_xact_id()::text as xid'))
+    .rows;
   const quickly = { everyMs: 1, deadlineMs: 20 };
   await expect(untilEnded(rig.deps, [xid], quickly)).rejects.toThrow(`does not end (xid ${xid})`);
   await rig.slow.query('rollback');

@@ -25,12 +25,19 @@ async function setUp() {
   });
   const deps = { http, clock: systemClock, store: new StickyStore({ clock: systemClock }) };
   const credential = { clientId: 'id', clientSecret: new Secret('hush') };
-  const options = { name: 'client', holder: 'one', baseUrl: server.url, credential, grant: 'client_credentials' } as const;
+  const options = {
+    name: 'client',
+    holder: 'one',
+    baseUrl: server.url,
+    credential,
+    grant: 'client_credentials',
+  } as const;
   return { server, acquire: (beyond: number) => acquireToken(deps, options, beyond, {}) };
 }
 
-// Found by reading: the claim was given back in `finally`, and when the store failed just then, its error took the place of the token that had been had and stored: the
-// credential counted as unavailable, and with it every read, stream and command of its accounts.
+// Found by reading: the claim was given back in `finally`, and when the store failed just then, its
+// error took the place of the token that had been had and stored: the credential counted as
+// unavailable, and with it every read, stream and command of its accounts.
 it('is no reason to throw away the token that was had under it', async () => {
   const { server, acquire } = await setUp();
   expect(await acquire(0)).toMatchObject({ ok: true, token: { generation: 1 } });

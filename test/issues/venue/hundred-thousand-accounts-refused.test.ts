@@ -42,7 +42,8 @@ async function listOf(body: string) {
   return { list: await listAccounts(deps, `http://127.0.0.1:${port}`, signal), http, port };
 }
 
-// The list has no pages, and an answer was read up to 8 MiB: above some 46,000 accounts none was ever listed, where docs/scaling.md says 100,000.
+// The list has no pages, and an answer was read up to 8 MiB: above some 46,000 accounts none was
+// ever listed, where docs/scaling.md says 100,000.
 it('the list of 100,000 accounts is read', async () => {
   const accounts = Array.from({ length: 100_000 }, (_, i) => item(i));
   const { list, http, port } = await listOf(JSON.stringify({ accounts }));

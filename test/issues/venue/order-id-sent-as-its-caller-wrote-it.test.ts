@@ -33,7 +33,8 @@ function cancelOf(stream: Stream, orderId: string) {
   return { kind: 'cancel', stream, accountId: 'acct-1', orderId } as const;
 }
 
-// `DELETE /v1/orders/..%2F..%2Fv2%2Fusers%2Fme` reached the platform, under our bearer, as it was written.
+// `DELETE /v1/orders/..%2F..%2Fv2%2Fusers%2Fme` reached the
+// platform, under our bearer, as it was written.
 describe('an id that no order can have', () => {
   it.each(others)('is not found, before anything is read, journaled or sent: %j', async (orderId) => {
     const rig = await CommandRig.leading();
@@ -108,7 +109,10 @@ describe('the cancel of an order that was never seen', () => {
   it('is told to come again where it cannot be read just now', async () => {
     const rig = await CommandRig.leading();
     rig.probes.answer = () => failedLook('unavailable');
-    expect(await rig.submit(cancelOf('account', 'ord-7'))).toMatchObject({ code: 'SOURCE_NOT_LIVE', retryAfterMs: 1_000 });
+    expect(await rig.submit(cancelOf('account', 'ord-7'))).toMatchObject({
+      code: 'SOURCE_NOT_LIVE',
+      retryAfterMs: 1_000,
+    });
     rig.probes.answer = () => new Promise(() => {});
     expect(await rig.submit(cancelOf('account', 'ord-7'))).toMatchObject({ code: 'SOURCE_NOT_LIVE' });
     expect(rig.entry.sent).toEqual([]);

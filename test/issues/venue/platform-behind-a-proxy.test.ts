@@ -89,24 +89,27 @@ const refusals: readonly (readonly [string, ProxyManner, RegExp])[] = [
 ];
 
 describe('a proxy that refuses', () => {
-  it.each(refusals)('and %s: a write is not sent, nobody permitted it, and no byte of it left', async (_, manner, why) => {
-    const platform = await countingPlatform(createServer);
-    const proxy = await connectProxy({ manner, portOf: () => platform.port });
-    let permissions = 0;
-    for (const scheme of ['http', 'https']) {
-      const permitted = () => {
-        permissions += 1;
-      };
-      const connectMs = manner === 'silent' ? 300 : 20_000;
-      const proxies = through(`http://someone:hush-hush@127.0.0.1:${proxy.port}`);
-      const result = await place(proxies, `${scheme}://${host}`, { connectMs, permitted });
-      expect(result).toMatchObject({ kind: 'not_sent' });
-      expect(JSON.stringify(result)).toContain(proxy.url);
-      expect(JSON.stringify(result)).toMatch(why);
-      expect(JSON.stringify(result)).not.toContain('hush-hush');
-    }
-    expect({ permissions, stray: proxy.stray, seen: platform.seen }).toEqual({ permissions: 0, stray: 0, seen: [] });
-  });
+  it.each(refusals)(
+    'and %s: a write is not sent, nobody permitted it, and no byte of it left',
+    async (_, manner, why) => {
+      const platform = await countingPlatform(createServer);
+      const proxy = await connectProxy({ manner, portOf: () => platform.port });
+      let permissions = 0;
+      for (const scheme of ['http', 'https']) {
+        const permitted = () => {
+          permissions += 1;
+        };
+        const connectMs = manner === 'silent' ? 300 : 20_000;
+        const proxies = through(`http://someone:hush-hush@127.0.0.1:${proxy.port}`);
+        const result = await place(proxies, `${scheme}://${host}`, { connectMs, permitted });
+        expect(result).toMatchObject({ kind: 'not_sent' });
+        expect(JSON.stringify(result)).toContain(proxy.url);
+        expect(JSON.stringify(result)).toMatch(why);
+        expect(JSON.stringify(result)).not.toContain('hush-hush');
+      }
+      expect({ permissions, stray: proxy.stray, seen: platform.seen }).toEqual({ permissions: 0, stray: 0, seen: [] });
+    },
+  );
 
   it.each(refusals)('and %s: a read fails before it was sent, and so does a socket', async (_, manner, why) => {
     const proxy = await connectProxy({ manner, portOf: () => 1 });
@@ -114,10 +117,19 @@ describe('a proxy that refuses', () => {
     const http = new UndiciHttp({ clock: systemClock, proxies }, { connectMs: manner === 'silent' ? 300 : 20_000 });
     onTestFinished(() => http.close());
     const read = await http.request({ operation: 'health', method: 'GET', url: `http://${host}/`, headers: {} });
-    expect(read).toMatchObject({ kind: 'failed', code: 'connect', sent: 'no', message: expect.stringContaining(proxy.url) });
+    expect(read).toMatchObject({
+      kind: 'failed',
+      code: 'connect',
+      sent: 'no',
+      message: expect.stringContaining(proxy.url),
+    });
     const ends: SocketEnd[] = [];
     const nothing = () => undefined;
-    const open = wsSocketFactory(systemClock, { ...wsSocketDefaults, openMs: manner === 'silent' ? 300 : 20_000 }, proxies);
+    const open = wsSocketFactory(
+      systemClock,
+      { ...wsSocketDefaults, openMs: manner === 'silent' ? 300 : 20_000 },
+      proxies,
+    );
     open(`ws://${host}/v1/stream`, new Secret('a-token'), {
       ...{ onOpen: nothing, onFrame: nothing, onPong: nothing },
       onEnd: (end) => ends.push(end),
@@ -140,16 +152,19 @@ describe('a proxy that refuses', () => {
 });
 
 describe('a proxy that lets us through', () => {
-  it.each(['pass', 'slow'] as const)('and is %s: a write arrives once, by CONNECT for plain addresses too', async (manner) => {
-    const platform = await countingPlatform(createServer, placing?.status, placing?.answer);
-    const proxy = await connectProxy({ manner, portOf: () => platform.port });
-    const result = await place(through(`http://some%40one:p%3Aw@127.0.0.1:${proxy.port}`), `http://${host}:8080`);
-    expect(result).toMatchObject({ kind: 'accepted' });
-    expect(platform.seen).toEqual([`POST /v1/orders ${host}:8080`]);
-    expect(proxy.asked).toEqual([`CONNECT ${host}:8080`]);
-    const credentials = Buffer.from('some@one:p:w').toString('base64');
-    expect(proxy.heads[0]).toContain(`\r\nproxy-authorization: Basic ${credentials}\r\n`);
-  });
+  it.each(['pass', 'slow'] as const)(
+    'and is %s: a write arrives once, by CONNECT for plain addresses too',
+    async (manner) => {
+      const platform = await countingPlatform(createServer, placing?.status, placing?.answer);
+      const proxy = await connectProxy({ manner, portOf: () => platform.port });
+      const result = await place(through(`http://some%40one:p%3Aw@127.0.0.1:${proxy.port}`), `http://${host}:8080`);
+      expect(result).toMatchObject({ kind: 'accepted' });
+      expect(platform.seen).toEqual([`POST /v1/orders ${host}:8080`]);
+      expect(proxy.asked).toEqual([`CONNECT ${host}:8080`]);
+      const credentials = Buffer.from('some@one:p:w').toString('base64');
+      expect(proxy.heads[0]).toContain(`\r\nproxy-authorization: Basic ${credentials}\r\n`);
+    },
+  );
 
   it('carries TLS to the platform, whose name is the one that is verified, to a proxy with TLS or without', async () => {
     const authority = new CertificateAuthority(mkdtempSync(join(tmpdir(), 'tidemark-proxy-')));
@@ -193,7 +208,14 @@ describe('the platform behind a proxy, as the service follows it', () => {
     const at = (url: string, name: string) => Object.assign(new URL(url), { host: name, port: '' }).href;
     const connectors = new Connectors(
       {
-        ...{ clock: systemClock, random: seededRandom(5), sink, registry: sink, metrics: metrics.source, log: silentLog },
+        ...{
+          clock: systemClock,
+          random: seededRandom(5),
+          sink,
+          registry: sink,
+          metrics: metrics.source,
+          log: silentLog,
+        },
         reads: new PlatformReads(deps, { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' }),
         openSocket: wsSocketFactory(systemClock, wsSocketDefaults, proxies),
         tokens: deps.tokens,
@@ -205,7 +227,8 @@ describe('the platform behind a proxy, as the service follows it', () => {
     await connectors.begin();
     onTestFinished(() => connectors.end());
     await eventually(() => {
-      for (const each of ['account', 'prediction'] as const) expect(connectors.account(each, enrolled)?.live).toBe(true);
+      for (const each of ['account', 'prediction'] as const)
+        expect(connectors.account(each, enrolled)?.live).toBe(true);
     });
     const accounts = {
       hasListed: true,
@@ -213,13 +236,22 @@ describe('the platform behind a proxy, as the service follows it', () => {
       account: (...account: Parameters<typeof connectors.account>) => connectors.account(...account),
     };
     const entry = new PlatformOrderEntry(
-      { accounts, lines: new SocketWriteLines({ clock: systemClock, proxies }), clock: systemClock, metrics: metrics.platform },
+      {
+        accounts,
+        lines: new SocketWriteLines({ clock: systemClock, proxies }),
+        clock: systemClock,
+        metrics: metrics.platform,
+      },
       { platformUrl: 'http://api.test', stagingUrl: 'http://staging.test' },
     );
     const { accountId: _, ...terms } = limitOrder;
     const request = { kind: 'place', stream: 'account', accountId: enrolled, terms } as const;
     const { signal } = new AbortController();
-    const sent = await entry.send(request, 'tm-proxied', { mayWrite: async () => true, mayStillWrite: () => true, signal });
+    const sent = await entry.send(request, 'tm-proxied', {
+      mayWrite: async () => true,
+      mayStillWrite: () => true,
+      signal,
+    });
     expect(sent).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-proxied' } });
     expect((await desk.decisions()).filter((line) => line.decision === 'accepted')).toHaveLength(1);
     expect(new Set(proxy.asked)).toEqual(new Set(['CONNECT api.test:80', 'CONNECT staging.test:80']));
@@ -257,7 +289,11 @@ describe('the settings', () => {
   it('are shown by doctor, address by address', () => {
     const loaded = load({
       ...{ HTTPS_PROXY: 'http://u:hush-hush@a.test:1', NO_PROXY: 'auth.test' },
-      ...{ PLATFORM_URL: 'https://api.test', PLATFORM_STREAM_URL: 'wss://api.test/s', PLATFORM_AUTH_URL: 'https://auth.test' },
+      ...{
+        PLATFORM_URL: 'https://api.test',
+        PLATFORM_STREAM_URL: 'wss://api.test/s',
+        PLATFORM_AUTH_URL: 'https://auth.test',
+      },
     });
     expect(loaded.ok ? checkProxies(loaded.config).map(({ detail }) => detail) : loaded.faults).toEqual([
       'PLATFORM_URL (api.test), PLATFORM_STREAM_URL (api.test): reached through http://a.test:1',
@@ -268,7 +304,9 @@ describe('the settings', () => {
     const seen = (env: Record<string, string>) =>
       (none.ok ? checkProxies(none.config, env) : []).map(({ verdict, detail }) => [verdict, detail.split(':')[0]]);
     expect(seen({ NODE_USE_ENV_PROXY: '1' })).toEqual([['warn', 'NODE_USE_ENV_PROXY is 1']]);
-    expect(seen({ NODE_OPTIONS: '--no-warnings --use-env-proxy' })).toEqual([['warn', 'NODE_OPTIONS has --use-env-proxy']]);
+    expect(seen({ NODE_OPTIONS: '--no-warnings --use-env-proxy' })).toEqual([
+      ['warn', 'NODE_OPTIONS has --use-env-proxy'],
+    ]);
     expect(seen({ NODE_USE_ENV_PROXY: '0', NODE_OPTIONS: '--use-env-proxying' })).toEqual([]);
   });
 });

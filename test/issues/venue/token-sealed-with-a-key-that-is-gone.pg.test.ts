@@ -11,7 +11,8 @@ import { json, scriptedServer } from '../../support/servers/http-server.ts';
 
 const key = () => new Secret(randomBytes(32).toString('base64'));
 
-// With another TIDEMARK_ENCRYPTION_KEY the service never signed in again, since its own token of before could not be read: nothing but SQL helped.
+// With another TIDEMARK_ENCRYPTION_KEY the service never signed in again, since its own token of
+// before could not be read: nothing but SQL helped.
 it('the client signs in again in its place, and a login waits for a person', async () => {
   await using stack = new AsyncDisposableStack();
   const rig = stack.use(await storeRig());
@@ -43,7 +44,10 @@ it('the client signs in again in its place, and a login waits for a person', asy
   expect((await after.load('client'))?.accessToken?.reveal()).toBe('new');
 
   const message = expect.stringContaining('was not sealed with this key');
-  expect(await acquire('login:desk', 'refresh')).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED', message } });
+  expect(await acquire('login:desk', 'refresh')).toMatchObject({
+    ok: false,
+    error: { code: 'LOGIN_REQUIRED', message },
+  });
   expect(server.received).toHaveLength(1);
   expect((await before.load('login:desk'))?.refreshToken?.reveal()).toBe('r0');
 });

@@ -25,8 +25,16 @@ describe('a setting that is wrong', () => {
       { DATABASE_URL_FILE: '/run/secrets/databse-url' },
       [/, \/run\/secrets\/databse-url: there is no such file/],
     ],
-    ['an sslmode that there is not', { DATABASE_URL: 'postgres://db/t?sslmode=verifyfull' }, [/"verifyfull".*verify-full/]],
-    ['a name with one letter less', { PLATFORM_STAGIN_URL: 'https://s' }, [/^PLATFORM_STAGIN_URL .*PLATFORM_STAGING_URL\?$/]],
+    [
+      'an sslmode that there is not',
+      { DATABASE_URL: 'postgres://db/t?sslmode=verifyfull' },
+      [/"verifyfull".*verify-full/],
+    ],
+    [
+      'a name with one letter less',
+      { PLATFORM_STAGIN_URL: 'https://s' },
+      [/^PLATFORM_STAGIN_URL .*PLATFORM_STAGING_URL\?$/],
+    ],
     [
       'the same beside the right one',
       { PLATFORM_STAGIN_URL: 'https://s', PLATFORM_STAGING_URL: 'https://s' },
@@ -38,7 +46,11 @@ describe('a setting that is wrong', () => {
       { DATABASE_POOL_SIZE: '5' },
       [/^DATABASE_POOL_SIZE .*TIDEMARK_DATABASE_POOL_SIZE\?$/],
     ],
-    ['names of other programs', { KAFKA_HEAP_OPTS: '-Xmx1g', KAFKA_LOG_DIRS: '/k', DATABASE_HOST: 'db', PLATFORM_NAME: 'x' }, []],
+    [
+      'names of other programs',
+      { KAFKA_HEAP_OPTS: '-Xmx1g', KAFKA_LOG_DIRS: '/k', DATABASE_HOST: 'db', PLATFORM_NAME: 'x' },
+      [],
+    ],
   ])('%s', (_name, env, expected) => {
     const lines = said(env);
     expect(lines).toHaveLength(expected.length);

@@ -24,7 +24,11 @@ describe('the authorization code grant', () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const tokens = tokenResponse.parse(answer.json);
-    expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'account:information order:information' });
+    expect(tokens).toMatchObject({
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'account:information order:information',
+    });
     expect(tokens.refresh_token).toEqual(expect.any(String));
     expect(decodeJwt(tokens.access_token)).toMatchObject({ sub: 'alice', client_id: sandbox.clientId });
     const own = sandbox.users.find(({ username }) => username === 'alice')?.accounts.map(({ id }) => id);
@@ -151,9 +155,18 @@ describe('the authorization code grant', () => {
     const code = await codeFor(sandbox, { code_challenge: challenge, code_challenge_method: 'S256' });
     const tokens = (await exchange(sandbox, code, { code_verifier: verifier })).json;
     const lines = JSON.stringify(await controlLines(sandbox, '/ledger'));
-    for (const secret of [code, verifier, 'sandbox-alice', sandbox.clientSecret, tokens.access_token, tokens.refresh_token])
+    for (const secret of [
+      code,
+      verifier,
+      'sandbox-alice',
+      sandbox.clientSecret,
+      tokens.access_token,
+      tokens.refresh_token,
+    ])
       expect(lines).not.toContain(secret);
-    expect(await controlLines(sandbox, '/ledger?kind=token')).toMatchObject([{ user: 'alice', clientId: sandbox.clientId }]);
+    expect(await controlLines(sandbox, '/ledger?kind=token')).toMatchObject([
+      { user: 'alice', clientId: sandbox.clientId },
+    ]);
   });
 
   it('answers a client-credentials token without a user and without a refresh token, as before', async () => {

@@ -31,7 +31,8 @@ describe('a refresh', () => {
     const second = (await refresh(sandbox, first.refresh)).json;
     expect((await refresh(sandbox, first.refresh)).json.error).toBe('invalid_grant');
     expect((await refresh(sandbox, second.refresh_token)).json.error).toBe('invalid_grant');
-    for (const token of [first.access, second.access_token]) expect((await accountsOf(sandbox, token)).status).toBe(401);
+    for (const token of [first.access, second.access_token])
+      expect((await accountsOf(sandbox, token)).status).toBe(401);
     // Another login of the same user and client is another family.
     expect((await refresh(sandbox, other.refresh)).status).toBe(200);
   });
@@ -94,8 +95,9 @@ describe('a refresh', () => {
     const { description: sandbox } = await runningSandbox();
     const { verifier, challenge } = pkce();
     const open = { client_id: sandbox.publicClientId, code_challenge: challenge, code_challenge_method: 'S256' };
-    const tokens = (await exchange(sandbox, await codeFor(sandbox, open), { ...asPublic(sandbox), code_verifier: verifier }))
-      .json;
+    const tokens = (
+      await exchange(sandbox, await codeFor(sandbox, open), { ...asPublic(sandbox), code_verifier: verifier })
+    ).json;
     expect((await refresh(sandbox, tokens.refresh_token, asPublic(sandbox))).status).toBe(200);
   });
 

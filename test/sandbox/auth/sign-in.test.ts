@@ -35,22 +35,25 @@ describe('the JSON interface of the sign-in', () => {
     expect((await exchange(sandbox, answer.json.code)).status).toBe(200);
   });
 
-  it.each(['auth', 'platform', 'staging'] as const)('asks a user with MFA for the code, then to confirm (on %s)', async (at) => {
-    const { description: sandbox } = await runningSandbox();
-    const asked = mfaAsked.parse((await signIn(sandbox, bob)).json);
-    const base = `${sandbox[at]}/v1/oauth2/authorize`;
-    const verified = await postJson(`${base}/mfa`, {
-      next_step_auth_id: asked.next_step_auth_id,
-      verification_code: '246810',
-    });
-    const { next_step_auth_id } = mfaAnswer.parse(verified.json);
-    const given = codeGiven.parse((await postJson(`${base}/confirm`, { next_step_auth_id })).json);
-    expect(given).toMatchObject({ state: 'st-1', redirect_uri: sandbox.redirectUri });
-    const { access_token } = (await exchange(sandbox, given.code)).json;
-    expect((await accountsOf(sandbox, access_token)).ids).toEqual(['SIM-1003']);
-    // A step is taken once.
-    expect((await postJson(`${base}/confirm`, { next_step_auth_id })).status).toBe(401);
-  });
+  it.each(['auth', 'platform', 'staging'] as const)(
+    'asks a user with MFA for the code, then to confirm (on %s)',
+    async (at) => {
+      const { description: sandbox } = await runningSandbox();
+      const asked = mfaAsked.parse((await signIn(sandbox, bob)).json);
+      const base = `${sandbox[at]}/v1/oauth2/authorize`;
+      const verified = await postJson(`${base}/mfa`, {
+        next_step_auth_id: asked.next_step_auth_id,
+        verification_code: '246810',
+      });
+      const { next_step_auth_id } = mfaAnswer.parse(verified.json);
+      const given = codeGiven.parse((await postJson(`${base}/confirm`, { next_step_auth_id })).json);
+      expect(given).toMatchObject({ state: 'st-1', redirect_uri: sandbox.redirectUri });
+      const { access_token } = (await exchange(sandbox, given.code)).json;
+      expect((await accountsOf(sandbox, access_token)).ids).toEqual(['SIM-1003']);
+      // A step is taken once.
+      expect((await postJson(`${base}/confirm`, { next_step_auth_id })).status).toBe(401);
+    },
+  );
 
   it.each([
     ['a wrong password', { ...alice, password: 'wrong' }],
@@ -103,7 +106,8 @@ describe('the JSON interface of the sign-in', () => {
 
   it('bounds wrong passwords for one name, with a Retry-After, and leaves other users alone', async () => {
     const { description: sandbox } = await runningSandbox();
-    for (let i = 0; i < 10; i += 1) expect((await signIn(sandbox, { ...alice, password: `guess-${i}` })).status).toBe(401);
+    for (let i = 0; i < 10; i += 1)
+      expect((await signIn(sandbox, { ...alice, password: `guess-${i}` })).status).toBe(401);
     const refused = await signIn(sandbox, alice);
     expect([refused.status, refused.json.error]).toEqual([429, 'temporarily_unavailable']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -185,7 +189,10 @@ describe('an authorization request', () => {
 
   it('without a state gets none back', async () => {
     const { description: sandbox } = await runningSandbox();
-    const answer = await postForm(`${sandbox.auth}/v1/oauth2/authorize`, { ...authorization(sandbox, { state: '' }), ...alice });
+    const answer = await postForm(`${sandbox.auth}/v1/oauth2/authorize`, {
+      ...authorization(sandbox, { state: '' }),
+      ...alice,
+    });
     expect([...redirected(answer).searchParams.keys()]).toEqual(['code']);
   });
 });
@@ -225,7 +232,11 @@ describe('the sign-in screen', () => {
 
   it('shows itself again after a wrong password, with the request still in it', async () => {
     const { description: sandbox } = await runningSandbox();
-    const again = await postForm(`${sandbox.auth}/v1/oauth2/authorize`, { ...authorization(sandbox), ...alice, password: 'x' });
+    const again = await postForm(`${sandbox.auth}/v1/oauth2/authorize`, {
+      ...authorization(sandbox),
+      ...alice,
+      password: 'x',
+    });
     expect(again.status).toBe(401);
     expect(again.text).toContain('Wrong user name or password');
     expect(again.text).toContain('name="state" value="st-1"');

@@ -24,7 +24,11 @@ describe('the token endpoint', () => {
     ];
     for (const answer of answers) {
       expect(answer.status).toBe(200);
-      expect(tokenResponse.parse(answer.json)).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: scopes.join(' ') });
+      expect(tokenResponse.parse(answer.json)).toMatchObject({
+        token_type: 'Bearer',
+        expires_in: 3600,
+        scope: scopes.join(' '),
+      });
       expect(answer.json.refresh_token).toBeUndefined();
       expect(answer.headers.get('cache-control')).toBe('no-store');
     }
@@ -87,9 +91,9 @@ describe('the token endpoint', () => {
     const url = `${it.platform}/v1/oauth2/token`;
     const basic = `Basic ${Buffer.from(`${it.clientId}:${it.clientSecret}`).toString('base64')}`;
     const both = `grant_type=client_credentials&client_id=${it.clientId}&client_secret=${it.clientSecret}`;
-    expect((await ask(url, { method: 'POST', headers: { ...form, authorization: basic }, body: both })).json.error).toBe(
-      'invalid_request',
-    );
+    expect(
+      (await ask(url, { method: 'POST', headers: { ...form, authorization: basic }, body: both })).json.error,
+    ).toBe('invalid_request');
     const broken = await ask(url, { method: 'POST', headers: { ...form, authorization: 'Basic %%%' }, body: both });
     expect(broken.json.error).toBe('invalid_client');
   });

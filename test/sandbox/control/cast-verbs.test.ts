@@ -23,7 +23,11 @@ describe('the client center of the control port', () => {
 
   it('replaces the redirect URIs of an app that is there', async () => {
     const { description: sandbox } = await runningSandbox();
-    const app = { clientId: sandbox.clientId, clientSecret: sandbox.clientSecret, redirectUris: ['http://127.0.0.1:9/cb'] };
+    const app = {
+      clientId: sandbox.clientId,
+      clientSecret: sandbox.clientSecret,
+      redirectUris: ['http://127.0.0.1:9/cb'],
+    };
     await control(sandbox, '/clients', app);
     const url = `${sandbox.auth}/v1/oauth2/authorize`;
     const alice = { username: 'alice', password: 'sandbox-alice' };

@@ -8,7 +8,13 @@ const accountId = 'SIM-1001';
 async function oneOrder(more: object = {}) {
   const sandbox = await runningSandbox();
   const at = sandbox.description;
-  const { json } = await control(at, '/orders', { stream: 'prediction', accountId, quantity: '10', price: '0.5', ...more });
+  const { json } = await control(at, '/orders', {
+    stream: 'prediction',
+    accountId,
+    quantity: '10',
+    price: '0.5',
+    ...more,
+  });
   const verb = (body: object) => control(at, `/orders/${json.orderId ?? json.ordId}`, body);
   return { sandbox, at, order: json, verb };
 }
@@ -71,7 +77,12 @@ describe('the venue', () => {
       leavesQty: '6',
       avgPx: '0.45',
     });
-    expect((await verb({ action: 'fill' })).json).toMatchObject({ state: 'filled', cumQty: '10', leavesQty: '0', avgPx: '0.48' });
+    expect((await verb({ action: 'fill' })).json).toMatchObject({
+      state: 'filled',
+      cumQty: '10',
+      leavesQty: '0',
+      avgPx: '0.48',
+    });
   });
 
   it('refuses a new order, a replace and a cancel, with its reason', async () => {
@@ -86,7 +97,10 @@ describe('the venue', () => {
       pendingAction: 'replace',
       workingQuantity: '10',
     });
-    expect((await second.verb({ action: 'refuse' })).json).toMatchObject({ pendingAction: 'none', workingQuantity: '10' });
+    expect((await second.verb({ action: 'refuse' })).json).toMatchObject({
+      pendingAction: 'none',
+      workingQuantity: '10',
+    });
     await second.verb({ action: 'ask_cancel' });
     expect((await second.verb({ action: 'refuse' })).json).toMatchObject({ pendingAction: 'none', state: 'new' });
   });
@@ -94,7 +108,11 @@ describe('the venue', () => {
   it('lets a replace and a cancel take effect', async () => {
     const { verb } = await oneOrder();
     await verb({ action: 'ask_replace', quantity: '12', price: '0.6' });
-    expect((await verb({ action: 'accept' })).json).toMatchObject({ workingQuantity: '12', workingPrice: '0.6', quantity: '10' });
+    expect((await verb({ action: 'accept' })).json).toMatchObject({
+      workingQuantity: '12',
+      workingPrice: '0.6',
+      quantity: '10',
+    });
     await verb({ action: 'ask_cancel' });
     expect((await verb({ action: 'accept' })).json).toMatchObject({ state: 'canceled', pendingAction: 'none' });
   });
@@ -175,7 +193,8 @@ describe('the control port', () => {
     await control(at, '/rate', { rate: 500 });
     await eventually(() => expect(JSON.parse(JSON.stringify(controls.status())).changes).toBeGreaterThan(50));
     await control(at, '/rate', { rate: 0 });
-    for (const body of [{ rate: -1 }, { rate: 'fast' }, {}]) expect((await control(at, '/rate', body)).status).toBe(400);
+    for (const body of [{ rate: -1 }, { rate: 'fast' }, {}])
+      expect((await control(at, '/rate', body)).status).toBe(400);
   });
 
   it('takes JSON only, so that no web page can steer it unasked', async () => {
@@ -201,7 +220,9 @@ describe('the control port', () => {
     const state = await controlLines(at, '/state');
     expect(state).toHaveLength(parts.exchange.orders.size);
     expect(
-      (await controlLines(at, '/state?stream=account&accountId=SIM-1002')).every((line) => line.accountId === 'SIM-1002'),
+      (await controlLines(at, '/state?stream=account&accountId=SIM-1002')).every(
+        (line) => line.accountId === 'SIM-1002',
+      ),
     ).toBe(true);
   });
 });

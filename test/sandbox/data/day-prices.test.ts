@@ -26,7 +26,8 @@ describe('prices of stocks', () => {
   });
 
   it('are the same for the same seed and day, and others for another seed', () => {
-    const bars = (seed: number) => prices(seed).days.bars.tradingDays.map((day) => prices(seed).days.bars.barOf('KO', 6402, day));
+    const bars = (seed: number) =>
+      prices(seed).days.bars.tradingDays.map((day) => prices(seed).days.bars.barOf('KO', 6402, day));
     expect(bars(5).slice(0, 20)).toEqual(bars(5).slice(0, 20));
     expect(bars(5).slice(1, 20)).not.toEqual(bars(6).slice(1, 20));
   });

@@ -26,8 +26,14 @@ describe('New York days', () => {
     expect(at('2026-11-20', session.opensAt)).toBe('2026-11-20T14:30:00.000Z');
     expect(at('2026-07-01', session.closesAt)).toBe('2026-07-01T20:00:00.000Z');
     // Midnight and noon of the days on which the clocks change.
-    expect([at('2026-03-08', 0), at('2026-03-08', 720)]).toEqual(['2026-03-08T05:00:00.000Z', '2026-03-08T16:00:00.000Z']);
-    expect([at('2026-11-01', 0), at('2026-11-01', 720)]).toEqual(['2026-11-01T04:00:00.000Z', '2026-11-01T17:00:00.000Z']);
+    expect([at('2026-03-08', 0), at('2026-03-08', 720)]).toEqual([
+      '2026-03-08T05:00:00.000Z',
+      '2026-03-08T16:00:00.000Z',
+    ]);
+    expect([at('2026-11-01', 0), at('2026-11-01', 720)]).toEqual([
+      '2026-11-01T04:00:00.000Z',
+      '2026-11-01T17:00:00.000Z',
+    ]);
   });
 
   it('are no trading days at weekends and on the holidays of the exchanges', () => {

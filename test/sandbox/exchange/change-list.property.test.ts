@@ -75,7 +75,8 @@ describe('a list of orders by their last change', () => {
         const snapshot = nth(snapshots, seed);
         const found = new Map<string, bigint>();
         it.exchange.listOf(it.account, 'prediction').visit(0, snapshot.at, (entry) => {
-          const version = entry.row === undefined ? entry.order.version : BigInt(/"version":(\d+)/.exec(entry.row)?.[1] ?? -1);
+          const version =
+            entry.row === undefined ? entry.order.version : BigInt(/"version":(\d+)/.exec(entry.row)?.[1] ?? -1);
           found.set(entry.order.terms.orderId, version);
           return true;
         });

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { encodeRow } from '../../../src/sandbox/exchange/encode-row.ts';
 import { encodeEvent, encodeEventData } from '../../../src/sandbox/stream/client-message.ts';
 import { parseJson } from '../../../src/venue/platform/parse-json.ts';
-import { accountOrderEventData, accountOrderItem, accountOrderStatuses } from '../../../src/venue/platform/wire/account-order.ts';
+import {
+  accountOrderEventData,
+  accountOrderItem,
+  accountOrderStatuses,
+} from '../../../src/venue/platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../../../src/venue/platform/wire/prediction-order.ts';
 import { eventEnvelope } from '../../../src/venue/platform/wire/stream-messages.ts';
 import { book } from '../../support/platform/book.ts';

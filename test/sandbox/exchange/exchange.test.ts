@@ -45,7 +45,11 @@ describe('an order on the exchange', () => {
     askVenue(exchange, order, 'replace', { quantity: before + whole(5), price: whole(1) / 2n });
     expect(order).toMatchObject({ pendingAction: 'replace', workingQuantity: before });
     acceptPending(exchange, order);
-    expect(order).toMatchObject({ pendingAction: 'none', workingQuantity: before + whole(5), workingPrice: whole(1) / 2n });
+    expect(order).toMatchObject({
+      pendingAction: 'none',
+      workingQuantity: before + whole(5),
+      workingPrice: whole(1) / 2n,
+    });
     expect(order.terms.quantity).toBe(before);
   });
 
@@ -126,7 +130,11 @@ describe('the exchange', () => {
   it('finds every order of a client reference, oldest first, since references need not be unique', () => {
     const { exchange, market, account } = book();
     const terms = () => ({ ...market.inventor.invent('prediction', account, 0), clientOrderRef: 'mine' });
-    const orders = [exchange.open(terms(), 'opened'), exchange.open(terms(), 'opened'), exchange.open(terms(), 'opened')];
+    const orders = [
+      exchange.open(terms(), 'opened'),
+      exchange.open(terms(), 'opened'),
+      exchange.open(terms(), 'opened'),
+    ];
     expect(exchange.byClientReference('mine')).toEqual(orders);
     expect(exchange.byClientReference('yours')).toEqual([]);
   });

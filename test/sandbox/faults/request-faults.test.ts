@@ -107,7 +107,9 @@ describe('a read', () => {
 it('the token endpoint meets faults by rule', async () => {
   const { description: at } = await runningSandbox();
   await control(at, '/faults', { rules: [{ on: 'request', fault: 'status_500', path: '/v1/oauth2/token' }] });
-  expect((await ask(`${at.platform}/v1/oauth2/token`, { method: 'POST', body: new URLSearchParams({}) })).status).toBe(500);
+  expect((await ask(`${at.platform}/v1/oauth2/token`, { method: 'POST', body: new URLSearchParams({}) })).status).toBe(
+    500,
+  );
 });
 
 it.each([

@@ -21,7 +21,11 @@ async function following(input: Parameters<typeof runningSandbox>[0] = {}) {
 async function opened(sandbox: RunningSandbox, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i += 1) {
-    const { json } = await control(sandbox.description, '/orders', { stream: 'prediction', accountId, accepted: false });
+    const { json } = await control(sandbox.description, '/orders', {
+      stream: 'prediction',
+      accountId,
+      accepted: false,
+    });
     ids.push(json.orderId);
   }
   return ids;
@@ -107,7 +111,8 @@ describe('a connection', () => {
   });
 
   it('goes half open: no byte comes or is heard, until it heals and breaks', async () => {
-    // The sandbox cuts a connection whose pong is later than this: not so short that a busy machine is.
+    // The sandbox cuts a connection whose pong is later than this:
+    // not so short that a busy machine is.
     const heartbeatMs = 500;
     const { sandbox, at, client } = await following({ stream: { heartbeatMs } });
     await control(at, '/faults', { now: [{ action: 'half_open' }] });
@@ -143,7 +148,10 @@ describe('a connection', () => {
     await control(at, '/faults', { now: [{ action: 'garbage', kind }] });
     await eventually(() => {
       const strange =
-        client.messages.length > before || client.unreadable.length > 0 || client.errors.length > 0 || client.pings > 100;
+        client.messages.length > before ||
+        client.unreadable.length > 0 ||
+        client.errors.length > 0 ||
+        client.pings > 100;
       // Fragments that never end show by what they hold up.
       expect(strange || kind === 'unfinished_fragments').toBe(true);
     });
@@ -240,7 +248,9 @@ it('rates meet events by their share, the same for the same seed, and not after 
     await control(at, '/heal');
     await control(at, '/burst', { count: 500 });
     await eventually(() => expect(sandbox.controls.status()).toMatchObject({ changes: 2500 }));
-    const healed = (await controlLines(at, `/ledger?kind=event&since=${lines.at(-1)?.seq}`)).map((line) => line.outcome);
+    const healed = (await controlLines(at, `/ledger?kind=event&since=${lines.at(-1)?.seq}`)).map(
+      (line) => line.outcome,
+    );
     expect(new Set(healed)).toEqual(new Set(['sent']));
     expect(client.closed).toBeUndefined();
     return lines.map((line) => line.outcome);

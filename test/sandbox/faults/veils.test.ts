@@ -15,7 +15,9 @@ type Case = (typeof streams)[number];
 const veil = (desk: Desk, rule: object) => control(desk.at, '/faults', { rules: [{ on: 'order', ...rule }] });
 
 function place(desk: Desk, { stream }: Case, reference: string) {
-  return stream === 'account' ? desk.place({ clientId: reference }) : desk.placePrediction({ clientOrderRef: reference });
+  return stream === 'account'
+    ? desk.place({ clientId: reference })
+    : desk.placePrediction({ clientOrderRef: reference });
 }
 
 /** The true id of the order under a reference, by the ledger. */
@@ -64,7 +66,9 @@ describe.each(streams)('a new $stream order', (which) => {
     expect(await desk.byReference('veiled')).toHaveLength(1);
     expect(await statusOf(desk, which, orderId)).toBe(200);
     await eventually(() => expect(told()).toContain(orderId));
-    expect(await controlLines(desk.at, '/ledger?kind=fault')).toContainEqual(expect.objectContaining({ what: 'shown', orderId }));
+    expect(await controlLines(desk.at, '/ledger?kind=fault')).toContainEqual(
+      expect.objectContaining({ what: 'shown', orderId }),
+    );
   });
 
   it('that is unreferenced is listed without the caller’s reference and not found by it, while the stream shows it', async () => {
@@ -96,7 +100,9 @@ describe('veils by rate', () => {
       await control(desk.at, '/faults', { orders: { hidden: 0.3, unreferenced: 0.3 }, veilMs: [600_000, 900_000] });
       for (let i = 0; i < 20; i += 1) await desk.place({ clientId: `v${i}` });
       const lines = await controlLines(desk.at, '/ledger?kind=fault');
-      return lines.filter((line) => line.what === 'veiled').map(({ fault, reference, forMs }) => [fault, reference, forMs]);
+      return lines
+        .filter((line) => line.what === 'veiled')
+        .map(({ fault, reference, forMs }) => [fault, reference, forMs]);
     };
     const first = await run();
     expect(new Set(first.map(([fault]) => fault))).toEqual(new Set(['hidden', 'unreferenced']));

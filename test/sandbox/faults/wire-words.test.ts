@@ -103,7 +103,8 @@ it('restricts an account, and leaves one out of its list without taking its orde
       trading_account_id: string;
       status: string;
     }[];
-  const ours = async () => (await accounts()).filter((each) => each.trading_account_id === accountId).map(({ status }) => status);
+  const ours = async () =>
+    (await accounts()).filter((each) => each.trading_account_id === accountId).map(({ status }) => status);
   expect(await ours()).toEqual(['RESTRICTED']);
   await control(at, `/accounts/${accountId}`, { listed: false });
   expect(await ours()).toEqual([]);

@@ -9,7 +9,10 @@ import { ask, askToken, control, controlLines, runningSandbox, signedIn } from '
 
 function ledgerOf(options: { segmentBytes?: number; maxBytes?: number } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-ledger-'));
-  const ledger = new Ledger({ clock: systemClock }, { folder, segmentBytes: 1_000_000, maxBytes: 100_000_000, ...options });
+  const ledger = new Ledger(
+    { clock: systemClock },
+    { folder, segmentBytes: 1_000_000, maxBytes: 100_000_000, ...options },
+  );
   onTestFinished(async () => {
     await ledger.close();
     rmSync(folder, { recursive: true });
@@ -19,7 +22,8 @@ function ledgerOf(options: { segmentBytes?: number; maxBytes?: number } = {}) {
 
 async function linesOf(ledger: Ledger, since = 0, kinds?: string[]) {
   let text = '';
-  for await (const chunk of readLedger(ledger, { since, kinds: kinds === undefined ? undefined : new Set(kinds) })) text += chunk;
+  for await (const chunk of readLedger(ledger, { since, kinds: kinds === undefined ? undefined : new Set(kinds) }))
+    text += chunk;
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -105,7 +109,10 @@ describe('what it holds', () => {
       [requests[0].seq, 200],
       [requests[1].seq, 400],
     ]);
-    expect(lines.find((line) => line.kind === 'token')).toMatchObject({ request: requests[0].seq, clientId: at.clientId });
+    expect(lines.find((line) => line.kind === 'token')).toMatchObject({
+      request: requests[0].seq,
+      clientId: at.clientId,
+    });
   });
 
   it('no secret: neither client secrets nor tokens', async () => {
@@ -120,7 +127,11 @@ describe('what it holds', () => {
 
   it('each change with its whole new state, who caused it, and its version', async () => {
     const { description: at } = await runningSandbox();
-    const { json } = await control(at, '/orders', { stream: 'prediction', accountId: 'SIM-1001', version: '9007199254740993' });
+    const { json } = await control(at, '/orders', {
+      stream: 'prediction',
+      accountId: 'SIM-1001',
+      version: '9007199254740993',
+    });
     const lines = (await controlLines(at, '/ledger?kind=change')).filter((line) => line.orderId === json.orderId);
     expect(lines.map((line) => [line.step, line.cause, line.version])).toEqual([
       ['opened', 'control', '9007199254740993'],

@@ -82,7 +82,9 @@ describe('the market', () => {
       triggered.set(stream, (triggered.get(stream) ?? new Set()).add(orderId));
     });
     for (let i = 0; i < 20_000; i += 1) market.step();
-    expect([triggered.get('account')?.size, triggered.get('prediction')?.size].every((size) => (size ?? 0) > 50)).toBe(true);
+    expect([triggered.get('account')?.size, triggered.get('prediction')?.size].every((size) => (size ?? 0) > 50)).toBe(
+      true,
+    );
   });
 
   it('fills fok whole or not at all, and cancels what is left of ioc after a fill', () => {

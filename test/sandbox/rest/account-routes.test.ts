@@ -19,7 +19,9 @@ describe('GET /v2/users/me/accounts', () => {
 
   it('needs the scope account:information', async () => {
     const { description: it } = await runningSandbox();
-    const answer = await ask(`${it.platform}/v2/users/me/accounts`, { headers: await signedIn(it, 'order:information') });
+    const answer = await ask(`${it.platform}/v2/users/me/accounts`, {
+      headers: await signedIn(it, 'order:information'),
+    });
     expect(answer.status).toBe(403);
     flatError.parse(answer.json);
   });
@@ -30,7 +32,9 @@ describe('GET /v2/users/me/accounts', () => {
     if (account === undefined) throw new Error('no account');
     account.status = 'CLOSED';
     const answer = await ask(`${it.platform}/v2/users/me/accounts`, { headers: await signedIn(it) });
-    expect(answer.json.accounts).toContainEqual(expect.objectContaining({ trading_account_id: 'SIM-1001', status: 'CLOSED' }));
+    expect(answer.json.accounts).toContainEqual(
+      expect.objectContaining({ trading_account_id: 'SIM-1001', status: 'CLOSED' }),
+    );
   });
 });
 

@@ -18,7 +18,8 @@ type Send = (sandbox: RunningSandbox, values: Values | string, token?: Record<st
 
 const start = () =>
   startSandbox(
-    // The venue answers nobody by itself, so that nothing changes but by the request that is looked at.
+    // The venue answers nobody by itself, so that nothing changes
+    // but by the request that is looked at.
     { market: { rate: 0, openOrders: 20, knownOrders: 40 }, venue: { answerMs: 'manual' } },
     { clock: systemClock, random: seededRandom(1), log: silentLog },
   );
@@ -75,9 +76,13 @@ function validOf({ query, body, known, complete = (value) => value }: Endpoint):
   return (arbitraryOf(schemaOf(shape), known) as fc.Arbitrary<Values>).map(complete);
 }
 
-/** A valid request with something more in each list and at the end of each text: what is known stands beside what isn't. */
+/**
+ * A valid request with something more in each list and at the end of each text: what is known
+ * stands beside what isn't.
+ */
 function nearly(values: Values, text: string): Values {
-  const more = (value: unknown) => (Array.isArray(value) ? [...value, text] : typeof value === 'string' ? value + text : value);
+  const more = (value: unknown) =>
+    Array.isArray(value) ? [...value, text] : typeof value === 'string' ? value + text : value;
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, more(value)]));
 }
 
@@ -135,10 +140,16 @@ describe.each(endpoints)('$name', (endpoint) => {
     const anything = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc.json({ maxDepth: 4 }),
-      fc.dictionary(fc.string({ maxLength: 12 }), fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.constant(null)), {
-        maxKeys: 6,
-      }),
-      fc.tuple(validOf(endpoint), fc.string({ minLength: 1, maxLength: 8 })).map(([values, text]) => nearly(values, text)),
+      fc.dictionary(
+        fc.string({ maxLength: 12 }),
+        fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.constant(null)),
+        {
+          maxKeys: 6,
+        },
+      ),
+      fc
+        .tuple(validOf(endpoint), fc.string({ minLength: 1, maxLength: 8 }))
+        .map(([values, text]) => nearly(values, text)),
     );
     await fc.assert(
       fc.asyncProperty(anything, async (values) => {

@@ -29,7 +29,9 @@ describe('POST /v1/orders', () => {
 
   it('makes up a uuid where no clientId was sent, and takes the same clientId twice', async () => {
     const desk = await orderDesk();
-    expect((await desk.place()).json.clOrdId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect((await desk.place()).json.clOrdId).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
     await desk.place({ clientId: 'twice' });
     await desk.place({ clientId: 'twice' });
     expect(await desk.byReference('twice')).toHaveLength(2);
@@ -211,7 +213,9 @@ describe('the venue, for equities and options', () => {
   it('fills a marketable limit order at the market, never worse than its limit', async () => {
     const desk = await orderDesk();
     await desk.place({ clientId: 'buy', price: '230' });
-    const bought = await desk.settled('buy', (order) => expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '10' }));
+    const bought = await desk.settled('buy', (order) =>
+      expect(order).toMatchObject({ ordStatus: 'FILLED', cumQty: '10' }),
+    );
     expect(bought).toMatchObject({ avgPrice: '221.5', leavesQty: '0', price: '230' });
   });
 

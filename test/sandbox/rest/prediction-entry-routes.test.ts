@@ -26,7 +26,9 @@ describe('POST /v1/predictions/orders', () => {
     const desk = await orderDesk(manual);
     const { status, json } = await desk.placePrediction({ clientOrderRef: 'r-1' });
     expect(status).toBe(202);
-    const { data } = predictionOrderReply.parse(JSON.parse(JSON.stringify(json).replace(/"version":(\d+)/, '"version":"$1"')));
+    const { data } = predictionOrderReply.parse(
+      JSON.parse(JSON.stringify(json).replace(/"version":(\d+)/, '"version":"$1"')),
+    );
     expect(data).toMatchObject({
       ...predictionOrder,
       price: '0.4',
@@ -41,7 +43,15 @@ describe('POST /v1/predictions/orders', () => {
       certainty: 'certain',
       placedBy: 'sandbox-desk',
     });
-    for (const absent of ['closedAt', 'expireTime', 'firstAckAt', 'stopPx', 'rejectReason', 'rejectText', 'venueOrderId'])
+    for (const absent of [
+      'closedAt',
+      'expireTime',
+      'firstAckAt',
+      'stopPx',
+      'rejectReason',
+      'rejectText',
+      'venueOrderId',
+    ])
       expect(json.data).not.toHaveProperty(absent);
     expect(Object.values(json.data)).not.toContain('');
   });
@@ -68,7 +78,12 @@ describe('POST /v1/predictions/orders', () => {
   it('accepts every type, side, outcome and time in force with the members that they need', async () => {
     const desk = await orderDesk(manual);
     const { price: _, ...terms } = predictionOrder;
-    const prices = { market: {}, limit: { price: '0.4' }, stop: { stopPx: '0.7' }, stop_limit: { stopPx: '0.7', price: '0.71' } };
+    const prices = {
+      market: {},
+      limit: { price: '0.4' },
+      stop: { stopPx: '0.7' },
+      stop_limit: { stopPx: '0.7', price: '0.71' },
+    };
     for (const [orderType, more] of Object.entries(prices))
       for (const side of ['buy', 'sell'])
         for (const outcome of ['YES', 'NO'])
@@ -124,7 +139,11 @@ describe('POST /v1/predictions/orders', () => {
   it('names the user who placed it when a user did', async () => {
     const desk = await orderDesk(manual);
     const { tokens } = desk.sandbox.parts;
-    const { token } = await tokens.issue({ clientId: 'sandbox-desk', username: 'alice', scopes: new Set(['order:execution']) });
+    const { token } = await tokens.issue({
+      clientId: 'sandbox-desk',
+      username: 'alice',
+      scopes: new Set(['order:execution']),
+    });
     const { json } = await ask(`${desk.at.staging}/v1/predictions/orders`, {
       method: 'POST',
       headers: { ...desk.headers, authorization: `Bearer ${token}` },
@@ -139,7 +158,11 @@ describe('the venue, for prediction orders', () => {
     const desk = await orderDesk();
     const yes = await desk.working({ price: '0.70' });
     await eventually(async () => expect((await desk.order('prediction', yes)).state).toBe('filled'));
-    expect(await desk.order('prediction', yes)).toMatchObject({ avgPx: '0.62', leavesQty: '0', closedAt: expect.any(String) });
+    expect(await desk.order('prediction', yes)).toMatchObject({
+      avgPx: '0.62',
+      leavesQty: '0',
+      closedAt: expect.any(String),
+    });
     const no = await desk.working({ outcome: 'NO', price: '0.70' });
     await eventually(async () => expect((await desk.order('prediction', no)).state).toBe('filled'));
     expect((await desk.order('prediction', no)).avgPx).toBe('0.38');
@@ -150,7 +173,11 @@ describe('the venue, for prediction orders', () => {
     const id = await desk.working({ orderType: 'stop_limit', stopPx: '0.80', price: '0.79' });
     expect((await desk.order('prediction', id)).workingOrderType).toBe('stop_limit');
     await desk.price('FED-CUT-DEC26', '0.80');
-    expect(await desk.order('prediction', id)).toMatchObject({ workingOrderType: 'limit', orderType: 'stop_limit', cumQty: '0' });
+    expect(await desk.order('prediction', id)).toMatchObject({
+      workingOrderType: 'limit',
+      orderType: 'stop_limit',
+      cumQty: '0',
+    });
     await desk.price('FED-CUT-DEC26', '0.78');
     await eventually(async () => expect((await desk.order('prediction', id)).state).toBe('filled'));
   });
@@ -196,7 +223,11 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
     const desk = await orderDesk(manual);
     const id = (await desk.placePrediction()).json.data.orderId;
     const { tokens } = desk.sandbox.parts;
-    const { token } = await tokens.issue({ clientId: 'sandbox-desk', username: 'alice', scopes: new Set(['order:execution']) });
+    const { token } = await tokens.issue({
+      clientId: 'sandbox-desk',
+      username: 'alice',
+      scopes: new Set(['order:execution']),
+    });
     const headers = { ...desk.headers, authorization: `Bearer ${token}` };
     const body = JSON.stringify({ accountId: enrolled, quantity: '20' });
     const { json } = await ask(`${desk.at.staging}/v1/predictions/orders/${id}`, { method: 'PATCH', headers, body });
@@ -245,7 +276,8 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
   it('changes stop price, time in force and expiry', async () => {
     const desk = await orderDesk();
     const id = await desk.working({ orderType: 'stop_limit', stopPx: '0.80', price: '0.79' });
-    const settle = () => eventually(async () => expect((await desk.order('prediction', id)).pendingAction).toBe('none'));
+    const settle = () =>
+      eventually(async () => expect((await desk.order('prediction', id)).pendingAction).toBe('none'));
     for (const body of [{ stopPx: '0.9' }, { timeInForce: 'gtd', expireTime: ahead }, { timeInForce: 'day' }]) {
       expect((await desk.replace(id, body)).status).toBe(202);
       await settle();
@@ -272,7 +304,11 @@ describe('PATCH /v1/predictions/orders/{orderId}', () => {
     await desk.verb(orderId, { action: 'accept' });
     await desk.verb(orderId, { action: 'fill', quantity: '4' });
     expect((await desk.replace(orderId, { quantity: '4' })).status).toBe(202);
-    expect((await desk.verb(orderId, { action: 'accept' })).json).toMatchObject({ state: 'filled', leavesQty: '0', cumQty: '4' });
+    expect((await desk.verb(orderId, { action: 'accept' })).json).toMatchObject({
+      state: 'filled',
+      leavesQty: '0',
+      cumQty: '4',
+    });
   });
 
   it.each([
@@ -398,7 +434,10 @@ describe('every write of a prediction order', () => {
       const desk = await orderDesk();
       const url = `${desk.at.staging}/v1/predictions/orders${method === 'POST' ? '' : '/x'}`;
       const nobody = await ask(url, { method });
-      expect([nobody.status, nobody.json]).toEqual([401, { error: { type: 'authentication', message: expect.any(String) } }]);
+      expect([nobody.status, nobody.json]).toEqual([
+        401,
+        { error: { type: 'authentication', message: expect.any(String) } },
+      ]);
       const reader = await signedIn(desk.at, 'order:information');
       const answer = await ask(url, { method, headers: reader });
       expect([answer.status, answer.json.error.code]).toEqual([403, 'FORBIDDEN']);
@@ -458,7 +497,8 @@ describe('every write of a prediction order', () => {
     const lines = await controlLines(desk.at, '/ledger?kind=request,answer');
     const requests = lines.filter((line) => line.kind === 'request' && line.url.includes(`/orders/${id}`));
     expect(requests.map((line) => line.method)).toEqual(['PATCH', 'DELETE', 'GET', 'GET']);
-    for (const { seq } of requests) expect(lines.some((line) => line.kind === 'answer' && line.request === seq)).toBe(true);
+    for (const { seq } of requests)
+      expect(lines.some((line) => line.kind === 'answer' && line.request === seq)).toBe(true);
   });
 
   it.each([

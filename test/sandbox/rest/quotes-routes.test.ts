@@ -35,7 +35,16 @@ describe('GET /v1/options/quotes', () => {
     const sandbox = await runningSandbox();
     const { text, json } = await (await asker(sandbox, '/v1/options/quotes'))({ ticker, limit: '5' });
     expect([json.status, typeof json.requestId]).toEqual(['OK', 'string']);
-    const fields = ['askExchange', 'askPrice', 'askSize', 'bidExchange', 'bidPrice', 'bidSize', 'sequenceNumber', 'sipTimestamp'];
+    const fields = [
+      'askExchange',
+      'askPrice',
+      'askSize',
+      'bidExchange',
+      'bidPrice',
+      'bidSize',
+      'sequenceNumber',
+      'sipTimestamp',
+    ];
     expect(Object.keys(json.results[0])).toEqual(fields);
     const digits = [...text.matchAll(/"sipTimestamp":(\d+)/g)].map((match) => match[1] ?? '');
     expect(digits).toHaveLength(5);
@@ -124,7 +133,10 @@ describe('GET /v1/options/quotes', () => {
     ['a negative instant', { 'timestamp.gte': '-1' }],
     ['an instant with a fraction', { 'timestamp.lt': '1.5' }],
     ['a forged cursor', { next: 'Zm9yZ2Vk' }],
-    ['a cursor of another contract', { next: Buffer.from('desc:1794000000000000000:O:KO261218C00064000').toString('base64url') }],
+    [
+      'a cursor of another contract',
+      { next: Buffer.from('desc:1794000000000000000:O:KO261218C00064000').toString('base64url') },
+    ],
     ['an empty ticker', { ticker: '' }],
   ])('refuses %s with 400', async (_what, query) => {
     const get = await asker(await runningSandbox(), '/v1/options/quotes');
@@ -168,7 +180,11 @@ describe('GET /v1/stocks/prev', () => {
   it('adjusts for a split unless asked not to', async () => {
     const get = await asker(await runningSandbox(), path);
     const close = async (query: object) => (await get({ ticker: 'KO', ...query })).json.results[0].c;
-    const [usual, adjusted, raw] = [await close({}), await close({ adjusted: 'true' }), await close({ adjusted: 'false' })];
+    const [usual, adjusted, raw] = [
+      await close({}),
+      await close({ adjusted: 'true' }),
+      await close({ adjusted: 'false' }),
+    ];
     expect([usual, raw]).toEqual([adjusted, adjusted * 2]);
   });
 

@@ -7,7 +7,8 @@ import { ask, runningSandbox, signedIn } from '../../support/platform/sandbox.ts
 async function asker(path: string, input: SandboxInput = {}, scope?: string) {
   const { description: it } = await runningSandbox(input);
   const headers = await signedIn(it, scope);
-  return (query: Record<string, string> = {}) => ask(`${it.platform}${path}?${new URLSearchParams(query)}`, { headers });
+  return (query: Record<string, string> = {}) =>
+    ask(`${it.platform}${path}?${new URLSearchParams(query)}`, { headers });
 }
 
 describe('GET /v1/ownership/data', () => {

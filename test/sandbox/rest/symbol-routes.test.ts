@@ -17,7 +17,9 @@ describe('GET /v1/marketdata/search', () => {
   it('finds stocks and indices by symbol or company name, whatever the case, an exact symbol first', async () => {
     const search = await asker(await runningSandbox(), path);
     const found = async (query: string) => foundSymbols.parse((await search({ query })).json);
-    expect(await found('apple')).toEqual([{ symbol: 'AAPL', description: 'Apple Inc.', tag: 'technology', type: 'stock' }]);
+    expect(await found('apple')).toEqual([
+      { symbol: 'AAPL', description: 'Apple Inc.', tag: 'technology', type: 'stock' },
+    ]);
     expect((await found('f'))[0]?.symbol).toBe('F');
     expect(await found('spx')).toMatchObject([{ symbol: 'SPX', type: 'index' }]);
     expect(await found('nobody has this name')).toEqual([]);
@@ -109,7 +111,9 @@ describe('GET /v1/chart/quotes', () => {
 
   it('quotes options by the price of their stock', async () => {
     const quotes = await asker(await runningSandbox(), path);
-    const [call, put] = await Promise.all([listedOption('C', 100), listedOption('P', 100)].map((symbols) => quotes({ symbols })));
+    const [call, put] = await Promise.all(
+      [listedOption('C', 100), listedOption('P', 100)].map((symbols) => quotes({ symbols })),
+    );
     expect(call?.json.d[0].v.lp).toBeGreaterThan(100);
     expect(put?.json.d[0].v.lp).toBeLessThan(5);
   });

@@ -114,7 +114,11 @@ describe('POST /v1/users/me/email/change', () => {
     const { description: it, parts } = await runningSandbox();
     const { json } = await exchange(it, await codeFor(it));
     const headers = { authorization: `Bearer ${json.access_token}`, 'content-type': 'application/json' };
-    const answer = await ask(`${it.platform}${path}`, { method: 'POST', headers, body: '{"email":"alice@new.example"}' });
+    const answer = await ask(`${it.platform}${path}`, {
+      method: 'POST',
+      headers,
+      body: '{"email":"alice@new.example"}',
+    });
     expect(answer.status).toBe(200);
     expect(parts.users.emailOf('user:alice')).toBe('alice@new.example');
     expect(parts.users.emailOf(`client:${it.clientId}`)).not.toBe('alice@new.example');

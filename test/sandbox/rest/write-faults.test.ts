@@ -64,35 +64,40 @@ async function statusOf(desk: Desk, reference: string): Promise<number | 'broken
 }
 
 describe('a write that meets a fault', () => {
-  it.each(combinations)('%s, applied %s: is answered so, and the ledger says what became of it', async (fault, applied) => {
-    const desk = await orderDesk();
-    await desk.fault({ fault, applied, delayMs: 50 });
-    expect(await statusOf(desk, 'meets')).toBe(seen[fault]);
-    const mine = async () => (await desk.decisions()).filter((line) => line.reference === 'meets');
-    if (applied === 'no') {
-      expect(await mine()).toMatchObject([{ decision: 'not_applied', fault }]);
-      expect(await desk.byReference('meets')).toEqual([]);
-      return;
-    }
-    await eventually(async () => expect(await desk.byReference('meets')).toHaveLength(1));
-    const [order] = await desk.byReference('meets');
-    const accepted = { decision: 'accepted', fault, orderId: order.orderId };
-    expect(await mine()).toMatchObject(
-      applied === 'yes'
-        ? [accepted]
-        : [
-            { decision: 'deferred', fault },
-            { ...accepted, late: true },
-          ],
-    );
-  });
+  it.each(combinations)(
+    '%s, applied %s: is answered so, and the ledger says what became of it',
+    async (fault, applied) => {
+      const desk = await orderDesk();
+      await desk.fault({ fault, applied, delayMs: 50 });
+      expect(await statusOf(desk, 'meets')).toBe(seen[fault]);
+      const mine = async () => (await desk.decisions()).filter((line) => line.reference === 'meets');
+      if (applied === 'no') {
+        expect(await mine()).toMatchObject([{ decision: 'not_applied', fault }]);
+        expect(await desk.byReference('meets')).toEqual([]);
+        return;
+      }
+      await eventually(async () => expect(await desk.byReference('meets')).toHaveLength(1));
+      const [order] = await desk.byReference('meets');
+      const accepted = { decision: 'accepted', fault, orderId: order.orderId };
+      expect(await mine()).toMatchObject(
+        applied === 'yes'
+          ? [accepted]
+          : [
+              { decision: 'deferred', fault },
+              { ...accepted, late: true },
+            ],
+      );
+    },
+  );
 
   it('is counted once per acceptance under its reference, whatever answers went out', async () => {
     const desk = await orderDesk();
     await desk.fault({ fault: 'status_500', applied: 'yes' });
     await desk.placePrediction({ clientOrderRef: 'counted' });
     await desk.placePrediction({ clientOrderRef: 'counted' });
-    const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === 'counted');
+    const accepted = (await desk.decisions()).filter(
+      (line) => line.decision === 'accepted' && line.reference === 'counted',
+    );
     expect(accepted).toHaveLength(2);
     expect(await desk.byReference('counted')).toHaveLength(2);
   });
@@ -104,7 +109,9 @@ describe('a write that meets a fault', () => {
       '{"accountId":"SIM-1001", "symbol":"AAPL","side":"BUY","type":"LIMIT","qty":"1","timeInForce":"DAY","price":"2","clientId":"é"}';
     await desk.placeRaw(body);
     const lines = await controlLines(desk.at, '/ledger?kind=request,decision,answer');
-    const request = lines.find((line) => line.kind === 'request' && line.method === 'POST' && line.url === '/v1/orders');
+    const request = lines.find(
+      (line) => line.kind === 'request' && line.method === 'POST' && line.url === '/v1/orders',
+    );
     expect(request).toMatchObject({ body, bytes: Buffer.byteLength(body) });
     const about = lines.filter((line) => line.request === request.seq);
     expect(about).toMatchObject([
@@ -129,12 +136,15 @@ describe('a write that meets a fault', () => {
       expect(answer).toMatchObject({ status, json: { success: false, error: { code, type } } });
   });
 
-  it.each(['status_429', 'status_503', 'status_504', 'status_500'])('%s has none of the documented bodies', async (fault) => {
-    const desk = await orderDesk();
-    await desk.fault({ fault });
-    const { text } = await desk.placePrediction();
-    expect(text).not.toMatch(/ORDER_ENTRY|OUTCOME_UNKNOWN|success/);
-  });
+  it.each(['status_429', 'status_503', 'status_504', 'status_500'])(
+    '%s has none of the documented bodies',
+    async (fault) => {
+      const desk = await orderDesk();
+      await desk.fault({ fault });
+      const { text } = await desk.placePrediction();
+      expect(text).not.toMatch(/ORDER_ENTRY|OUTCOME_UNKNOWN|success/);
+    },
+  );
 
   it('shows another order of the account where the answer is mixed up', async () => {
     const desk = await orderDesk();
@@ -211,7 +221,9 @@ describe('a write that meets a fault', () => {
     const first = await run();
     expect(first.met).toContain(504);
     expect(first.met).toContain(200);
-    expect(new Set(first.decisions.map(([decision]) => decision))).toEqual(new Set(['accepted', 'not_applied', 'deferred']));
+    expect(new Set(first.decisions.map(([decision]) => decision))).toEqual(
+      new Set(['accepted', 'not_applied', 'deferred']),
+    );
     expect(await run()).toEqual(first);
   });
 
@@ -233,9 +245,10 @@ describe('a write that meets a fault', () => {
   it('that is told its token has grown old is told so once, and nothing was looked at', async () => {
     const desk = await orderDesk();
     await desk.fault({ fault: 'status_401' });
-    expect([(await desk.place({ clientId: 'twice' })).status, (await desk.place({ clientId: 'twice' })).status]).toEqual([
-      401, 200,
-    ]);
+    expect([
+      (await desk.place({ clientId: 'twice' })).status,
+      (await desk.place({ clientId: 'twice' })).status,
+    ]).toEqual([401, 200]);
     expect(await desk.byReference('twice')).toHaveLength(1);
   });
 
@@ -269,7 +282,11 @@ describe('the account store that was lost', () => {
     });
     expect((await desk.replace(gone, { quantity: '20' })).status).toBe(404);
     expect((await desk.replace(kept, { quantity: '20' })).status).toBe(409);
-    expect(await desk.order('prediction', kept)).toMatchObject({ state: 'unknown', certainty: 'unknown_store_lost', version: 1 });
+    expect(await desk.order('prediction', kept)).toMatchObject({
+      state: 'unknown',
+      certainty: 'unknown_store_lost',
+      version: 1,
+    });
     await control(desk.at, '/heal');
     expect((await desk.replace(kept, { quantity: '20' })).status).toBe(202);
   });

@@ -24,7 +24,10 @@ async function connected(input: Parameters<typeof runningSandbox>[0] = {}) {
 async function refusal(url: string, headers: Record<string, string>): Promise<number> {
   const socket = new WebSocket(url, { headers });
   socket.on('error', () => {});
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number; destroy(): void }];
+  const [, response] = (await once(socket, 'unexpected-response')) as [
+    unknown,
+    { statusCode: number; destroy(): void },
+  ];
   response.destroy();
   return response.statusCode;
 }
@@ -64,12 +67,19 @@ describe('a subscription', () => {
     async (topic) => {
       const { client, at } = await connected({ market: { rate: 2000 } });
       const answer = await client.ask('subscribe', topic, mine);
-      expect(subscribedMessage.parse(answer.json)).toMatchObject({ type: 'subscribed', payload: { topic, target: mine } });
+      expect(subscribedMessage.parse(answer.json)).toMatchObject({
+        type: 'subscribed',
+        payload: { topic, target: mine },
+      });
       await eventually(() => expect(client.events().length).toBeGreaterThan(20));
       expect(client.messages[0]?.json.type).toBe('subscribed');
       for (const { json } of client.messages.filter((message) => message.json.type === 'event')) {
         const { payload } = eventEnvelope.parse(json);
-        expect(payload).toMatchObject({ topic, target: mine, name: topic === 'account' ? 'account.order' : 'prediction.order' });
+        expect(payload).toMatchObject({
+          topic,
+          target: mine,
+          name: topic === 'account' ? 'account.order' : 'prediction.order',
+        });
       }
       expect(at.stagingStream).not.toBe(at.stream);
     },

@@ -83,7 +83,10 @@ type Placed = typeof placed extends fc.Arbitrary<infer T> ? T : never;
 function engineOn(instrument: Instrument, depth: number) {
   const account = { id: 'a', owner: 'o', traded: false, predictions: false, status: 'OPEN' };
   const steps: string[] = [];
-  const exchange = new Exchange({ clock: systemClock, onChange: (_order, step) => void steps.push(step) }, { maxOrders: 1000 });
+  const exchange = new Exchange(
+    { clock: systemClock, onChange: (_order, step) => void steps.push(step) },
+    { maxOrders: 1000 },
+  );
   exchange.addAccount(account);
   const engine = new MatchingEngine(
     { exchange, random: seededRandom(1), instrumentOf: () => instrument, priceOf: (_order, it) => priceOf(it.ticks) },
@@ -158,7 +161,14 @@ describe('orders over a walk of the price', () => {
     const instrument = equities()[0] as Instrument;
     instrument.ticks = 200;
     const { engine, enter } = engineOn(instrument, 5);
-    const resting = { side: 'BUY', type: 'limit', limit: 100, stop: 1, quantity: whole(40), timeInForce: 'GTC' } as const;
+    const resting = {
+      side: 'BUY',
+      type: 'limit',
+      limit: 100,
+      stop: 1,
+      quantity: whole(40),
+      timeInForce: 'GTC',
+    } as const;
     const first = enter(resting);
     const second = enter(resting);
     instrument.ticks = 100;

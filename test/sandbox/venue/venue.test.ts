@@ -40,7 +40,10 @@ describe('POST /venue of the control port', () => {
 describe('POST /prices of the control port', () => {
   it('sets the price of an equity or a prediction, and refuses what cannot be one', async () => {
     const { description: at } = await runningSandbox();
-    expect((await control(at, '/prices', { symbol: 'AAPL', price: '221.5' })).json).toEqual({ symbol: 'AAPL', ticks: 22_150 });
+    expect((await control(at, '/prices', { symbol: 'AAPL', price: '221.5' })).json).toEqual({
+      symbol: 'AAPL',
+      ticks: 22_150,
+    });
     expect((await control(at, '/prices', { symbol: 'FED-CUT-DEC26', price: '0.5' })).json).toMatchObject({ ticks: 50 });
     expect((await control(at, '/prices', { symbol: 'FED-CUT-DEC26', price: '1' })).status).toBe(409);
     expect((await control(at, '/prices', { symbol: 'NOPE', price: '1' })).status).toBe(404);
@@ -50,7 +53,8 @@ describe('POST /prices of the control port', () => {
 });
 
 describe('the venue', () => {
-  // The ask and what overtakes it happen in one turn of the event loop, so that the venue cannot come first.
+  // The ask and what overtakes it happen in one turn of the event
+  // loop, so that the venue cannot come first.
   it('answers each ask once, whoever comes first: the control port or its own delay', async () => {
     const desk = await orderDesk();
     const { order, ask: askFor } = await asking(desk);
@@ -104,20 +108,30 @@ describe('the venue', () => {
   it('trades the orders that people placed when the market does, and leaves the story of the market as it is', async () => {
     const story = async (withOrders: boolean) => {
       const desk = await orderDesk({ market: { seed: 5, openOrders: 30 } });
-      for (let i = 0; i < (withOrders ? 10 : 0); i += 1) await desk.place({ type: 'STOP', stopPrice: '221.6', price: undefined });
+      for (let i = 0; i < (withOrders ? 10 : 0); i += 1)
+        await desk.place({ type: 'STOP', stopPrice: '221.6', price: undefined });
       await control(desk.at, '/burst', { count: 300 });
       await eventually(() =>
         expect(JSON.parse(JSON.stringify(desk.sandbox.controls.status())).changes).toBeGreaterThanOrEqual(300),
       );
-      const orders = [...desk.sandbox.parts.exchange.orders.values()].filter((order) => /^(desk-|P)/.test(order.terms.clOrdId));
-      return orders.map((order) => [order.terms.orderId, order.state, String(order.cumQty), String(order.workingQuantity)]);
+      const orders = [...desk.sandbox.parts.exchange.orders.values()].filter((order) =>
+        /^(desk-|P)/.test(order.terms.clOrdId),
+      );
+      return orders.map((order) => [
+        order.terms.orderId,
+        order.state,
+        String(order.cumQty),
+        String(order.workingQuantity),
+      ]);
     };
     expect(await story(true)).toEqual(await story(false));
   });
 
   it('tells every follower of the account of each change that an order goes through', async () => {
     const desk = await orderDesk();
-    const stream = await PlatformStreamClient.open(desk.at.stagingStream, { authorization: desk.headers.authorization });
+    const stream = await PlatformStreamClient.open(desk.at.stagingStream, {
+      authorization: desk.headers.authorization,
+    });
     await stream.ask('subscribe', 'prediction', 'account:SIM-1001');
     const id = await desk.working({ price: '0.70', quantity: '1' });
     await eventually(() => {
@@ -139,7 +153,9 @@ describe('the order lists', () => {
     const desk = await orderDesk();
     await desk.placePrediction({ clientOrderRef: 'listed' });
     const headers = await signedIn(desk.at);
-    const { json } = await ask(`${desk.at.staging}/v1/predictions/orders?accountId=SIM-1001&clientOrderRef=listed`, { headers });
+    const { json } = await ask(`${desk.at.staging}/v1/predictions/orders?accountId=SIM-1001&clientOrderRef=listed`, {
+      headers,
+    });
     expect(json.data.orders).toHaveLength(1);
   });
 });

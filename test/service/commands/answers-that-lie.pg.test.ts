@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { type Plant, runUnderFaults } from '../../support/commands/commands-under-faults.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 
-/** Each says that something is in the database of which nobody knows whether it is. `caught`: what the oracle says of it. */
+/**
+ * Each says that something is in the database of which nobody knows whether it
+ * is. `caught`: what the oracle says of it.
+ */
 const lies: Readonly<Record<string, { readonly plant: Plant; readonly caught: RegExp }>> = {
   'a place is answered with 202 though its commit failed': {
     plant: (journal) => ({

@@ -12,7 +12,11 @@ function trailOnVirtualTime() {
     new Promise<void>((resolve) => {
       writes.push({ actions: entries.map(({ action }) => action), done: resolve });
     });
-  return { clock, writes, trail: new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log: silentLog }) };
+  return {
+    clock,
+    writes,
+    trail: new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log: silentLog }),
+  };
 }
 
 it('writes what was recorded while it wrote in one go, in order, and is drained when all of it is written', async () => {

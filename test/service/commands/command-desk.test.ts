@@ -174,7 +174,11 @@ describe('a key', () => {
     rig.land(first.commandId);
     await rig.clock.advance(100);
     const again = await rig.submit(placeEquity, { idempotencyKey: 'k' });
-    expect(again).toMatchObject({ kind: 'journaled', replayed: true, command: { commandId: first.commandId, state: 'applied' } });
+    expect(again).toMatchObject({
+      kind: 'journaled',
+      replayed: true,
+      command: { commandId: first.commandId, state: 'applied' },
+    });
     expect(rig.entry.sent).toHaveLength(1);
   });
 
@@ -198,7 +202,9 @@ describe('a key', () => {
   it('fifty times at once is one command and one write', async () => {
     const rig = await CommandRig.leading();
     const all = await rig.during(
-      Promise.all(Array.from({ length: 50 }, () => rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'k' })))),
+      Promise.all(
+        Array.from({ length: 50 }, () => rig.desk.submit(rig.submission(placeEquity, { idempotencyKey: 'k' }))),
+      ),
     );
     const ids = new Set(all.map((result) => (result.kind === 'journaled' ? result.command.commandId : result.code)));
     expect(ids.size).toBe(1);
@@ -223,7 +229,8 @@ describe('declined, with nothing journaled and nothing sent', () => {
     expect([rig.journal.commands.size, rig.entry.sent.length]).toEqual([before, sent]);
   };
 
-  it('while commands are off', async () => declines(await CommandRig.leading({ enabled: false }), 'COMMANDS_OFF', placeEquity));
+  it('while commands are off', async () =>
+    declines(await CommandRig.leading({ enabled: false }), 'COMMANDS_OFF', placeEquity));
 
   it('while another process holds the lane', async () => declines(new CommandRig(), 'NOT_LEADER', placeEquity));
 
@@ -248,7 +255,14 @@ describe('declined, with nothing journaled and nothing sent', () => {
     const named = await CommandRig.leading({ accounts: ['acct-1'] });
     named.probes.now = { ...named.probes.now, isSim: false };
     const bounds = { maxQuantity: '100', maxNotional: '10000', ordersPerMinute: 100 };
-    await named.journal.changeLimits({ before: {}, bounds, by: 'olga', reason: 'asked for', requestId: 'request-op', atMs: 0 });
+    await named.journal.changeLimits({
+      before: {},
+      bounds,
+      by: 'olga',
+      reason: 'asked for',
+      requestId: 'request-op',
+      atMs: 0,
+    });
     expect((await named.send(placeEquity)).state).toBe('accepted');
   });
 
@@ -316,7 +330,10 @@ describe('declined, with nothing journaled and nothing sent', () => {
     const rig = await CommandRig.leading();
     rig.commit({ ...workingOrder, cumQty: '4', leavesQty: '6' });
     await declines(rig, 'NO_CHANGE', { ...replaceWorking, terms: { price: '0.4' } } satisfies CommandRequest);
-    await declines(rig, 'QUANTITY_BELOW_FILLED', { ...replaceWorking, terms: { quantity: '3' } } satisfies CommandRequest);
+    await declines(rig, 'QUANTITY_BELOW_FILLED', {
+      ...replaceWorking,
+      terms: { quantity: '3' },
+    } satisfies CommandRequest);
     rig.commit({ ...workingOrder, status: 'filled', cumQty: '10', leavesQty: '0' });
     await declines(rig, 'ORDER_CLOSED', replaceWorking);
     expect((await rig.send(cancelWorking)).state).toBe('accepted');

@@ -39,7 +39,9 @@ describe('the figures of commands', () => {
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_unresolved{kind="place"} 0');
     expect(await lines(rig)).toContain('tidemark_commands_oldest_unresolved_timestamp_seconds 0');
-    expect(await lines(rig)).toContain('tidemark_command_settlements_total{kind="place",outcome="rejected",evidence="person"} 1');
+    expect(await lines(rig)).toContain(
+      'tidemark_command_settlements_total{kind="place",outcome="rejected",evidence="person"} 1',
+    );
     rig.entry.scripts.push({ result: unknown });
     await rig.send(placeEquity);
     await rig.clock.advance(6_000);
@@ -62,7 +64,9 @@ describe('the figures of commands', () => {
     await rig.clock.advance(6_000);
     expect(await lines(rig)).toContain('tidemark_commands_awaiting_venue 0');
     expect(await lines(rig)).toContain('tidemark_command_settle_seconds_count 1');
-    expect(await lines(rig)).toContain('tidemark_command_settlements_total{kind="place",outcome="applied",evidence="stream"} 1');
+    expect(await lines(rig)).toContain(
+      'tidemark_command_settlements_total{kind="place",outcome="applied",evidence="stream"} 1',
+    );
   });
 
   it('show halts by their scope', async () => {

@@ -15,7 +15,10 @@ import {
 const answers: readonly WriteResult[] = [accepted, unknown, refused(400)];
 const minute = 60_000;
 
-/** A journal whose calls take as long as the dice say, and now and then lose their answer after or before they are done. */
+/**
+ * A journal whose calls take as long as the dice say, and now and then lose
+ * their answer after or before they are done.
+ */
 function disturb(rig: CommandRig, dice: Iterator<number>): void {
   rig.journal.hook = async (_operation, transact) => {
     const roll = dice.next().value ?? 0;
@@ -47,9 +50,13 @@ describe('whatever comes first', () => {
         await rig.clock.advance(10 * minute);
         const states = [...rig.journal.commands.values()].map(({ state }) => state);
         expect(rig.entry.sent.length).toBeLessThanOrEqual(1);
-        expect(states).toEqual(rig.entry.sent.length === 1 ? ['applied'] : states.filter((state) => state === 'not_sent'));
-        // The platform denied an order that we have seen: whichever came first, a person hears of it.
-        if (rig.entry.sent.length === 1) expect(rig.desk.operator.halts().length).toBe(result.kind === 'refused' ? 1 : 0);
+        expect(states).toEqual(
+          rig.entry.sent.length === 1 ? ['applied'] : states.filter((state) => state === 'not_sent'),
+        );
+        // The platform denied an order that we have seen: whichever
+        // came first, a person hears of it.
+        if (rig.entry.sent.length === 1)
+          expect(rig.desk.operator.halts().length).toBe(result.kind === 'refused' ? 1 : 0);
       }),
       { numRuns: 150 },
     );
@@ -141,7 +148,8 @@ describe('a process that ends at any moment', () => {
         let calls = 0;
         let over = false;
         const never = new Promise<never>(() => {});
-        // The process stands still for ever at its n-th call of the journal: before it is done, or after.
+        // The process stands still for ever at its n-th call of the
+        // journal: before it is done, or after.
         rig.journal.hook = async (_operation, transact) => {
           await rig.clock.sleep(1);
           if (over) return never;
@@ -167,7 +175,8 @@ describe('a process that ends at any moment', () => {
         }
         await rig.clock.advance(minute);
         expect(rig.entry.sent.length + next.entry.sent.length).toBeLessThanOrEqual(1);
-        if (sent === undefined) expect([undefined, 'not_sent', 'unknown']).toContain(command && rig.state(command.commandId));
+        if (sent === undefined)
+          expect([undefined, 'not_sent', 'unknown']).toContain(command && rig.state(command.commandId));
         else if (lands) expect(rig.state(command?.commandId ?? '')).toBe('applied');
         else expect(['unknown', answers[which]?.kind]).toContain(rig.state(command?.commandId ?? ''));
       }),

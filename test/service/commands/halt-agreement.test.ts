@@ -5,7 +5,10 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const options = { leaseExpireMs: 6_000, haltAnswerMs: 3_000 };
 
-/** Processes beside this one, by the time at which each says that it holds the halt; the database answers, or does not. */
+/**
+ * Processes beside this one, by the time at which each says that it holds the
+ * halt; the database answers, or does not.
+ */
 function agreement(others: Readonly<Record<string, number>>) {
   const clock = new VirtualClock();
   const said: (readonly string[])[] = [];
@@ -17,7 +20,9 @@ function agreement(others: Readonly<Record<string, number>>) {
     {
       ...{ clock, log: silentLog, lease: { lane: 2, epoch: 7n } },
       halts: {
-        list: () => [{ haltId: 'h-1', scope: { kind: 'service' }, cause: 'operator', reason: 'x', by: 'ann', sinceMs: 0 }],
+        list: () => [
+          { haltId: 'h-1', scope: { kind: 'service' }, cause: 'operator', reason: 'x', by: 'ann', sinceMs: 0 },
+        ],
       },
       journal: {
         holdHalts: async (_lane, _epoch, haltIds) => {

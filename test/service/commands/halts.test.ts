@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
-import { CommandRig, cancelWorking, placeEquity, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
+import {
+  CommandRig,
+  cancelWorking,
+  placeEquity,
+  unknown,
+  word,
+  workingOrder,
+} from '../../support/commands/command-rig.ts';
 
 const account = { kind: 'account', accountId: 'acct-1' } as const;
 const service = { kind: 'service' } as const;
@@ -104,7 +111,10 @@ describe('unresolved commands', () => {
 
 describe('the breaker', () => {
   it('halts the account to cancels only, until a person resumes it', async () => {
-    const rig = await CommandRig.leading({ breaker: { count: 5, windowMs: 1_000 }, rate: { perSecond: 100, burst: 100 } });
+    const rig = await CommandRig.leading({
+      breaker: { count: 5, windowMs: 1_000 },
+      rate: { perSecond: 100, burst: 100 },
+    });
     rig.commit(workingOrder);
     for (let qty = 1; qty <= 5; qty += 1) await rig.send(placeOf(qty));
     expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
@@ -187,7 +197,10 @@ describe('an operator', () => {
     const places = async () => [await rig.submit(placeEquity), await second.submit(ofSecond)].map(({ kind }) => kind);
     expect(await places()).toEqual(['journaled', 'journaled']);
 
-    expect(await rig.during(none.desk.operator.halt(service, word))).toMatchObject({ kind: 'done', halts: [{ by: word.by }] });
+    expect(await rig.during(none.desk.operator.halt(service, word))).toMatchObject({
+      kind: 'done',
+      halts: [{ by: word.by }],
+    });
     await rig.clock.advance(1_100);
     for (const outcome of [await rig.submit(placeEquity), await second.submit(ofSecond)])
       expect(outcome).toMatchObject({ kind: 'declined', code: 'PLACING_HALTED' });
@@ -209,7 +222,10 @@ describe('an operator', () => {
         kind: 'settled',
         command: { state: outcome },
       });
-      expect(rig.evidence(id).at(-1)).toMatchObject({ kind: 'person', detail: { outcome, by: 'olga', reason: word.reason } });
+      expect(rig.evidence(id).at(-1)).toMatchObject({
+        kind: 'person',
+        detail: { outcome, by: 'olga', reason: word.reason },
+      });
       expect(await rig.during(rig.desk.operator.settle(id, 'moot', word))).toMatchObject({ code: 'ALREADY_SETTLED' });
       expect(rig.journal.audits.at(-1)).toMatchObject({ action: 'settle', commandId: id });
     },
@@ -227,7 +243,9 @@ describe('an operator', () => {
 
   it('settles nothing that is not there', async () => {
     const rig = await CommandRig.leading();
-    expect(await rig.during(rig.desk.operator.settle('nope', 'applied', word))).toMatchObject({ code: 'COMMAND_NOT_FOUND' });
+    expect(await rig.during(rig.desk.operator.settle('nope', 'applied', word))).toMatchObject({
+      code: 'COMMAND_NOT_FOUND',
+    });
   });
 });
 
@@ -246,16 +264,20 @@ describe('cancel-all', () => {
     );
     expect(rig.entry.sent.map(({ request }) => request.kind)).toEqual(['cancel', 'cancel', 'cancel']);
     const again = await all();
-    expect(again.kind === 'done' && again.orders.every(({ result }) => result?.kind === 'journaled' && result.replayed)).toBe(
-      true,
-    );
+    expect(
+      again.kind === 'done' && again.orders.every(({ result }) => result?.kind === 'journaled' && result.replayed),
+    ).toBe(true);
     expect(rig.entry.sent).toHaveLength(3);
   });
 
   it('is declined as a whole where nothing may be sent', async () => {
     const idempotencyKey = 'all';
-    expect(await new CommandRig().desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({ code: 'NOT_LEADER' });
+    expect(await new CommandRig().desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
+      code: 'NOT_LEADER',
+    });
     const rig = await CommandRig.leading({ accounts: ['acct-2'] });
-    expect(await rig.desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({ code: 'ACCOUNT_NOT_TRADED' });
+    expect(await rig.desk.cancelAll(account, { ...word, idempotencyKey })).toMatchObject({
+      code: 'ACCOUNT_NOT_TRADED',
+    });
   });
 });

@@ -54,19 +54,23 @@ describe('a bucket that several processes share', () => {
 
   it('gives them no more than the whole together, and the least where a part is very small', async () => {
     await fc.assert(
-      fc.asyncProperty(gaps, fc.array(fc.integer({ min: 0, max: 16 }), { minLength: 1, maxLength: 6 }), async (waits, held) => {
-        const clock = new VirtualClock();
-        const all = held.reduce((sum, each) => sum + each, 0) || 1;
-        const buckets = held.map((each) => new TokenBucket(clock, whole, () => each / all));
-        const taken: number[] = [];
-        for (const wait of waits) {
-          await clock.advance(wait);
-          for (const bucket of buckets) while (bucket.take()) taken.push(clock.monotonicMs());
-        }
-        const least = held.length * (2 + 0.2 * 5);
-        expect(busiest(taken, 5_000)).toBeLessThanOrEqual(whole.burst + whole.perSecond * 5 + least);
-        for (const bucket of buckets) expect(bucket.waitMs()).toBeLessThanOrEqual(5_000);
-      }),
+      fc.asyncProperty(
+        gaps,
+        fc.array(fc.integer({ min: 0, max: 16 }), { minLength: 1, maxLength: 6 }),
+        async (waits, held) => {
+          const clock = new VirtualClock();
+          const all = held.reduce((sum, each) => sum + each, 0) || 1;
+          const buckets = held.map((each) => new TokenBucket(clock, whole, () => each / all));
+          const taken: number[] = [];
+          for (const wait of waits) {
+            await clock.advance(wait);
+            for (const bucket of buckets) while (bucket.take()) taken.push(clock.monotonicMs());
+          }
+          const least = held.length * (2 + 0.2 * 5);
+          expect(busiest(taken, 5_000)).toBeLessThanOrEqual(whole.burst + whole.perSecond * 5 + least);
+          for (const bucket of buckets) expect(bucket.waitMs()).toBeLessThanOrEqual(5_000);
+        },
+      ),
       { numRuns: 50 },
     );
   });

@@ -44,16 +44,20 @@ const places = fc.constantFrom<Place>(
 );
 
 const quotes = some(
-  fc.record({ price: some(amount), ask: some(amount), ageMs: fc.integer({ min: 0, max: 200 }) }).map(({ price, ask, ageMs }) => ({
-    ...{ ageMs, ...(price !== undefined && { price }), ...(ask !== undefined && { ask }) },
-  })),
+  fc
+    .record({ price: some(amount), ask: some(amount), ageMs: fc.integer({ min: 0, max: 200 }) })
+    .map(({ price, ask, ageMs }) => ({
+      ...{ ageMs, ...(price !== undefined && { price }), ...(ask !== undefined && { ask }) },
+    })),
 );
 
 const open = { isOpen: true, status: 'OPEN' };
 const rarely = <T>(value: T) => fc.constantFrom(undefined, undefined, undefined, undefined, value);
 
 const worlds = fc.record({
-  rows: fc.array(fc.tuple(bounds, fc.constantFrom({}, { accountId: 'acct-1' }, { principal: 'desk' })), { maxLength: 2 }),
+  rows: fc.array(fc.tuple(bounds, fc.constantFrom({}, { accountId: 'acct-1' }, { principal: 'desk' })), {
+    maxLength: 2,
+  }),
   place: places,
   quote: quotes,
   standing: fc.constantFrom(undefined, open, open, open, open, { isOpen: false, status: 'RESTRICTED' }),
@@ -72,8 +76,22 @@ const worlds = fc.record({
 type World = typeof worlds extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A desk in this world, in which the same place may have been sent before. */
-async function deskIn({ rows, place, quote, standing, access, halted, earlier, burst, callerRef }: World): Promise<CommandRig> {
-  const rig = await CommandRig.leading({ callerRefOnce: true, rate: { perSecond: 0.001, burst }, accounts: ['acct-1'] });
+async function deskIn({
+  rows,
+  place,
+  quote,
+  standing,
+  access,
+  halted,
+  earlier,
+  burst,
+  callerRef,
+}: World): Promise<CommandRig> {
+  const rig = await CommandRig.leading({
+    callerRefOnce: true,
+    rate: { perSecond: 0.001, burst },
+    accounts: ['acct-1'],
+  });
   if (earlier === 'unknown') rig.entry.scripts.push({ result: unknown });
   const named = callerRef === undefined ? {} : { callerRef };
   rig.probes.now = { ...rig.probes.now, live: true, isSim: true };
@@ -102,9 +120,14 @@ describe('a preview of a place', () => {
       fc.asyncProperty(worlds, async (world) => {
         const { place: request, callerRef, supersedes } = world;
         const rig = await deskIn(world);
-        const asked = { ...(callerRef !== undefined && { callerRef }), ...(supersedes !== undefined && { supersedes }) };
+        const asked = {
+          ...(callerRef !== undefined && { callerRef }),
+          ...(supersedes !== undefined && { supersedes }),
+        };
         const before = traces(rig);
-        const preview = await rig.during(rig.desk.preview({ ...asked, request, principal: 'desk', requestId: 'request-p' }));
+        const preview = await rig.during(
+          rig.desk.preview({ ...asked, request, principal: 'desk', requestId: 'request-p' }),
+        );
         expect(traces(rig)).toEqual(before);
         const said = preview.kind === 'declined' ? [preview] : preview.refusals;
         const placed = await rig.submit(request, asked);
@@ -121,7 +144,14 @@ describe('a preview of a place', () => {
       { numRuns: 150 },
     );
     // The worlds are not all alike.
-    const ends = ['journaled', 'PLACING_HALTED', 'LIMIT_EXCEEDED', 'SOURCE_NOT_LIVE', 'ACCOUNT_NOT_OPEN', 'ACCOUNT_NOT_FOUND'];
+    const ends = [
+      'journaled',
+      'PLACING_HALTED',
+      'LIMIT_EXCEEDED',
+      'SOURCE_NOT_LIVE',
+      'ACCOUNT_NOT_OPEN',
+      'ACCOUNT_NOT_FOUND',
+    ];
     expect([...seen.keys()]).toEqual(expect.arrayContaining(ends));
   });
 

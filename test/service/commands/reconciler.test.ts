@@ -244,7 +244,9 @@ describe('presumed absent', () => {
     const order = rig.land(id);
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'applied', orderId: order.orderId, presumedAbsent: false });
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } }]);
+    expect(rig.desk.operator.halts()).toMatchObject([
+      { cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } },
+    ]);
     expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
   });
 });
@@ -345,7 +347,10 @@ describe('a replace', () => {
     const { rig, commandId } = await rigWithOrder();
     rig.commit(pending);
     await rig.clock.advance(10);
-    expect(rig.command(commandId)).toMatchObject({ state: 'unknown', seenPendingAt: { revision: 2, sourceVersion: 20n } });
+    expect(rig.command(commandId)).toMatchObject({
+      state: 'unknown',
+      seenPendingAt: { revision: 2, sourceVersion: 20n },
+    });
     rig.commit({ ...workingOrder, rejectReason: 'PRICE_BAND' });
     await rig.clock.advance(10);
     expect(rig.command(commandId)).toMatchObject({ state: 'rejected', reason: { code: 'PRICE_BAND' } });
@@ -468,19 +473,22 @@ describe('a cancel', () => {
     ['rejected', { ...accepted, answer: { status: 202, version: '20' } }],
     // Which of the two was seen pending nobody can tell.
     ['accepted', accepted],
-  ])('that is unknown beside another one is not settled by what may have become of the other (%s)', async (told, result) => {
-    const { rig, commandId } = await rigWithOrder();
-    rig.entry.scripts.push({ result: result as typeof accepted });
-    const other = await rig.send(cancelWorking);
-    rig.commit({ ...workingOrder, pendingAction: 'cancel' });
-    await rig.clock.advance(10);
-    rig.commit(workingOrder);
-    await rig.clock.advance(10);
-    expect([rig.state(commandId), rig.state(other.commandId)]).toEqual(['unknown', told]);
-    rig.commit({ ...workingOrder, status: 'canceled', leavesQty: '0' });
-    await rig.clock.advance(10);
-    expect(rig.state(commandId)).toBe('applied');
-  });
+  ])(
+    'that is unknown beside another one is not settled by what may have become of the other (%s)',
+    async (told, result) => {
+      const { rig, commandId } = await rigWithOrder();
+      rig.entry.scripts.push({ result: result as typeof accepted });
+      const other = await rig.send(cancelWorking);
+      rig.commit({ ...workingOrder, pendingAction: 'cancel' });
+      await rig.clock.advance(10);
+      rig.commit(workingOrder);
+      await rig.clock.advance(10);
+      expect([rig.state(commandId), rig.state(other.commandId)]).toEqual(['unknown', told]);
+      rig.commit({ ...workingOrder, status: 'canceled', leavesQty: '0' });
+      await rig.clock.advance(10);
+      expect(rig.state(commandId)).toBe('applied');
+    },
+  );
 
   it('is never settled by time', async () => {
     const { rig, commandId } = await rigWithOrder();
@@ -521,7 +529,13 @@ describe('a takeover', () => {
     rig.desk.endAll();
     rig.commit({ ...workingOrder, pendingAction: 'replace' });
     rig.commit({ ...workingOrder, price: '0.5', working: { quantity: '10', price: '0.5' } });
-    rig.commit({ ...workingOrder, status: 'filled', price: '0.5', working: { quantity: '10', price: '0.5' }, cumQty: '10' });
+    rig.commit({
+      ...workingOrder,
+      status: 'filled',
+      price: '0.5',
+      working: { quantity: '10', price: '0.5' },
+      cumQty: '10',
+    });
     await CommandRig.leading({}, rig);
     await rig.clock.advance(10);
     const [command] = rig.journal.commands.values();
@@ -533,7 +547,15 @@ describe('a takeover', () => {
     const id = await unknownPlace(rig);
     await CommandRig.leading({}, rig);
     const { version } = rig.command(id);
-    rig.desk.followCommitted({ number: 1n, lastSeq: 1n, rows: [], receivedMs: [], streams: [], committedMs: 0, bytes: 0 });
+    rig.desk.followCommitted({
+      number: 1n,
+      lastSeq: 1n,
+      rows: [],
+      receivedMs: [],
+      streams: [],
+      committedMs: 0,
+      bytes: 0,
+    });
     const settled = await rig.during(rig.desk.operator.settle(id, 'rejected', word));
     expect(settled).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
     expect(rig.command(id).version).toBe(version);
@@ -542,7 +564,10 @@ describe('a takeover', () => {
   it('takes up the rest from the journal when there are more than memory is given, and places nothing until then', async () => {
     const rig = await CommandRig.leading({ haltAt: { account: 100, service: 100 } });
     for (const qty of ['1', '2', '3', '4'])
-      await unknownPlace(rig, { ...placeEquity, terms: { ...placeEquity.terms, qty } } as unknown as typeof placeEquity);
+      await unknownPlace(rig, {
+        ...placeEquity,
+        terms: { ...placeEquity.terms, qty },
+      } as unknown as typeof placeEquity);
     rig.desk.endAll();
     const next = await CommandRig.leading({ maxWatched: 2, haltAt: { account: 100, service: 100 } }, rig);
     expect(await next.declined(placePrediction)).toBe('RATE_LIMITED');
@@ -577,9 +602,15 @@ describe('the budget of probes', () => {
   });
 
   it('lets one read of an account judge all of its commands', async () => {
-    const rig = await CommandRig.leading({ haltAt: { account: 1e6, service: 1e6 }, rate: { perSecond: 1e3, burst: 1e3 } });
+    const rig = await CommandRig.leading({
+      haltAt: { account: 1e6, service: 1e6 },
+      rate: { perSecond: 1e3, burst: 1e3 },
+    });
     for (let i = 1; i <= 30; i += 1)
-      await unknownPlace(rig, { ...placeEquity, terms: { ...placeEquity.terms, qty: `${i}` } } as unknown as typeof placeEquity);
+      await unknownPlace(rig, {
+        ...placeEquity,
+        terms: { ...placeEquity.terms, qty: `${i}` },
+      } as unknown as typeof placeEquity);
     rig.probes.answer = ({ kind }) => {
       if (kind !== 'account') return quiet;
       for (const id of [...rig.journal.commands.keys()])
@@ -622,6 +653,9 @@ describe('reconcile', () => {
   });
 
   it('is declined by a process that stands by', async () => {
-    expect(await new CommandRig().desk.reconcile({ dryRun: true })).toMatchObject({ kind: 'declined', code: 'NOT_LEADER' });
+    expect(await new CommandRig().desk.reconcile({ dryRun: true })).toMatchObject({
+      kind: 'declined',
+      code: 'NOT_LEADER',
+    });
   });
 });

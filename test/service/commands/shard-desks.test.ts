@@ -162,7 +162,10 @@ describe('a command by its id', () => {
     expect(rig.desk.nextProbe(commandId)).toBeUndefined();
     const waited = rig.desk.wait(commandId, 10_000);
     const settle = (by: CommandRig) => rig.during(by.desk.operator.settle(commandId, 'rejected', word));
-    expect(await settle(rig)).toMatchObject({ code: 'NOT_LEADER', message: 'the command is of shard 2: ask its holder' });
+    expect(await settle(rig)).toMatchObject({
+      code: 'NOT_LEADER',
+      message: 'the command is of shard 2: ask its holder',
+    });
     expect(await settle(next)).toMatchObject({ kind: 'settled' });
     expect(await rig.during(waited)).toMatchObject({ state: 'rejected' });
   });
@@ -184,7 +187,8 @@ describe('a request for many accounts', () => {
 
   async function withOrders(...shards: number[]) {
     const rig = await holding(...shards);
-    for (const shard of [1, 2, 3]) rig.commit({ ...workingOrder, orderId: `order-${shard}`, accountId: `acct-${shard}` });
+    for (const shard of [1, 2, 3])
+      rig.commit({ ...workingOrder, orderId: `order-${shard}`, accountId: `acct-${shard}` });
     return rig;
   }
 
@@ -216,7 +220,10 @@ describe('a request for many accounts', () => {
     rig.commit({ ...workingOrder, accountId: 'acct-1' });
     await cancel(rig, ['acct-1']);
     rig.commit({ ...workingOrder, orderId: 'later', accountId: 'acct-2' });
-    expect(await cancel(rig, ['acct-1', 'acct-2'])).toMatchObject({ replayed: true, orders: [{ accountId: 'acct-1' }] });
+    expect(await cancel(rig, ['acct-1', 'acct-2'])).toMatchObject({
+      replayed: true,
+      orders: [{ accountId: 'acct-1' }],
+    });
     expect(rig.entry.sent).toHaveLength(1);
   });
 
@@ -259,7 +266,10 @@ describe('a request for many accounts', () => {
   it('arms no timer where one of the accounts may have none', async () => {
     const rig = await CommandRig.leading({ shards: [1, 2], shardOf, accounts: ['acct-1'] });
     const asked = { principal: 'desk', afterMs: 30_000, requestId: 'request-1', accountIds: ['acct-1', 'acct-2'] };
-    expect(await rig.during(rig.desk.cancelAfter(asked))).toMatchObject({ kind: 'declined', code: 'ACCOUNT_NOT_TRADED' });
+    expect(await rig.during(rig.desk.cancelAfter(asked))).toMatchObject({
+      kind: 'declined',
+      code: 'ACCOUNT_NOT_TRADED',
+    });
     expect(rig.journal.cancelTimers.size).toBe(0);
   });
 
@@ -330,7 +340,10 @@ describe('what there is once', () => {
     const half = await askedIn(20_000);
     part = 1;
     const all = await askedIn(20_000);
-    expect([half >= 18 && half <= 21, all >= 36 && all <= 41], `${half} and ${all} reads in 20 s`).toEqual([true, true]);
+    expect([half >= 18 && half <= 21, all >= 36 && all <= 41], `${half} and ${all} reads in 20 s`).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('is the room for commands, of which each shard has its part', async () => {
@@ -340,7 +353,9 @@ describe('what there is once', () => {
     });
     const place = (accountId: string, qty: number) => {
       rig.entry.scripts.push({ result: unknown });
-      return rig.submit(of(accountId, { ...placeEquity, terms: { ...placeEquity.terms, qty: `${qty}` } } as typeof placeEquity));
+      return rig.submit(
+        of(accountId, { ...placeEquity, terms: { ...placeEquity.terms, qty: `${qty}` } } as typeof placeEquity),
+      );
     };
     for (let qty = 1; qty <= 4; qty += 1) expect(await place('acct-1', qty)).toMatchObject({ kind: 'journaled' });
     expect(await place('acct-1', 5)).toMatchObject({ code: 'RATE_LIMITED' });

@@ -39,7 +39,10 @@ it('tells why this process has given its shards away', () => {
   };
   expect(standing({})).toMatchObject({ drained: false, unfit: undefined });
   expect(standing({ drained: true })).toMatchObject({ drained: true, unfit: undefined });
-  expect(standing({ unwell: { trouble: 'loop_late', unfit: true } })).toMatchObject({ drained: false, unfit: 'loop_late' });
+  expect(standing({ unwell: { trouble: 'loop_late', unfit: true } })).toMatchObject({
+    drained: false,
+    unfit: 'loop_late',
+  });
   expect(standing({ unwell: { trouble: 'loop_late', unfit: false } }).unfit).toBeUndefined();
 });
 

@@ -11,7 +11,12 @@ function rig() {
   held.count = 3;
   held.add({ shard: 0, epoch: 1n });
   const taken: IngestItem[] = [];
-  const sink = { offer: (item: IngestItem) => taken.push(item), full: false, onRoom: () => () => {}, settled: async () => {} };
+  const sink = {
+    offer: (item: IngestItem) => taken.push(item),
+    full: false,
+    onRoom: () => () => {},
+    settled: async () => {},
+  };
   const ofShard = (shard: number) => accounts.find((accountId) => held.shardOf(accountId) === shard) ?? '';
   const order = (accountId: string): IngestItem => ({
     ...{ kind: 'order', cause: 'snapshot', view: { ...equityView, accountId }, sourceEpoch: 0 },

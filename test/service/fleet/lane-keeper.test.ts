@@ -36,14 +36,24 @@ function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string
   const log = testLog.child({}, { level: 'silent' });
   const metrics = createMetrics().ingest;
   const keeper = new LaneKeeper(
-    { store: database, lease, tenant, clock, metrics, log, ...(mayAsk === undefined ? {} : { assertCanBegin: mayAsk }) },
+    {
+      store: database,
+      lease,
+      tenant,
+      clock,
+      metrics,
+      log,
+      ...(mayAsk === undefined ? {} : { assertCanBegin: mayAsk }),
+    },
     { ...options, holder },
   );
   return { keeper, lease, calls, metrics };
 }
 
 /** The values of a metric that are above 0, by their label. */
-async function counted(metric: { get(): Promise<{ values: { labels: object; value: number; metricName?: string }[] }> }) {
+async function counted(metric: {
+  get(): Promise<{ values: { labels: object; value: number; metricName?: string }[] }>;
+}) {
   const { values } = await metric.get();
   return Object.fromEntries(
     values.filter(({ value }) => value > 0).map(({ labels, value }) => [Object.values(labels).join(), value]),
@@ -207,7 +217,13 @@ describe('the keeper of the lane', () => {
     await world.clock.advance(100);
     await b.keeper.start();
     await world.clock.advance(1000);
-    expect(a.keeper.view).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 1, takeover: { cause: 'first' }, fenced: 0 });
+    expect(a.keeper.view).toMatchObject({
+      holder: 'a',
+      epoch: 1n,
+      takeovers: 1,
+      takeover: { cause: 'first' },
+      fenced: 0,
+    });
     expect(b.keeper.view).toMatchObject({ holder: 'a', epoch: 1n, takeovers: 0, takeover: undefined, fenced: 0 });
 
     // A holder that is frozen: its renewal leaves when it wakes.
@@ -236,7 +252,11 @@ describe('the keeper of the lane', () => {
     const drained = b.keeper.drain(new AbortController().signal);
     await world.clock.advance(1500);
     await drained;
-    expect(a.keeper.view).toMatchObject({ holder: 'a', takeovers: 2, takeover: { cause: 'released', from: undefined } });
+    expect(a.keeper.view).toMatchObject({
+      holder: 'a',
+      takeovers: 2,
+      takeover: { cause: 'released', from: undefined },
+    });
     expect(a.keeper.view.takeover?.idleMs).toBeLessThan(1500);
   });
 

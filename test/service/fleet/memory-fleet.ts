@@ -1,7 +1,10 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../../src/store/fleet/shard-store.ts';
 
-/** The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call under another one changes nothing. */
+/**
+ * The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call
+ * under another one changes nothing.
+ */
 export class MemoryFleet implements ShardStore {
   readonly seats: { shard: number; lane: number | undefined; pinned: boolean; epoch: bigint; changedMs: number }[];
   readonly members = new Map<number, LaneMember>();
@@ -55,7 +58,9 @@ export class MemoryFleet implements ShardStore {
   async free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return false;
-    const freed = this.seats.filter((seat) => seat.lane === lane && seat.shard === held.shard && seat.epoch === held.epoch);
+    const freed = this.seats.filter(
+      (seat) => seat.lane === lane && seat.shard === held.shard && seat.epoch === held.epoch,
+    );
     this.release(freed);
     return freed.length > 0;
   }

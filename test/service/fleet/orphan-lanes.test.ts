@@ -6,7 +6,14 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const member = (lane: number, more: Partial<LaneMember> = {}): LaneMember => {
-  const card = { holder: `process-${lane}`, weight: 1, address: undefined, version: '1', draining: false, drained: false };
+  const card = {
+    holder: `process-${lane}`,
+    weight: 1,
+    address: undefined,
+    version: '1',
+    draining: false,
+    drained: false,
+  };
   return { lane, ...card, livedMs: 60_000, ...more };
 };
 const trouble = { unwell: { trouble: 'relay_stuck', unfit: false } } as const;

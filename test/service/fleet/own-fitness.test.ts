@@ -9,7 +9,16 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const other: LaneMember = {
-  ...{ lane: 1, holder: 'other', address: undefined, weight: 1, livedMs: 60_000, version: '1', draining: false, drained: false },
+  ...{
+    lane: 1,
+    holder: 'other',
+    address: undefined,
+    weight: 1,
+    livedMs: 60_000,
+    version: '1',
+    draining: false,
+    drained: false,
+  },
   report: { follows: true, unfollowed: 0, unusableLogins: 0, works: ['kafka', 'sockets'] },
 };
 

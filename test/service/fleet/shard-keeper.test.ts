@@ -106,14 +106,20 @@ describe('the keeper of the shards', () => {
     await begin();
     acts.length = 0;
     const epochOf = (shard: number) => held.get(shard)?.epoch ?? 0n;
-    // Of a former epoch; and of shards that are ours, one of which another process has taken by now.
+    // Of a former epoch; and of shards that are ours, one of which
+    // another process has taken by now.
     keeper.reportFenced({ shard: 0, epoch: epochOf(0) - 1n });
     keeper.reportFenced({ shard: 1, epoch: epochOf(1) });
     keeper.reportFenced({ shard: 1, epoch: epochOf(1) });
     keeper.reportFenced({ shard: 2, epoch: epochOf(2) });
     fleet.join(1, [2]);
     await clock.advance(600);
-    expect(acts.filter((act) => /[12]$/.test(act) && !act.startsWith('follow'))).toEqual(['end 1', 'end 2', 'end 2', 'desk 1']);
+    expect(acts.filter((act) => /[12]$/.test(act) && !act.startsWith('follow'))).toEqual([
+      'end 1',
+      'end 2',
+      'end 2',
+      'desk 1',
+    ]);
     expect(held.has(2)).toBe(false);
     await clock.advance(2_000);
     expect(acts.filter((act) => /^desk [12]/.test(act))).toEqual(['desk 1']);

@@ -13,21 +13,30 @@ it('the lag of a group on a real broker is what it has not committed', async () 
   const messages = ['a', 'b', 'c', 'd', 'e'].map((value) => ({ key: 'account:one', value }));
   await writeForeign(brokers, topics.continuity, messages);
   const partitions = [{ partition: 0, offset: '2' }];
-  // A broker that has just begun makes its topic of offsets with the first group, and has no coordinator until then.
+  // A broker that has just begun makes its topic of offsets with the first
+  // group, and has no coordinator until then.
   await eventually(
     () =>
-      withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) => admin.setOffsets({ groupId, topic: topics.continuity, partitions })),
+      withAdmin(kafkaDeps, kafkaOptions(brokers), (admin) =>
+        admin.setOffsets({ groupId, topic: topics.continuity, partitions }),
+      ),
     { deadlineMs: 60_000, everyMs: 200 },
   );
   const groups = new ConsumerGroups(kafkaDeps, { kafka: kafkaOptions(brokers), topics: Object.values(topics) });
   const result = await groups.read();
   expect(result).toMatchObject({
     kind: 'read',
-    lag: { groups: [{ groupId, topics: [{ topic: topics.continuity, lag: 3n, partitions: 1, uncommitted: 0 }] }], unread: [] },
+    lag: {
+      groups: [{ groupId, topics: [{ topic: topics.continuity, lag: 3n, partitions: 1, uncommitted: 0 }] }],
+      unread: [],
+    },
   });
 });
 
 it('no group is shown where no broker answers, and nothing rejects', async () => {
-  const groups = new ConsumerGroups({ ...kafkaDeps, log: silentLog }, { kafka: kafkaOptions(['127.0.0.1:1']), topics: ['t'] });
+  const groups = new ConsumerGroups(
+    { ...kafkaDeps, log: silentLog },
+    { kafka: kafkaOptions(['127.0.0.1:1']), topics: ['t'] },
+  );
   expect(await groups.read()).toEqual({ kind: 'unavailable' });
 });

@@ -28,7 +28,8 @@ function adminOf(committed: Readonly<Record<string, Readonly<Record<string, read
   };
 }
 
-const read = (admin: Admin, maxGroups = 10) => readConsumerLag(admin, { topics: [updates, state], maxGroups, width: 4 });
+const read = (admin: Admin, maxGroups = 10) =>
+  readConsumerLag(admin, { topics: [updates, state], maxGroups, width: 4 });
 
 it('adds up what a group has not committed, to the last offset', async () => {
   const { groups } = await read(adminOf({ risk: { updates: ['9007199254740992', '10'] } }));

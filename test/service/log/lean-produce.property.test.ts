@@ -1,7 +1,11 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { leanProduce, type ProduceArguments, type ProduceProtocol } from '../../../src/service/log/kafkajs/lean-produce.ts';
+import {
+  leanProduce,
+  type ProduceArguments,
+  type ProduceProtocol,
+} from '../../../src/service/log/kafkajs/lean-produce.ts';
 
 const load = createRequire(import.meta.url);
 type MakeRequest = (args: ProduceArguments) => { encode(): Promise<{ buffer: Buffer }> };
@@ -15,7 +19,10 @@ const ours = (args: ProduceArguments, version = 7) => produce.protocol({ version
 const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.string({ unit: 'binary', maxLength: 40 }));
 // Varints change their length at 64, 8,192 and 1,048,576 bytes.
 const size = fc.oneof(fc.integer({ min: 60, max: 70 }), fc.integer({ min: 8180, max: 8200 }), fc.constant(1_048_580));
-const value = fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: size.map((length) => 'x'.repeat(length)) });
+const value = fc.oneof(
+  { weight: 20, arbitrary: text },
+  { weight: 1, arbitrary: size.map((length) => 'x'.repeat(length)) },
+);
 const headers = fc.oneof(
   { weight: 1, arbitrary: fc.dictionary(text, text, { maxKeys: 3 }) },
   { weight: 9, arbitrary: fc.constant(undefined) },
@@ -65,7 +72,9 @@ test('the bytes of a produce request are those that kafkajs itself would write',
 });
 
 const message = { key: 'k', value: 'v', timestamp: '1795250000000' };
-const withMessages = (messages: ProduceArguments['topicData'][number]['partitions'][number]['messages']): ProduceArguments => ({
+const withMessages = (
+  messages: ProduceArguments['topicData'][number]['partitions'][number]['messages'],
+): ProduceArguments => ({
   acks: -1,
   timeout: 4500,
   topicData: [{ topic: 't', partitions: [{ partition: '0', firstSequence: 0, messages }] }],

@@ -31,7 +31,16 @@ async function relayTo(topics: TopicNames) {
       sendDeadlineMs: 2500,
     },
   );
-  const deps = { log, shards: () => [0], publisher, lease, clock: systemClock, random: systemRandom, logger: silentLog, metrics };
+  const deps = {
+    log,
+    shards: () => [0],
+    publisher,
+    lease,
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLog,
+    metrics,
+  };
   const relay = new OutcomeRelay(deps, { ...outcomeRelayDefaults, maxRows: 20 });
   await relay.start();
   onTestFinished(async () => {
@@ -72,7 +81,8 @@ describe('steps of commands', () => {
     answers.swallow = true;
     for (let i = 0; i < 10; i += 1) log.step(`command-${i % 2}`);
     relay.wake();
-    const replaced = async () => (await metrics.producerReplaced.get()).values.find(({ labels }) => labels.reason === 'timeout');
+    const replaced = async () =>
+      (await metrics.producerReplaced.get()).values.find(({ labels }) => labels.reason === 'timeout');
     await eventually(async () => expect((await replaced())?.value).toBeGreaterThan(0));
     answers.swallow = false;
     await allMarked();

@@ -19,7 +19,10 @@ const act = fc.oneof(
       fate: fc.constantFrom('ok', 'ok', 'refused', 'answer_lost', 'torn'),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('database' as const), down: fc.boolean(), markingDown: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('database' as const), down: fc.boolean(), markingDown: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('lane' as const), held: fc.boolean() }) },
 );
 
@@ -33,7 +36,10 @@ describe('steps of commands on their way to Kafka, with everything failing now a
         lease.confirm(1n, 0);
         const publisher = new LossyPublisher(clock, seededRandom(seed));
         const deps = { log, shards: () => [0], publisher, lease, clock, random: seededRandom(seed), logger: silentLog };
-        const relay = new OutcomeRelay({ ...deps, metrics: createMetrics().relay }, { ...outcomeRelayDefaults, maxRows: 4 });
+        const relay = new OutcomeRelay(
+          { ...deps, metrics: createMetrics().relay },
+          { ...outcomeRelayDefaults, maxRows: 4 },
+        );
         await relay.start();
         relay.begin();
         for (const each of acts) {

@@ -192,7 +192,8 @@ describe('the relay of outcomes', () => {
     log.step('c-2');
     relay.begin();
     await clock.advance(500);
-    const shown = async (gauge: typeof metrics.pending | typeof metrics.oldestPending) => (await gauge.get()).values[0]?.value;
+    const shown = async (gauge: typeof metrics.pending | typeof metrics.oldestPending) =>
+      (await gauge.get()).values[0]?.value;
     expect([await shown(metrics.pending), await shown(metrics.oldestPending)]).toEqual([2, recordedMs / 1000]);
     publisher.fate = () => 'ok';
     await clock.advance(5_000);

@@ -13,7 +13,10 @@ describe('what went wrong in a send', () => {
   it.each([
     ['too_large', protocol('MESSAGE_TOO_LARGE')],
     ['not_leader', protocol('NOT_LEADER_FOR_PARTITION')],
-    ['not_leader', new KafkaJSNumberOfRetriesExceeded(protocol('NOT_LEADER_FOR_PARTITION'), { retryCount: 0, retryTime: 1 })],
+    [
+      'not_leader',
+      new KafkaJSNumberOfRetriesExceeded(protocol('NOT_LEADER_FOR_PARTITION'), { retryCount: 0, retryTime: 1 }),
+    ],
     ['unknown_topic', protocol('UNKNOWN_TOPIC_OR_PARTITION')],
     ['fenced', protocol('INVALID_PRODUCER_EPOCH')],
     ['fenced', protocol('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90')],

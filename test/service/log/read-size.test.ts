@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ReadSize } from '../../../src/service/log/relay.ts';
 
 const rows = (count: number, characters: number) =>
-  Array.from({ length: count }, (_, i) => ({ topic: 'updates' as const, key: String(i), payload: 'x'.repeat(characters) }));
+  Array.from({ length: count }, (_, i) => ({
+    topic: 'updates' as const,
+    key: String(i),
+    payload: 'x'.repeat(characters),
+  }));
 
 describe('the size of a read of the log', () => {
   it('is the most that is allowed while rows are small, also behind an empty read', () => {

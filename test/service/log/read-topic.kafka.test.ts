@@ -29,7 +29,13 @@ describe('reading a topic', () => {
     const stop = new AbortController();
     const seen: TopicRecord[] = [];
     const reading = (async () => {
-      const options = { kafka, topic: topics.updates, from: 'beginning', readCommitted: true, signal: stop.signal } as const;
+      const options = {
+        kafka,
+        topic: topics.updates,
+        from: 'beginning',
+        readCommitted: true,
+        signal: stop.signal,
+      } as const;
       for await (const record of readTopic(kafkaDeps, options)) seen.push(record);
     })();
     await eventually(() => expect(seen).toHaveLength(1500));
@@ -74,7 +80,13 @@ describe('reading a topic', () => {
     let failures = 0;
     const deps = { ...kafkaDeps, onSocket: (socket: { destroy(error: Error): unknown }) => sockets.add(socket) };
     const reading = (async () => {
-      const options = { kafka, topic: topics.updates, from: 'beginning', readCommitted: true, signal: stop.signal } as const;
+      const options = {
+        kafka,
+        topic: topics.updates,
+        from: 'beginning',
+        readCommitted: true,
+        signal: stop.signal,
+      } as const;
       const onFailure = () => {
         failures += 1;
       };

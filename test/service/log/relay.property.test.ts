@@ -140,7 +140,9 @@ class RelayWorld {
 
   private expectAllBefore(seq: bigint): void {
     const seen = new Set(this.publisher.arrived.map(({ payload }) => payload));
-    const missing = this.log.rows.filter((stored) => stored.seq < seq && stored.topic === 'updates' && !seen.has(stored.payload));
+    const missing = this.log.rows.filter(
+      (stored) => stored.seq < seq && stored.topic === 'updates' && !seen.has(stored.payload),
+    );
     expect(missing.map(({ payload }) => payload)).toEqual([]);
   }
 
@@ -200,7 +202,9 @@ describe('the relay', () => {
           }
           await world.clock.advance(50);
           expect(world.log.reads).toBe(1);
-          expect(world.publisher.arrived.map(({ payload }) => payload)).toEqual(world.log.rows.map(({ payload }) => payload));
+          expect(world.publisher.arrived.map(({ payload }) => payload)).toEqual(
+            world.log.rows.map(({ payload }) => payload),
+          );
           await world.stop();
         },
       ),

@@ -2,8 +2,9 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import type { OutcomeLog, OutcomeRow } from '../../../src/store/commands/outcome-log.ts';
 
 /**
- * The outbox of the command side for tests of its relay: the steps are those that the test writes, without commands. Where there are commands, in the simulator, the
- * outbox is that of `MemoryJournal`. Ids have holes: a transaction that rolled back took some.
+ * The outbox of the command side for tests of its relay: the steps are those that the test writes,
+ * without commands. Where there are commands, in the simulator, the outbox is that of
+ * `MemoryJournal`. Ids have holes: a transaction that rolled back took some.
  */
 export class ScriptedOutcomeLog implements OutcomeLog {
   readonly rows: OutcomeRow[] = [];

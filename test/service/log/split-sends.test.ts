@@ -22,7 +22,9 @@ describe('the pieces of a send', () => {
 
   it('are at most 1,000 rows and 900 kB, counted in bytes and not in characters', () => {
     expect(sendLimits).toEqual({ maxRows: 1000, maxBytes: 900_000 });
-    expect(splitSends(Array.from({ length: 2001 }, () => row('x'))).map(({ length }) => length)).toEqual([1000, 1000, 1]);
+    expect(splitSends(Array.from({ length: 2001 }, () => row('x'))).map(({ length }) => length)).toEqual([
+      1000, 1000, 1,
+    ]);
     expect(splitSends([row('é'.repeat(300_000)), row('é'.repeat(300_000))])).toHaveLength(2);
   });
 

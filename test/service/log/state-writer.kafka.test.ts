@@ -3,7 +3,10 @@ import { createMetrics } from '../../../src/observability/metrics.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { StateWriter, stateWriterDefaults } from '../../../src/service/log/state-writer.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../../src/service/log/transactional-publisher.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../../src/service/log/transactional-publisher.ts';
 import { LaneLog } from '../../support/orders/lane-log.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
@@ -18,7 +21,12 @@ function writerOn(log: LaneLog, topic: string): { writer: StateWriter; publisher
   lease.confirm(log.epoch, systemClock.monotonicMs());
   const publisher = new TransactionalPublisher(
     { ...kafkaDeps, metrics: relay },
-    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: () => `${topic}-lane-0` },
+    {
+      ...transactionalPublisherDefaults,
+      kafka: kafkaOptions(brokers),
+      topic,
+      transactionalId: () => `${topic}-lane-0`,
+    },
   );
   const writer = new StateWriter(
     { ...kafkaDeps, log, publisher, lease, logger: silentLog, metrics: relay },
@@ -32,7 +40,9 @@ describe('the state writer on a real broker', () => {
     const { state } = await freshTopics(brokers);
     const log = new LaneLog(systemClock);
     const commit = (writer: StateWriter, count: number) => {
-      const batch = log.commit(Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i % 7}` })));
+      const batch = log.commit(
+        Array.from({ length: count }, (_, i) => ({ topic: 'updates', key: `prediction:${i % 7}` })),
+      );
       writer.writeCommitted(batch);
     };
     const first = writerOn(log, state);

@@ -97,7 +97,10 @@ class WriterWorld {
     this.broker.passMs = (mostMs) => (delayMs * mostMs) / 6;
   }
 
-  /** The holder stops renewing and does not know that it is replaced; it finds out by its clock, or by being fenced. */
+  /**
+   * The holder stops renewing and does not know that it is replaced; it
+   * finds out by its clock, or by being fenced.
+   */
   private async takeOver(frozenForMs: number): Promise<void> {
     const old = this.holder;
     old.holding = false;
@@ -239,7 +242,8 @@ describe('the state writer', () => {
     const world = new WriterWorld(false);
     const a = { topic: 'updates', key: 'prediction:a' } as const;
     await world.perform({ do: 'kafka', fate: 'answer_lost', delayMs: 1 });
-    // As many rows as one read looks at, handed over after the first flush; and one more, which only the log knows.
+    // As many rows as one read looks at, handed over after the first
+    // flush; and one more, which only the log knows.
     await world.perform({ do: 'commit', rows: [a, a, a, a], hand: 200 });
     await world.perform({ do: 'commit', rows: [a], hand: 'lost' });
     await world.clock.advance(3000);

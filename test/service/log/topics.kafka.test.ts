@@ -57,7 +57,11 @@ describe('the topics', () => {
       });
       const plan = await planTopics(admin, topicSpecs(names));
       expect(plan.alterations).toMatchObject([{ topic: names.state }]);
-      expect(plan.alterations[0]?.changes).toContainEqual({ setting: 'cleanup.policy', found: 'delete', wanted: 'compact' });
+      expect(plan.alterations[0]?.changes).toContainEqual({
+        setting: 'cleanup.policy',
+        found: 'delete',
+        wanted: 'compact',
+      });
       await applyTopics(admin, plan, systemClock);
       expect(await planTopics(admin, topicSpecs(names))).toEqual({ creations: [], alterations: [], faults: [] });
       const { resources } = await admin.describeConfigs({
@@ -69,7 +73,9 @@ describe('the topics', () => {
   });
 
   it('with a wrong partition count are a fault that is reported and never fixed', async () => {
-    const names = await freshTopics(brokers, (wanted) => topicSpecs(wanted).map((spec) => ({ ...spec, partitions: 2 })));
+    const names = await freshTopics(brokers, (wanted) =>
+      topicSpecs(wanted).map((spec) => ({ ...spec, partitions: 2 })),
+    );
     await withAdmin(kafkaDeps, options, async (admin) => {
       const plan = await planTopics(admin, topicSpecs(names));
       expect(plan.faults).toHaveLength(5);

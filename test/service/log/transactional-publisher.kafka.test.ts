@@ -1,7 +1,10 @@
 import { describe, expect, inject, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
-import { TransactionalPublisher, transactionalPublisherDefaults } from '../../../src/service/log/transactional-publisher.ts';
+import {
+  TransactionalPublisher,
+  transactionalPublisherDefaults,
+} from '../../../src/service/log/transactional-publisher.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { freshTopics, kafkaDeps, kafkaOptions, numberedRows, readAll } from '../../support/servers/kafka-fixture.ts';
 
@@ -10,11 +13,19 @@ const brokers = inject('kafkaBrokers');
 function writer(topic: string, onFenced: () => void = () => undefined): TransactionalPublisher {
   return new TransactionalPublisher(
     { ...kafkaDeps, metrics: createMetrics().relay, onFenced },
-    { ...transactionalPublisherDefaults, kafka: kafkaOptions(brokers), topic, transactionalId: () => `${topic}-lane-0` },
+    {
+      ...transactionalPublisherDefaults,
+      kafka: kafkaOptions(brokers),
+      topic,
+      transactionalId: () => `${topic}-lane-0`,
+    },
   );
 }
 
-/** All committed records, once there are so many: Kafka acknowledges a commit before readers of committed records see it. */
+/**
+ * All committed records, once there are so many: Kafka acknowledges a commit before readers of
+ * committed records see it.
+ */
 function committed(topic: string, count: number): Promise<TopicRecord[]> {
   return eventually(async () => {
     const records = await readAll(brokers, topic);
@@ -55,7 +66,8 @@ describe('the state publisher', () => {
     const { state } = await freshTopics(brokers);
     const dying = writer(state);
     await dying.takeOver();
-    // Larger than one send, and the second piece is refused: the first lies on the topic, uncommitted.
+    // Larger than one send, and the second piece is refused: the
+    // first lies on the topic, uncommitted.
     const poison = { topic: 'updates', key: 'prediction:poison', payload: 'x'.repeat(1_100_000) } as const;
     await expect(dying.flush([...numberedRows(0, 10), poison])).rejects.toMatchObject({ code: 'too_large' });
     const next = writer(state);

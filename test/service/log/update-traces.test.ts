@@ -37,7 +37,9 @@ describe('a traced update', () => {
     await clock.advance(5);
     send?.end();
     const [update, commit, publish] = ['update', 'commit', 'publish update'].map((name) => traces.named(name));
-    const times = [update, commit, publish].map((span) => span && TraceRig.times(span).map((ms) => ms - clock.nowMs() + 25));
+    const times = [update, commit, publish].map(
+      (span) => span && TraceRig.times(span).map((ms) => ms - clock.nowMs() + 25),
+    );
     expect(times).toEqual([
       [10, 25],
       [10, 14],
@@ -69,7 +71,8 @@ describe('which updates are traced', () => {
     for (let i = 0; i < 100; i += 1) {
       const batches = [batch(Array.from({ length: 70 }, () => ({}))), batch(Array.from({ length: 30 }, () => ({})))];
       const rows = updates.begin(batches)?.rows ?? [];
-      if (rows.length > 0) expect(rows.map(({ key }) => key)).toEqual(batches.flatMap((each) => each.rows.map(({ key }) => key)));
+      if (rows.length > 0)
+        expect(rows.map(({ key }) => key)).toEqual(batches.flatMap((each) => each.rows.map(({ key }) => key)));
       traced += rows.filter(({ traceparent }) => traceparent !== undefined).length;
     }
     expect(traced).toBeGreaterThan(150);
@@ -90,7 +93,9 @@ describe('which updates are traced', () => {
     const rows = [{ commandId: 'command-2' }, ...Array.from({ length: 20 }, () => ({ commandId: 'command-1' }))];
     const send = updates.begin([batch(rows)]);
     send?.end();
-    expect(send?.rows.map(({ traceparent }) => traceparent !== undefined)).toEqual(rows.map((_, i) => i > 0 && i <= 16));
+    expect(send?.rows.map(({ traceparent }) => traceparent !== undefined)).toEqual(
+      rows.map((_, i) => i > 0 && i <= 16),
+    );
     const spans = traces.spans.filter(({ name }) => name === 'update');
     for (const span of spans) {
       expect(span.parentSpanContext?.spanId).toBe(command.context.spanId);

@@ -8,7 +8,10 @@ import { equityView } from '../../support/orders/arbitrary-orders.ts';
 import { ingestRig, orderAt } from '../../support/orders/ingest-rig.ts';
 import { observe } from '../../support/orders/observe.ts';
 
-/** What the reference of each order is worth: ours; ours by name with something else than was asked for; one that only looks like ours; nothing to us. */
+/**
+ * What the reference of each order is worth: ours; ours by name with something else than was asked
+ * for; one that only looks like ours; nothing to us.
+ */
 const kinds = ['ours', 'other_account', 'other_side', 'lookalike', 'foreign'] as const;
 type Kind = (typeof kinds)[number];
 
@@ -52,7 +55,10 @@ function bindingOf(order: number, kind: Kind): Binding {
   };
 }
 
-/** Holds at any instant: an order that shows its reference is in the database exactly with its binding. */
+/**
+ * Holds at any instant: an order that shows its reference is in
+ * the database exactly with its binding.
+ */
 function checkTogether(database: MemoryDatabase, orders: readonly Kind[]): void {
   for (const [order, kind] of orders.entries()) {
     const head = database.heads.get(`account:ord-${order}`);
@@ -69,7 +75,11 @@ function checkTogether(database: MemoryDatabase, orders: readonly Kind[]): void 
         callerRef: `caller-${order}`,
       });
     } else {
-      expect({ origin, commandId, callerRef }).toEqual({ origin: 'external', commandId: undefined, callerRef: undefined });
+      expect({ origin, commandId, callerRef }).toEqual({
+        origin: 'external',
+        commandId: undefined,
+        callerRef: undefined,
+      });
     }
     if (row !== undefined)
       expect(row).toMatchObject({ commandId: commandOf(order), attemptId: `tm-${order}`, matches: kind === 'ours' });
@@ -111,7 +121,8 @@ describe('orders that carry a reference of ours, over a database that fails at e
         for (const { rows } of rig.handed) {
           for (const { key, commandId, bound, payload } of rows) {
             const { order, changed } = JSON.parse(payload) as { order: Order; changed: string[] };
-            // A row that is not ours but carries our reference is shown once, so that a person hears of it at once.
+            // A row that is not ours but carries our reference is shown
+            // once, so that a person hears of it at once.
             const shows = changed.includes('clOrdId') ? database.bindings.get(key) : undefined;
             expect(bound && { stream: 'account', ...bound }).toEqual(shows);
             expect(commandId).toBe(order.commandId ?? shows?.commandId);
@@ -147,7 +158,10 @@ describe('orders that carry a reference of ours, over a database that fails at e
   });
 });
 
-/** What was queued or in flight is forgotten here, and may commit all the same; the lane is taken anew with an empty cache. */
+/**
+ * What was queued or in flight is forgotten here, and may commit all the same; the lane is taken
+ * anew with an empty cache.
+ */
 async function crash(rig: Awaited<ReturnType<typeof ingestRig>>): Promise<void> {
   const ended = rig.ingest.end();
   await rig.clock.advance(200);

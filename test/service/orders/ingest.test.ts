@@ -58,7 +58,14 @@ describe('ingest', () => {
         offered.push(`ord-${order} ${step + 1}`);
       }
       const markId = `mark-${step}`;
-      rig.ingest.offer({ kind: 'continuity', markId, stream: 'account', accountIds: ['a', 'b'], event: 'heartbeat', atMs: step });
+      rig.ingest.offer({
+        kind: 'continuity',
+        markId,
+        stream: 'account',
+        accountIds: ['a', 'b'],
+        event: 'heartbeat',
+        atMs: step,
+      });
       offered.push(`${markId} 1`);
       await rig.clock.advance(3);
     }
@@ -215,7 +222,9 @@ describe('ingest', () => {
     const before = rig.database.heads.get('account:ord-1');
     rig.offer(observe(orderAt(1, 5, { status: 'canceled', statusRaw: 'CANCELED', leavesQty: '0' })));
     await rig.clock.advance(1000);
-    rig.offer(observe(orderAt(1, 5, { status: 'suspended', statusRaw: 'SUSPENDED', updatedAt: orderAt(1, 4).updatedAt })));
+    rig.offer(
+      observe(orderAt(1, 5, { status: 'suspended', statusRaw: 'SUSPENDED', updatedAt: orderAt(1, 4).updatedAt })),
+    );
     await rig.clock.advance(1000);
     expect(before?.revision).toBe(1);
     expect(rig.database.heads.get('account:ord-1')?.revision).toBe(2);

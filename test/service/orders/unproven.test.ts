@@ -28,6 +28,8 @@ describe('a proof', () => {
       { after: '0', upTo: '1', count: 2 },
       { after: '1', upTo: '2', count: 2 },
     ]);
-    expect(payloads.map(([a, b]) => [a.lane, a.batch, b.batch])).toEqual([1, 2, 3].map((n) => [0, String(n), String(n)]));
+    expect(payloads.map(([a, b]) => [a.lane, a.batch, b.batch])).toEqual(
+      [1, 2, 3].map((n) => [0, String(n), String(n)]),
+    );
   });
 });

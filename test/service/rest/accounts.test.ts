@@ -9,7 +9,11 @@ afterEach(() => rig.server.drain(new AbortController().signal));
 
 const get = (path: string) => ask(`${rig.address}${path}`);
 const post = (path: string, body: object) =>
-  ask(`${rig.address}${path}`, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  ask(`${rig.address}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
 const reason = 'a fill is missing';
 
 describe('GET /v1/accounts', () => {
@@ -32,7 +36,15 @@ describe('GET /v1/accounts', () => {
     expect(body).toEqual({
       items: [
         {
-          ...{ ...row, state: 'live', since: at, lastEvent: at, lastResync: at, lastAudit: { at, ...found }, silentLosses: 3 },
+          ...{
+            ...row,
+            state: 'live',
+            since: at,
+            lastEvent: at,
+            lastResync: at,
+            lastAudit: { at, ...found },
+            silentLosses: 3,
+          },
           ...{ lastError: 'closed', tokenExpires: expect.stringMatching(/Z$/), tokenSecondsLeft: expect.any(Number) },
         },
         { ...row, accountId: 'ACC-2', state: 'not_followed' },
@@ -68,10 +80,19 @@ describe('POST /v1/accounts/{accountId}/read and /backfill', () => {
       from: '2026-11-01T02:00:00+01:00',
       stream: 'prediction',
     });
-    expect(backfill.body).toEqual({ items: [{ requestId: '2', kind: 'backfill', stream: 'prediction', from, ...said }] });
+    expect(backfill.body).toEqual({
+      items: [{ requestId: '2', kind: 'backfill', stream: 'prediction', from, ...said }],
+    });
     expect(rig.repairs.asked).toEqual([
       { kind: 'read', accountId: 'ACC-1', askedBy: 'loopback', reason },
-      { kind: 'backfill', accountId: 'ACC-1', stream: 'prediction', sinceMs: Date.parse(from), askedBy: 'loopback', reason },
+      {
+        kind: 'backfill',
+        accountId: 'ACC-1',
+        stream: 'prediction',
+        sinceMs: Date.parse(from),
+        askedBy: 'loopback',
+        reason,
+      },
     ]);
     expect(rig.audits).toMatchObject([
       { principal: 'loopback', action: 'read', accountId: 'ACC-1', reason, detail: { requests: ['1'] } },
@@ -94,7 +115,10 @@ describe('POST /v1/accounts/{accountId}/read and /backfill', () => {
   });
 
   it('are not found for an account that was never followed, and wait while ten are open', async () => {
-    expect(await post('/v1/accounts/ACC-9/read', { reason })).toMatchObject({ status: 404, body: { code: 'ACCOUNT_NOT_FOUND' } });
+    expect(await post('/v1/accounts/ACC-9/read', { reason })).toMatchObject({
+      status: 404,
+      body: { code: 'ACCOUNT_NOT_FOUND' },
+    });
     rig.repairs.mostOpen = 0;
     const full = await post('/v1/accounts/ACC-1/read', { reason });
     expect([full.status, full.body['code'], full.headers.get('retry-after')]).toEqual([429, 'TOO_MANY_REPAIRS', '5']);

@@ -147,7 +147,12 @@ describe('the admin port', () => {
   ])('answers %s with a problem, and does not repeat it', async (_what, path, method) => {
     const answer = await get(path, { method });
     expect(answer).toMatchObject({ status: 404, type: 'application/problem+json; charset=utf-8' });
-    expect(answer.body).toMatchObject({ status: 404, code: 'NOT_FOUND', retryable: false, requestId: expect.any(String) });
+    expect(answer.body).toMatchObject({
+      status: 404,
+      code: 'NOT_FOUND',
+      retryable: false,
+      requestId: expect.any(String),
+    });
     expect(answer.text).not.toContain('passwd');
   });
 
@@ -168,7 +173,11 @@ describe('the admin port', () => {
   });
 
   it('refuses a body over 1 KiB', async () => {
-    const answer = await get('/livez', { method: 'POST', body: 'x'.repeat(2000), headers: { 'content-type': 'text/plain' } });
+    const answer = await get('/livez', {
+      method: 'POST',
+      body: 'x'.repeat(2000),
+      headers: { 'content-type': 'text/plain' },
+    });
     expect(answer).toMatchObject({ status: 413, body: { code: 'TOO_LARGE' } });
   });
 
@@ -193,7 +202,14 @@ describe('the admin port', () => {
     const eventLoop = new EventLoopWatch({ clock: systemClock }, { sampleEveryMs: 500, lateMs: 1000, lateInARow: 3 });
     const health = new HealthRegistry({ clock: systemClock }, { checkDeadlineMs: 1000, maxAgeMs: 0 });
     const second = new AdminServer(
-      { clock: systemClock, log: pino({ level: 'silent' }), metrics: createMetrics(), health, eventLoop, status: () => ({}) },
+      {
+        clock: systemClock,
+        log: pino({ level: 'silent' }),
+        metrics: createMetrics(),
+        health,
+        eventLoop,
+        status: () => ({}),
+      },
       { host: '127.0.0.1', port: Number(new URL(server.address ?? '').port) },
     );
     await expect(second.start()).rejects.toMatchObject({

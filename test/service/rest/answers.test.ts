@@ -39,7 +39,9 @@ beforeAll(async () => {
   ];
   rig.reads.accountRows = [{ stream: 'account', accountId: 'ACC-1', isSim: true, openOrders: 1 }];
   const sums = { openOrders: 1, openQuantity: '60', unresolvedCommands: 1, unresolvedQuantity: '10.5' };
-  rig.reads.exposureRows = [{ accountId: 'ACC-1', stream: 'prediction', symbol: 'FED', outcome: 'YES', side: 'buy', ...sums }];
+  rig.reads.exposureRows = [
+    { accountId: 'ACC-1', stream: 'prediction', symbol: 'FED', outcome: 'YES', side: 'buy', ...sums },
+  ];
   const halt = { haltId: 'h-1', cause: 'operator', reason: 'a', by: 'b', sinceMs: 0 };
   rig.commands.inForce = [
     { ...halt, scope: { kind: 'service' } },
@@ -64,7 +66,12 @@ beforeAll(async () => {
     unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', message: 'not live' }],
     orders: [
       { accountId: 'ACC-1', stream: 'account', orderId: 'o-0', result: undefined },
-      { accountId: 'ACC-1', stream: 'account', orderId: 'o-1', result: { kind: 'journaled', command: full, replayed: false } },
+      {
+        accountId: 'ACC-1',
+        stream: 'account',
+        orderId: 'o-1',
+        result: { kind: 'journaled', command: full, replayed: false },
+      },
       {
         accountId: 'ACC-1',
         stream: 'account',
@@ -87,7 +94,9 @@ beforeAll(async () => {
 
 afterAll(() => rig.server.drain(new AbortController().signal));
 
-const jsonRoutes = routeTable.filter(({ answers }) => Object.values(answers).some(({ schema }) => schema !== undefined));
+const jsonRoutes = routeTable.filter(({ answers }) =>
+  Object.values(answers).some(({ schema }) => schema !== undefined),
+);
 
 /** What the table says that this route answers. */
 function shapeOf({ answers }: Route, status: number) {

@@ -30,7 +30,14 @@ beforeAll(async () => {
   const exposed = { openOrders: 1, openQuantity: '60', unresolvedCommands: 0, unresolvedQuantity: '0' };
   rig.reads.exposureRows = [{ accountId: 'ACC-1', stream: 'account', symbol: 'AAPL', side: 'buy', ...exposed }];
   rig.commands.inForce = [
-    { haltId: 'h-1', scope: { kind: 'account', accountId: 'ACC-1' }, cause: 'operator', reason: 'a', by: 'b', sinceMs: 0 },
+    {
+      haltId: 'h-1',
+      scope: { kind: 'account', accountId: 'ACC-1' },
+      cause: 'operator',
+      reason: 'a',
+      by: 'b',
+      sinceMs: 0,
+    },
   ];
 });
 
@@ -130,7 +137,11 @@ describe.each(guarded)('%s', (_name, route) => {
   });
 
   it('shows and does nothing of an account that the token does not name', async () => {
-    for (const token of [await issuer.sign({ accounts: ['ACC-2'] }), await issuer.sign({ accounts: undefined }), onlyOther]) {
+    for (const token of [
+      await issuer.sign({ accounts: ['ACC-2'] }),
+      await issuer.sign({ accounts: undefined }),
+      onlyOther,
+    ]) {
       const answer = await send(route, token);
       expect(answer.text).not.toContain('ACC-1');
       expect(answer.text).not.toContain('ord-1');
@@ -204,7 +215,9 @@ describe('an account in a parameter', () => {
 describe('failed sign-ins', () => {
   it('are counted by their reason', async () => {
     const before = await failures('expired');
-    await ask(`${rig.address}/v1/orders`, { headers: { authorization: `Bearer ${await issuer.sign({ exp: now() - 31 })}` } });
+    await ask(`${rig.address}/v1/orders`, {
+      headers: { authorization: `Bearer ${await issuer.sign({ exp: now() - 31 })}` },
+    });
     expect(await failures('expired')).toBe(before + 1);
   });
 });

@@ -34,7 +34,12 @@ const withText = (from: string, to: string) => JSON.stringify(accountBody).repla
 async function expectRefused(answer: ReturnType<typeof send>, status: number, code?: string) {
   const { status: got, headers, body, text } = await answer;
   expect([got, headers.get('content-type')]).toEqual([status, 'application/problem+json; charset=utf-8']);
-  expect(body).toMatchObject({ status, retryable: false, requestId: expect.any(String), code: code ?? expect.any(String) });
+  expect(body).toMatchObject({
+    status,
+    retryable: false,
+    requestId: expect.any(String),
+    code: code ?? expect.any(String),
+  });
   expect(text).not.toContain('c4n4ry');
   expect(rig.commands.submissions).toEqual([]);
 }
@@ -69,9 +74,12 @@ describe('a decimal', () => {
     await expectRefused(send(prediction({ quantity: text }), { path: '/v1/predictions/orders' }), 400, 'INVALID_ORDER');
   });
 
-  it.each(['10', '1e400', '0.1', '-1', 'true', 'null', '["1"]', '{}'])('that is the JSON value %s is refused', async (value) => {
-    await expectRefused(send(withText('"10"', value)), 400, 'INVALID_ORDER');
-  });
+  it.each(['10', '1e400', '0.1', '-1', 'true', 'null', '["1"]', '{}'])(
+    'that is the JSON value %s is refused',
+    async (value) => {
+      await expectRefused(send(withText('"10"', value)), 400, 'INVALID_ORDER');
+    },
+  );
 
   it.each(['0', '0.0', '-1', '-0.5'])('of %j is refused as a quantity', async (qty) => {
     await expectRefused(send(json({ qty })), 400, 'INVALID_ORDER');
@@ -227,7 +235,12 @@ describe('a route that takes no body', () => {
     ['DELETE', '/v1/predictions/orders/ord-1?accountId=ACC-1'],
     ['POST', '/v1/reconcile'],
   ];
-  const types = [undefined, 'application/json', 'application/x-www-form-urlencoded', 'application/json; charset=utf-16'];
+  const types = [
+    undefined,
+    'application/json',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=utf-16',
+  ];
 
   it.each(routes)('%s %s answers a request without one, whatever content type it names', async (method, path) => {
     for (const type of types) {
@@ -314,7 +327,9 @@ describe('a parameter', () => {
       { path: 'constructor', message },
     ]);
     expect(await faultsOf(`${'%1b'.repeat(60)}=1`)).toEqual([{ path: '\\u001b'.repeat(50), message }]);
-    expect(await faultsOf('symbol=aapl&symbol=ko')).toEqual([{ path: 'symbol', message: 'is given twice, and takes one value' }]);
+    expect(await faultsOf('symbol=aapl&symbol=ko')).toEqual([
+      { path: 'symbol', message: 'is given twice, and takes one value' },
+    ]);
     const many = Array.from({ length: 40 }, (_none, at) => `p${at}=1`).join('&');
     expect(await faultsOf(many)).toHaveLength(20);
   });

@@ -24,7 +24,9 @@ function cancel(headers: Record<string, string> = {}) {
   return ask(`${rig.address}/v1/orders/ord-1?accountId=ACC-1`, init);
 }
 
-const evidence = [{ number: 1, kind: 'answer', code: 'accepted', detail: { status: 200 }, atMs: 1_700_000_000_200 }] as const;
+const evidence = [
+  { number: 1, kind: 'answer', code: 'accepted', detail: { status: 200 }, atMs: 1_700_000_000_200 },
+] as const;
 
 describe('a place of an account order', () => {
   it('is handed on with its terms, its references and who asked', async () => {
@@ -92,7 +94,10 @@ describe('a place of an account order', () => {
 
   it('carries what the account may still send', async () => {
     const { headers } = await place();
-    expect([headers.get('ratelimit-policy'), headers.get('ratelimit')]).toEqual(['"account";q=10', '"account";r=7;t=2']);
+    expect([headers.get('ratelimit-policy'), headers.get('ratelimit')]).toEqual([
+      '"account";q=10',
+      '"account";r=7;t=2',
+    ]);
   });
 });
 
@@ -147,16 +152,22 @@ describe('If-Match', () => {
     expect(rig.commands.submissions[0]).not.toHaveProperty('ifRevision');
   });
 
-  it.each(['12', 'W/"12"', '"1", "2"', '"x"', '"0"', ''])('%j is refused: it would be taken for something else', async (tag) => {
-    const { status, body } = await cancel({ 'if-match': tag });
-    expect([status, body['code']]).toEqual([400, 'INVALID_IF_MATCH']);
-    expect(rig.commands.submissions).toEqual([]);
-  });
+  it.each(['12', 'W/"12"', '"1", "2"', '"x"', '"0"', ''])(
+    '%j is refused: it would be taken for something else',
+    async (tag) => {
+      const { status, body } = await cancel({ 'if-match': tag });
+      expect([status, body['code']]).toEqual([400, 'INVALID_IF_MATCH']);
+      expect(rig.commands.submissions).toEqual([]);
+    },
+  );
 });
 
 describe('Idempotency-Key', () => {
   it.each([undefined, '', 'a b', 'x'.repeat(129), 'ключ'])('%j is refused', async (key) => {
-    const headers = { 'content-type': 'application/json', ...(key === undefined ? {} : { 'idempotency-key': encoded(key) }) };
+    const headers = {
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { 'idempotency-key': encoded(key) }),
+    };
     const { status, body } = await ask(`${rig.address}/v1/orders`, {
       method: 'POST',
       headers,
@@ -199,11 +210,14 @@ describe('Prefer: wait', () => {
     expect(headers.get('preference-applied')).toBe(`wait=${seconds}`);
   });
 
-  it.each(['wait=-1', 'wait=1.5', 'wait=x', 'wait', 'return=minimal'])('%s is no preference that is known', async (prefer) => {
-    const { status, headers } = await place({ prefer });
-    expect([status, headers.get('preference-applied')]).toEqual([200, null]);
-    expect(rig.commands.submissions[0]).not.toHaveProperty('waitMs');
-  });
+  it.each(['wait=-1', 'wait=1.5', 'wait=x', 'wait', 'return=minimal'])(
+    '%s is no preference that is known',
+    async (prefer) => {
+      const { status, headers } = await place({ prefer });
+      expect([status, headers.get('preference-applied')]).toEqual([200, null]);
+      expect(rig.commands.submissions[0]).not.toHaveProperty('waitMs');
+    },
+  );
 
   it('brings the evidence with the answer', async () => {
     const command = sampleCommand({ state: 'applied' });
@@ -312,7 +326,9 @@ describe('GET /v1/commands/{commandId}', () => {
     });
 
     it('takes nothing from an order that the token may not see', async () => {
-      rig.reads.commands = [{ command: { ...applied, state: 'unknown' }, evidence: [{ ...landed, code: 'other_identity' }] }];
+      rig.reads.commands = [
+        { command: { ...applied, state: 'unknown' }, evidence: [{ ...landed, code: 'other_identity' }] },
+      ];
       rig.reads.addUpdate({ ...order, accountId: 'ACC-2', orderId: 'o-8' });
       expect((await show()).body['recomputed']).toMatchObject({ state: 'conflict', because: 'other_identity' });
     });
@@ -385,7 +401,11 @@ describe('what operators do', () => {
     ask(`${rig.address}${path}`, {
       method: 'POST',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), 'x-request-id': 'req-1', ...headers },
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        'x-request-id': 'req-1',
+        ...headers,
+      },
     });
   const word = { by: 'loopback', reason: 'because', requestId: 'req-1' };
 
@@ -408,7 +428,14 @@ describe('what operators do', () => {
     ['/v1/halt', 'halt', { kind: 'service' }],
     ['/v1/resume', 'resume', { kind: 'service' }],
   ])('%s says what is in force then', async (path, what, on) => {
-    const halt = { haltId: 'h', scope: { kind: 'service' as const }, cause: 'operator', reason: 'because', by: 'me', sinceMs: 0 };
+    const halt = {
+      haltId: 'h',
+      scope: { kind: 'service' as const },
+      cause: 'operator',
+      reason: 'because',
+      by: 'me',
+      sinceMs: 0,
+    };
     rig.commands.haltAnswer = { kind: 'done', halts: [halt] };
     const { status, body } = await post(path, { reason: 'because' });
     expect(status).toBe(200);
@@ -441,7 +468,13 @@ describe('what operators do', () => {
       inForce: true,
       open: true,
       places: [
-        { accountId: 'ACC-1', stream: 'account', commandId, command: sampleCommand({ state: 'unknown' }), result: undefined },
+        {
+          accountId: 'ACC-1',
+          stream: 'account',
+          commandId,
+          command: sampleCommand({ state: 'unknown' }),
+          result: undefined,
+        },
       ],
       unread: [{ accountId: 'ACC-1', stream: 'prediction', code: 'NOT_LIVE', message: 'its stream is not live' }],
       orders: [
@@ -479,7 +512,9 @@ describe('what operators do', () => {
       declined: [],
     });
     const on = { kind: 'account', accountId: 'ACC-1' };
-    expect(rig.commands.words).toEqual([{ what: 'cancel-all', on, word: { ...word, onLanding: 'cancel', idempotencyKey: 'k' } }]);
+    expect(rig.commands.words).toEqual([
+      { what: 'cancel-all', on, word: { ...word, onLanding: 'cancel', idempotencyKey: 'k' } },
+    ]);
   });
 
   const nothingOpen = {
@@ -493,7 +528,9 @@ describe('what operators do', () => {
     const path = '/v1/accounts/ACC-1/cancel-all';
     await post(path, { reason: 'because', onLanding: 'leave' }, { 'idempotency-key': 'k' });
     expect(rig.commands.words).toMatchObject([{ word: { onLanding: 'leave' } }]);
-    expect(await post(path, { reason: 'because', onLanding: 'keep' }, { 'idempotency-key': 'l' })).toMatchObject({ status: 400 });
+    expect(await post(path, { reason: 'because', onLanding: 'keep' }, { 'idempotency-key': 'l' })).toMatchObject({
+      status: 400,
+    });
   });
 
   it('takes what selects the orders, in the platform’s case, and no field that it does not know', async () => {
@@ -510,7 +547,9 @@ describe('what operators do', () => {
     ]);
     for (const wrong of [{ side: 'BUY_TO_COVER' }, { symbol: '' }, { symbols: ['AAPL'] }, { reference: '' }])
       expect(await post(path, { reason: 'because', ...wrong }, key)).toMatchObject({ status: 400 });
-    expect((await post(path, { reason: 'because', symbols: ['AAPL'] }, key)).body).toMatchObject({ code: 'UNKNOWN_FIELD' });
+    expect((await post(path, { reason: 'because', symbols: ['AAPL'] }, key)).body).toMatchObject({
+      code: 'UNKNOWN_FIELD',
+    });
     expect(rig.commands.words).toHaveLength(2);
   });
 

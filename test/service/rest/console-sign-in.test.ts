@@ -19,7 +19,10 @@ const metadata = {
 const openIdAddress = 'https://id.example/desk/.well-known/openid-configuration';
 const oauthAddress = 'https://id.example/.well-known/oauth-authorization-server/desk';
 
-/** Its issuer answers by address; an address that is missing is 404, and a text is an answer that cannot be read. */
+/**
+ * Its issuer answers by address; an address that is missing is 404, and
+ * a text is an answer that cannot be read.
+ */
 async function started(answers: Record<string, unknown>) {
   const clock = new VirtualClock();
   const asked: string[] = [];
@@ -37,7 +40,9 @@ async function started(answers: Record<string, unknown>) {
 
 describe('sign-in of the console', () => {
   it('is described with the part of the metadata that a sign-in needs, and nothing else of it', async () => {
-    const { signIn } = await started({ [openIdAddress]: { ...metadata, registration_endpoint: 'https://id.example/register' } });
+    const { signIn } = await started({
+      [openIdAddress]: { ...metadata, registration_endpoint: 'https://id.example/register' },
+    });
     expect(signIn.document()).toEqual({ issuer: { ...options, metadata } });
   });
 

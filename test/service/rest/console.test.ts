@@ -53,7 +53,9 @@ describe('the console over HTTP', () => {
       const plain = await ask(`${rig.address}${path}`, { headers: { 'accept-encoding': 'identity' } });
       expect([path, plain.status]).toEqual([path, 200]);
       expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-      expect(plain.headers.get('content-type')).toMatch(/^(?:text\/javascript|text\/css); charset=utf-8$|^image\/svg\+xml$/);
+      expect(plain.headers.get('content-type')).toMatch(
+        /^(?:text\/javascript|text\/css); charset=utf-8$|^image\/svg\+xml$/,
+      );
       expect(plain.text).not.toMatch(/\bimport type\b|\bprocess\.env\b/);
       const raw = await sendRaw(
         rig.address,
@@ -67,9 +69,9 @@ describe('the console over HTTP', () => {
   it('fetches the modules of the first screen at once, and those of others when they are opened', async () => {
     const { text } = await ask(`${rig.address}/console`);
     const preloaded = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
-    expect(preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm|oauth4webapi/.test(path))).toEqual([
-      expect.stringMatching(/\/views\/blotter\.ts$/),
-    ]);
+    expect(
+      preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm|oauth4webapi/.test(path)),
+    ).toEqual([expect.stringMatching(/\/views\/blotter\.ts$/)]);
     const [main = ''] = preloaded.filter((path) => path.endsWith('/main.ts'));
     const later = await ask(`${rig.address}${main.replace('/main.ts', '/views/runbook-page.ts')}`);
     expect([later.status, later.text.includes('RunbookPage')]).toEqual([200, true]);

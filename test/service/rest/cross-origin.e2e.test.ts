@@ -7,7 +7,9 @@ import { openPage } from '../../support/servers/browser.ts';
 
 /** An empty page on a port of its own. */
 async function site(): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>a page'));
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<p>a page'),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();

@@ -40,7 +40,9 @@ function expectNoPreflight(answer: string): void {
 
 describe('a page of an origin that is named', () => {
   it('may ask whether it may ask, without a token, for every method and header of the routes', async () => {
-    const { address } = await start({ auth: { tokens: [{ name: 'a', sha256: sha256('t'), scopes: [], accounts: 'all' }] } });
+    const { address } = await start({
+      auth: { tokens: [{ name: 'a', sha256: sha256('t'), scopes: [], accounts: 'all' }] },
+    });
     const answer = await preflight(address, desk);
     expect(answer).toMatch(/^HTTP\/1\.1 204 /);
     expect(answer).toContain(`access-control-allow-origin: ${desk}\r\n`);
@@ -66,7 +68,9 @@ describe('a page of an origin that is named', () => {
   });
 
   it('reads that its token is not accepted', async () => {
-    const { address } = await start({ auth: { tokens: [{ name: 'a', sha256: sha256('t'), scopes: [], accounts: 'all' }] } });
+    const { address } = await start({
+      auth: { tokens: [{ name: 'a', sha256: sha256('t'), scopes: [], accounts: 'all' }] },
+    });
     const { status, headers } = await ask(`${address}/v1/orders`, { headers: { origin: desk } });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, desk]);
   });

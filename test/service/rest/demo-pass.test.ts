@@ -35,7 +35,11 @@ it('in the demo the service passes the requests of the page on to the desk, and 
   const address = await startDemo(await startDesk());
   const read = await ask(`${address}/console/demo`);
   expect([read.status, read.body]).toEqual([200, { method: 'GET', url: '/', body: '' }]);
-  const pressed = await ask(`${address}/console/demo/breaks`, { method: 'POST', headers: json, body: '{"fault":"cut"}' });
+  const pressed = await ask(`${address}/console/demo/breaks`, {
+    method: 'POST',
+    headers: json,
+    body: '{"fault":"cut"}',
+  });
   expect([pressed.status, pressed.body]).toEqual([409, { method: 'POST', url: '/breaks', body: '{"fault":"cut"}' }]);
   expect((await ask(`${address}/console`)).text).toContain('<html lang="en" data-demo>');
 });
@@ -64,7 +68,11 @@ it('a desk that is gone is 503, with a sentence for the page', async () => {
 
 it('outside of the demo there is no such address, and the page does not know of it', async () => {
   const address = await startDemo();
-  const pressed = await ask(`${address}/console/demo/breaks`, { method: 'POST', headers: json, body: '{"fault":"cut"}' });
+  const pressed = await ask(`${address}/console/demo/breaks`, {
+    method: 'POST',
+    headers: json,
+    body: '{"fault":"cut"}',
+  });
   expect(pressed.status).toBe(404);
   expect((await ask(`${address}/console`)).text).not.toContain('data-demo');
 });

@@ -13,13 +13,20 @@ type Json = Record<string, unknown>;
 
 async function openapi() {
   const { body } = await ask(`${rig.address}/openapi.json`);
-  return body as { openapi: string; info: Json; paths: Record<string, Record<string, Json>>; components: { schemas: Json } };
+  return body as {
+    openapi: string;
+    info: Json;
+    paths: Record<string, Record<string, Json>>;
+    components: { schemas: Json };
+  };
 }
 
 /** Every `$ref` of a document, wherever it stands. */
 function refs(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' && typeof inner === 'string' ? [inner] : refs(inner)));
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string' ? [inner] : refs(inner),
+  );
 }
 
 function resolve(document: unknown, ref: string): unknown {
@@ -55,7 +62,9 @@ describe('/openapi.json', () => {
     });
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[A-Z][A-Z0-9_]*$/);
-    expect(names).toEqual(expect.arrayContaining(['OUTCOME_REJECTED', 'ATTEMPT_STATE_REJECTED', 'ORDER_STATUS_REJECTED']));
+    expect(names).toEqual(
+      expect.arrayContaining(['OUTCOME_REJECTED', 'ATTEMPT_STATE_REJECTED', 'ORDER_STATUS_REJECTED']),
+    );
   });
 
   it('writes a value that may be null as one shape of two types, never as a choice of shapes', async () => {
@@ -114,7 +123,9 @@ describe('/asyncapi.json', () => {
   it('has each topic and the stream, with messages that it holds', async () => {
     const { body } = await ask(`${rig.address}/asyncapi.json`);
     expect(body['asyncapi']).toBe('3.0.0');
-    const addresses = Object.values(body['channels'] as Record<string, { address: string }>).map(({ address }) => address);
+    const addresses = Object.values(body['channels'] as Record<string, { address: string }>).map(
+      ({ address }) => address,
+    );
     expect(addresses).toEqual(
       expect.arrayContaining([
         'tidemark.order-updates.v1',

@@ -26,7 +26,8 @@ class CutSink implements EventSink {
   }
 
   write(text: string | Uint8Array): void {
-    for (const block of String(typeof text === 'string' ? text : Buffer.from(text)).split(/(?<=\n\n)/)) this.take(block);
+    for (const block of String(typeof text === 'string' ? text : Buffer.from(text)).split(/(?<=\n\n)/))
+      this.take(block);
   }
 
   private take(text: string): void {
@@ -130,7 +131,14 @@ async function run(steps: readonly Step[], cuts: readonly number[], seed: number
     const events = { kinds, after: after?.events ?? { tx: 0n, number: 0n } };
     const sink = new CutSink(heard, cuts[lives] ?? Number.POSITIVE_INFINITY);
     lives += 1;
-    tail.add(hub.open({ principal: 'p', accounts, events, judge: () => 'good' }, sink, after?.position, await reads.newestSeq()));
+    tail.add(
+      hub.open(
+        { principal: 'p', accounts, events, judge: () => 'good' },
+        sink,
+        after?.position,
+        await reads.newestSeq(),
+      ),
+    );
     return sink;
   };
   let sink = await open();

@@ -25,8 +25,9 @@ const operations = Object.values(openapi.paths).flatMap((item) => Object.values(
 function bodies(): [string, Media][] {
   return operations.flatMap(({ operationId, requestBody, responses }) => [
     ...Object.values(requestBody?.content ?? {}).map((media): [string, Media] => [`${operationId}: its body`, media]),
-    ...Object.entries(responses as Record<string, { content?: Record<string, Media> }>).flatMap(([status, { content = {} }]) =>
-      Object.values(content).map((media): [string, Media] => [`${operationId}: ${status}`, media]),
+    ...Object.entries(responses as Record<string, { content?: Record<string, Media> }>).flatMap(
+      ([status, { content = {} }]) =>
+        Object.values(content).map((media): [string, Media] => [`${operationId}: ${status}`, media]),
     ),
   ]);
 }
@@ -93,7 +94,10 @@ describe('the schemas of the documents', () => {
   });
 
   it('belong to one shape each', () => {
-    const shapes = routeTable.flatMap(({ body, answers }) => [body, ...Object.values(answers).map(({ schema }) => schema)]);
+    const shapes = routeTable.flatMap(({ body, answers }) => [
+      body,
+      ...Object.values(answers).map(({ schema }) => schema),
+    ]);
     const byId = new Map<string, unknown>();
     for (const shape of shapes) {
       if (shape === undefined) continue;

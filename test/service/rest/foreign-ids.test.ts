@@ -3,7 +3,14 @@ import { z } from 'zod';
 import { scopes } from '../../../src/service/rest/auth/principal.ts';
 import type { Route } from '../../../src/service/rest/route.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
-import { CommandRig, placeEquity, placePrediction, unknown, word, workingOrder } from '../../support/commands/command-rig.ts';
+import {
+  CommandRig,
+  placeEquity,
+  placePrediction,
+  unknown,
+  word,
+  workingOrder,
+} from '../../support/commands/command-rig.ts';
 import { equityView } from '../../support/orders/arbitrary-orders.ts';
 import { MemoryQuarantine, sampleJob, sampleRow } from '../../support/orders/memory-quarantine.ts';
 import { MemoryReads } from '../../support/orders/memory-reads.ts';
@@ -19,8 +26,19 @@ const rowIds = { [own]: '771001', [other]: '772002' };
 const jobIds = { [own]: '11aa22bb-33cc-4dd5-8ee6-77ff88990011', [other]: '22bb33cc-44dd-4ee6-8ff7-889900aabb22' };
 const streams = ['account', 'prediction'] as const;
 
-/** Names of accounts, of processes and their shards, and the caller's own reference: no id of a thing that another account may have. */
-const ofNoThing: readonly string[] = ['accountId', 'accountIds', 'tradingAccountId', 'clientId', 'stream', 'instance', 'shard'];
+/**
+ * Names of accounts, of processes and their shards, and the caller's own reference: no id of a
+ * thing that another account may have.
+ */
+const ofNoThing: readonly string[] = [
+  'accountId',
+  'accountIds',
+  'tradingAccountId',
+  'clientId',
+  'stream',
+  'instance',
+  'shard',
+];
 /** With these a route looks at the thing in another way. */
 const headerSamples: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'If-Match': { 'if-match': '"1"' },
@@ -52,7 +70,10 @@ function inVirtualTime<T extends object>(rig: CommandRig, part: T): T {
 
 type Things = Readonly<Record<'orderId' | 'commandId' | 'supersedes' | 'approvalId' | 'jobId' | 'rowId', string>>;
 
-/** A desk behind REST that knows, of either account, an order, a place that is presumed absent and an approval that waits. */
+/**
+ * A desk behind REST that knows, of either account, an order, a place that is
+ * presumed absent and an approval that waits.
+ */
 async function startBoth() {
   const rig = await CommandRig.leading({ fourEyes: true });
   const reads = new MemoryReads();
@@ -61,7 +82,14 @@ async function startBoth() {
       const known = { ...order, accountId, orderId: orders[accountId] ?? '' };
       rig.commit(known);
       const { stream, orderId } = known;
-      reads.orders.push({ stream, orderId, accountId, revision: 1, sourceVersion: undefined, state: JSON.stringify(known) });
+      reads.orders.push({
+        stream,
+        orderId,
+        accountId,
+        revision: 1,
+        sourceVersion: undefined,
+        state: JSON.stringify(known),
+      });
     }
     const asked = await rig.during(rig.desk.operator.resume({ kind: 'account', accountId }, word));
     if (asked.kind !== 'requested') throw new Error('no approval waits');
@@ -85,7 +113,11 @@ async function startBoth() {
   const auth = { tokens: [{ name: 'desk', sha256: sha256(token), scopes, accounts: [own] }] };
   const quarantine = new MemoryQuarantine();
   quarantine.rows = Object.entries(rowIds).map(([accountId, id]) => sampleRow({ id, accountId }));
-  quarantine.jobs = Object.entries(jobIds).map(([accountId, id]) => ({ ...sampleJob(), jobId: id, filter: { accountId } }));
+  quarantine.jobs = Object.entries(jobIds).map(([accountId, id]) => ({
+    ...sampleJob(),
+    jobId: id,
+    filter: { accountId },
+  }));
   const ports = { reads, commandReads: reads, quarantine, commands: inVirtualTime(rig, rig.desk) };
   return { rig, known, rest: await startRest({ auth, ports }) };
 }
@@ -106,7 +138,8 @@ async function answerTo(route: Route, { rig, rest }: Both, { things, stream, acc
   const { path, init } = sampleRequest(route, { token, ids: { ...things, stream, accountId }, headers: withKey });
   const { body: sample } = init;
   const taken = idsTaken(route);
-  for (const name of taken) if (!(name in things) && name !== 'rowIds') throw new Error(`there is no sample of ${name}`);
+  for (const name of taken)
+    if (!(name in things) && name !== 'rowIds') throw new Error(`there is no sample of ${name}`);
   const inBody = taken.filter((name) => name in things && !(name in (route.params ?? {})));
   const named = Object.fromEntries(inBody.map((name) => [name, things[name as keyof Things]]));
   // Rows by their ids alone: with an account beside them the account alone would decide.

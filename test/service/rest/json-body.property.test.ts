@@ -5,7 +5,9 @@ import { parseJsonBody } from '../../../src/service/rest/read-body.ts';
 const parse = (text: string) => parseJsonBody(Buffer.from(text));
 
 /** Text that is well formed and has no NUL, as every string of a body must be. */
-const word = fc.string({ unit: 'grapheme', maxLength: 8 }).filter((text) => !text.includes('\0') && text !== '__proto__');
+const word = fc
+  .string({ unit: 'grapheme', maxLength: 8 })
+  .filter((text) => !text.includes('\0') && text !== '__proto__');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },
@@ -36,16 +38,23 @@ describe('a JSON body', () => {
 
   it('with a key twice in one object is refused, however deep and however written', () => {
     fc.assert(
-      fc.property(word, value, value, fc.integer({ min: 0, max: 10 }), fc.boolean(), (key, one, two, depth, escaped) => {
-        const first = JSON.stringify(key);
-        const second =
-          escaped && key !== ''
-            ? `"${[...key].map((char) => [...Array(char.length).keys()].map((i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')).join('')}"`
-            : first;
-        const object = `{${first}:${JSON.stringify(one)}, ${second} :${JSON.stringify(two)}}`;
-        const text = `${'['.repeat(depth)}${object}${']'.repeat(depth)}`;
-        expect(parse(text)).toMatchObject({ ok: false, code: 'INVALID_JSON' });
-      }),
+      fc.property(
+        word,
+        value,
+        value,
+        fc.integer({ min: 0, max: 10 }),
+        fc.boolean(),
+        (key, one, two, depth, escaped) => {
+          const first = JSON.stringify(key);
+          const second =
+            escaped && key !== ''
+              ? `"${[...key].map((char) => [...Array(char.length).keys()].map((i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')).join('')}"`
+              : first;
+          const object = `{${first}:${JSON.stringify(one)}, ${second} :${JSON.stringify(two)}}`;
+          const text = `${'['.repeat(depth)}${object}${']'.repeat(depth)}`;
+          expect(parse(text)).toMatchObject({ ok: false, code: 'INVALID_JSON' });
+        },
+      ),
     );
   });
 

@@ -20,7 +20,8 @@ function send(method: string, path: string, token: string, body?: object) {
   return ask(`${rig.address}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
 }
 
-const change = (body: object, token = 'everything') => send('PATCH', '/v1/limits', token, { reason: ' asked for ', ...body });
+const change = (body: object, token = 'everything') =>
+  send('PATCH', '/v1/limits', token, { reason: ' asked for ', ...body });
 
 describe('limits', () => {
   it('are shown to a token of one account where they are of that account or of none', async () => {
@@ -30,7 +31,10 @@ describe('limits', () => {
     };
     const { status, body } = await send('GET', '/v1/limits', 'of-one-account');
     const shown = { bounds: row.bounds, changedBy: 'olga', reason: 'asked for', changedAt: '1970-01-01T00:00:00.000Z' };
-    expect([status, body]).toEqual([200, { items: [shown, { ...shown, accountId: 'ACC-1' }, { ...shown, principal: 'robot' }] }]);
+    expect([status, body]).toEqual([
+      200,
+      { items: [shown, { ...shown, accountId: 'ACC-1' }, { ...shown, principal: 'robot' }] },
+    ]);
     expect((await send('GET', '/v1/limits', 'everything')).body['items']).toHaveLength(4);
   });
 
@@ -39,7 +43,10 @@ describe('limits', () => {
     expect((await change({ accountId: 'ACC-1', principal: 'robot', bounds })).status).toBe(200);
     const asked = { maxQuantity: '5.5', allowedSymbols: ['AAPL'], ordersPerMinute: 60, collarPercent: null };
     const [word] = rig.commands.words;
-    expect(word).toMatchObject({ on: { accountId: 'ACC-1', principal: 'robot' }, word: { by: 'desk', reason: 'asked for' } });
+    expect(word).toMatchObject({
+      on: { accountId: 'ACC-1', principal: 'robot' },
+      word: { by: 'desk', reason: 'asked for' },
+    });
     expect(JSON.parse(word?.what.slice('limits '.length) ?? '')).toEqual(asked);
   });
 
@@ -58,7 +65,10 @@ describe('limits', () => {
 
   it('of every account are not changed by a token of one, nor those of an account that it does not name', async () => {
     const bounds = { maxQuantity: '5' };
-    expect(await change({ bounds }, 'of-one-account')).toMatchObject({ status: 403, body: { code: 'EVERY_ACCOUNT_NEEDED' } });
+    expect(await change({ bounds }, 'of-one-account')).toMatchObject({
+      status: 403,
+      body: { code: 'EVERY_ACCOUNT_NEEDED' },
+    });
     expect(await change({ principal: 'one', bounds }, 'of-one-account')).toMatchObject({ status: 403 });
     expect(await change({ accountId: 'ACC-2', bounds }, 'of-one-account')).toMatchObject({ status: 404 });
     expect(rig.commands.words).toEqual([]);
@@ -71,7 +81,12 @@ describe('limits', () => {
     const exceeded = await send('POST', '/v1/orders', 'everything', accountBody);
     expect(exceeded).toMatchObject({ status: 409, body: { code: 'LIMIT_EXCEEDED', retryable: false, breach } });
     const unvalued = { limit: 'collarPercent', bound: '5', why: 'there is no quote', needsQuote: true } as const;
-    rig.commands.submitAnswer = () => ({ kind: 'declined', code: 'LIMIT_NOT_EVALUATED', message: 'no quote', breach: unvalued });
+    rig.commands.submitAnswer = () => ({
+      kind: 'declined',
+      code: 'LIMIT_NOT_EVALUATED',
+      message: 'no quote',
+      breach: unvalued,
+    });
     const { body } = await send('POST', '/v1/orders', 'everything', accountBody);
     expect(body['breach']).toEqual({ limit: 'collarPercent', bound: '5' });
   });

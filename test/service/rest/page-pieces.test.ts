@@ -13,7 +13,8 @@ function updatesOf(...payloads: readonly string[]): StreamedUpdate[] {
 }
 
 const everything = { selection: 'all', events: undefined, wants: () => true };
-const textOf = (pieces: readonly { readonly bytes: Uint8Array }[]) => pieces.map(({ bytes }) => Buffer.from(bytes).toString());
+const textOf = (pieces: readonly { readonly bytes: Uint8Array }[]) =>
+  pieces.map(({ bytes }) => Buffer.from(bytes).toString());
 
 it('makes the text once for readers that select the same, and other text for others', () => {
   const page = new PagePieces(updatesOf('{"a":1}', '{"b":2}'));

@@ -7,7 +7,12 @@ let rig: Awaited<ReturnType<typeof startRest>>;
 beforeEach(async () => {
   const scopes = ['orders:write'];
   const token = { name: 'desk', sha256: sha256('secret'), scopes, accounts: ['ACC-1'] };
-  const reader = { name: 'reader', sha256: sha256('of-a-reader'), scopes: ['orders:read', 'ops:read'], accounts: 'all' as const };
+  const reader = {
+    name: 'reader',
+    sha256: sha256('of-a-reader'),
+    scopes: ['orders:read', 'ops:read'],
+    accounts: 'all' as const,
+  };
   rig = await startRest({ auth: { tokens: [token, reader] } });
 });
 afterEach(() => rig.server.drain(new AbortController().signal));
@@ -49,7 +54,9 @@ describe('a preview over REST', () => {
       ],
     });
     expect(rig.commands.previews).toMatchObject([{ principal: 'desk', callerRef: 'mine', request: { kind: 'place' } }]);
-    expect((await preview('/v1/predictions/orders/preview', predictionBody)).body).toMatchObject({ stream: 'prediction' });
+    expect((await preview('/v1/predictions/orders/preview', predictionBody)).body).toMatchObject({
+      stream: 'prediction',
+    });
     expect(rig.commands.submissions).toEqual([]);
   });
 

@@ -47,7 +47,9 @@ describe('the list', () => {
     expect(idsOf((await send('GET', `/v1/quarantine?limit=2&cursor=${first.body['next']}`)).body)).toEqual(['19']);
     expect(idsOf((await send('GET', '/v1/quarantine?stream=prediction')).body)).toEqual(['19']);
     expect(idsOf((await send('GET', '/v1/quarantine?reason=bad_decimal&accountId=ACC-2')).body)).toEqual(['18']);
-    expect((await send('GET', `/v1/quarantine?stream=account&cursor=${first.body['next']}`)).body['code']).toBe('INVALID_CURSOR');
+    expect((await send('GET', `/v1/quarantine?stream=account&cursor=${first.body['next']}`)).body['code']).toBe(
+      'INVALID_CURSOR',
+    );
   });
 
   it('has rows of its accounts only for a token of some, and none without an account', async () => {
@@ -104,7 +106,9 @@ describe('one row', () => {
   it('is discarded once', async () => {
     const { send } = await start();
     expect((await send('POST', '/v1/quarantine/17/discard', {})).body['code']).toBe('INVALID_BODY');
-    expect((await send('POST', '/v1/quarantine/17/discard', { reason })).body).toMatchObject({ dealtAt: expect.any(String) });
+    expect((await send('POST', '/v1/quarantine/17/discard', { reason })).body).toMatchObject({
+      dealtAt: expect.any(String),
+    });
     for (const verb of ['discard', 'retry'])
       expect((await send('POST', `/v1/quarantine/17/${verb}`, { reason })).body['code']).toBe('ALREADY_DEALT_WITH');
   });
@@ -126,26 +130,44 @@ describe('a job', () => {
   it('may name its rows one by one', async () => {
     const { send, quarantine } = await start();
     const filter = { rowIds: ['17', '999'] };
-    expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter })).body).toMatchObject({ job: { total: 1, filter } });
+    expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter })).body).toMatchObject({
+      job: { total: 1, filter },
+    });
     expect(quarantine.deeds).toMatchObject([{ filter }]);
     const counted = { action: 'discard', filter, reason, dryRun: true };
     expect((await send('POST', '/v1/quarantine/jobs', counted, 'account-two')).body).toEqual({ total: 0, nameless: 0 });
-    for (const rowIds of [[], ['x'], [17], ['9223372036854775808'], Array.from({ length: 201 }, (_, at) => String(at + 1))])
-      expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter: { rowIds } })).body['code']).toBe('INVALID_BODY');
+    for (const rowIds of [
+      [],
+      ['x'],
+      [17],
+      ['9223372036854775808'],
+      Array.from({ length: 201 }, (_, at) => String(at + 1)),
+    ])
+      expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter: { rowIds } })).body['code']).toBe(
+        'INVALID_BODY',
+      );
   });
 
   it('that is only counted writes nothing', async () => {
     const { send, quarantine } = await start();
     const all = { action: 'retry', filter: {}, reason, dryRun: true };
     expect((await send('POST', '/v1/quarantine/jobs', all)).body).toEqual({ total: 3, nameless: 1 });
-    expect((await send('POST', '/v1/quarantine/jobs', { ...all, action: 'discard' })).body).toEqual({ total: 3, nameless: 0 });
+    expect((await send('POST', '/v1/quarantine/jobs', { ...all, action: 'discard' })).body).toEqual({
+      total: 3,
+      nameless: 0,
+    });
     expect((await send('POST', '/v1/quarantine/jobs', all, 'account-two')).body).toEqual({ total: 1, nameless: 0 });
     expect(quarantine.deeds).toEqual([]);
   });
 
   it('of a token of some accounts has their rows only, and cannot name another account', async () => {
     const { send, quarantine } = await start();
-    const foreign = await send('POST', '/v1/quarantine/jobs', { ...job, filter: { accountId: 'ACC-1' } }, 'account-two');
+    const foreign = await send(
+      'POST',
+      '/v1/quarantine/jobs',
+      { ...job, filter: { accountId: 'ACC-1' } },
+      'account-two',
+    );
     expect([foreign.status, foreign.body['code'], quarantine.deeds]).toEqual([404, 'ACCOUNT_NOT_FOUND', []]);
     const own = await send('POST', '/v1/quarantine/jobs', { ...job, filter: { accountId: 'ACC-2' } }, 'account-two');
     expect([own.status, own.body]).toMatchObject([202, { job: { total: 1, by: 'one' } }]);
@@ -169,7 +191,11 @@ describe('a job', () => {
     const { send, quarantine } = await start();
     quarantine.full = true;
     const refused = await send('POST', '/v1/quarantine/jobs', job);
-    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([429, 'TOO_MANY_JOBS', '60']);
+    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([
+      429,
+      'TOO_MANY_JOBS',
+      '60',
+    ]);
   });
 
   it('is cancelled with a reason', async () => {

@@ -19,7 +19,10 @@ const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)]
 describe('a request that could be read in two ways', () => {
   it.each<[string, string]>([
     ['two lengths', `${place}Content-Length: ${body.length}\r\nContent-Length: 5\r\n\r\n${body}`],
-    ['the same length twice', `${place}Content-Length: ${body.length}\r\nContent-Length: ${body.length}\r\n\r\n${body}`],
+    [
+      'the same length twice',
+      `${place}Content-Length: ${body.length}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    ],
     ['a length and chunks', `${place}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${place}`],
     ['chunks and a length', `${place}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n${place}`],
     ['chunks that are not the last coding', `${place}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
@@ -29,7 +32,10 @@ describe('a request that could be read in two ways', () => {
       'two tokens',
       `GET /v1/orders HTTP/1.1\r\n${host}Authorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n`,
     ],
-    ['two keys', `${place}Idempotency-Key: other\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`],
+    [
+      'two keys',
+      `${place}Idempotency-Key: other\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    ],
     [
       'two conditions',
       `DELETE /v1/orders/o?accountId=a HTTP/1.1\r\n${host}If-Match: "1"\r\nIf-Match: "2"\r\nConnection: close\r\n\r\n`,
@@ -75,7 +81,8 @@ describe('the limits of a request', () => {
   });
 
   it('a URL of 2 KiB is read, and a longer one refused', async () => {
-    const get = (length: number) => sendRaw(rig.address, `GET ${'/nothing'.padEnd(length, 'x')} HTTP/1.1\r\n${host}${close}`);
+    const get = (length: number) =>
+      sendRaw(rig.address, `GET ${'/nothing'.padEnd(length, 'x')} HTTP/1.1\r\n${host}${close}`);
     expect(statuses(await get(2048))).toEqual([404]);
     expect(statuses(await get(2049))).toEqual([414]);
   });
@@ -91,7 +98,8 @@ describe('the limits of a request', () => {
     expect(statuses(answer)).toEqual([413]);
   });
 
-  // Each of these waits for a deadline of the server: side by side, since one after the other took 20 s.
+  // Each of these waits for a deadline of the server: side by
+  // side, since one after the other took 20 s.
   it.concurrent('headers that never end close the connection', async () => {
     expect(statuses(await sendRaw(rig.address, `GET /v1/orders HTTP/1.1\r\n${host}`))).toEqual([408]);
   });

@@ -30,7 +30,9 @@ function ask(principal: string, name: string, rows = 50): void {
 
 const settled = () => clock.advance(0);
 const shown = async () =>
-  [metrics.readRows, metrics.readsWaiting, metrics.heldBytes].map(async (gauge) => (await gauge.get()).values[0]?.value);
+  [metrics.readRows, metrics.readsWaiting, metrics.heldBytes].map(
+    async (gauge) => (await gauge.get()).values[0]?.value,
+  );
 
 describe('the gate of reads', () => {
   it('lets one principal have its rows under way, and another its own beside them', async () => {

@@ -14,7 +14,13 @@ describe('GET /v1/orders/{stream}/{orderId}', () => {
     rig.reads.addUpdate({ revision: 3 });
     const { status, headers, text, body } = await get('/v1/orders/account/ord-1');
     expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, '"3"', 'private, no-cache']);
-    expect(body).toMatchObject({ stream: 'account', orderId: 'ord-1', accountId: 'ACC-1', revision: 3, order: { cumQty: '40' } });
+    expect(body).toMatchObject({
+      stream: 'account',
+      orderId: 'ord-1',
+      accountId: 'ACC-1',
+      revision: 3,
+      order: { cumQty: '40' },
+    });
     expect(text).toContain(rig.reads.orders[0]?.state);
     expect(body).not.toHaveProperty('sourceVersion');
   });
@@ -40,7 +46,10 @@ describe('GET /v1/orders/{stream}/{orderId}', () => {
   it('is found by an id with any character that an id may have', async () => {
     const orderId = 'a/b"c\\d%e?f#g';
     rig.reads.addUpdate({ orderId });
-    expect((await get(`/v1/orders/account/${encodeURIComponent(orderId)}`)).body).toMatchObject({ orderId, order: { orderId } });
+    expect((await get(`/v1/orders/account/${encodeURIComponent(orderId)}`)).body).toMatchObject({
+      orderId,
+      order: { orderId },
+    });
   });
 
   it('is not found on the other stream', async () => {
@@ -149,7 +158,10 @@ describe('the filters of GET /v1/orders', () => {
 describe('GET /v1/orders/counts', () => {
   it('counts by status', async () => {
     for (const orderId of ['ord-1', 'ord-2']) rig.reads.addUpdate({ orderId });
-    expect((await get('/v1/orders/counts')).body).toEqual({ items: [{ status: 'partially_filled', orders: 2 }], complete: true });
+    expect((await get('/v1/orders/counts')).body).toEqual({
+      items: [{ status: 'partially_filled', orders: 2 }],
+      complete: true,
+    });
     expect(await get('/v1/orders/counts?accountId=ACC-1')).toMatchObject({ status: 200 });
   });
 
@@ -175,7 +187,10 @@ describe('GET /v1/orders/{stream}/{orderId}/updates', () => {
   });
 
   it('is not found for an order that is not there', async () => {
-    expect(await get('/v1/orders/account/ord-1/updates')).toMatchObject({ status: 404, body: { code: 'ORDER_NOT_FOUND' } });
+    expect(await get('/v1/orders/account/ord-1/updates')).toMatchObject({
+      status: 404,
+      body: { code: 'ORDER_NOT_FOUND' },
+    });
   });
 });
 

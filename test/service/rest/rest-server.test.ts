@@ -108,7 +108,9 @@ describe('without sign-in', () => {
 describe('with sign-in', () => {
   const token = 'a-static-token';
   const auth = {
-    tokens: [{ name: 'desk', sha256: sha256(token), scopes: ['orders:read', 'orders:write'], accounts: 'all' as const }],
+    tokens: [
+      { name: 'desk', sha256: sha256(token), scopes: ['orders:read', 'orders:write'], accounts: 'all' as const },
+    ],
   };
 
   it('listens anywhere, and answers to any host', async () => {
@@ -148,7 +150,12 @@ describe('with sign-in', () => {
     const { status, body, headers } = await ask(`${address}/v1/orders`, {
       headers: { authorization: `Bearer ${await issuer.sign()}` },
     });
-    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([503, 'AUTH_UNAVAILABLE', true, '5']);
+    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([
+      503,
+      'AUTH_UNAVAILABLE',
+      true,
+      '5',
+    ]);
   });
 
   it('asks the issuer once for its keys, however many tokens name a key that it does not have', async () => {
@@ -165,7 +172,9 @@ describe('with sign-in', () => {
   it('does not take a shared secret or none for an algorithm', () => {
     for (const algorithms of [['HS256'], ['none'], ['RS256', 'HS512'], []])
       expect(() =>
-        unstarted('127.0.0.1', { jwt: { issuer: 'a', audience: 'b', jwksUrl: 'http://localhost/', algorithms, typ: 'at+jwt' } }),
+        unstarted('127.0.0.1', {
+          jwt: { issuer: 'a', audience: 'b', jwksUrl: 'http://localhost/', algorithms, typ: 'at+jwt' },
+        }),
       ).toThrow(/public key/);
   });
 });

@@ -26,5 +26,10 @@ it('the history is not asked for by something that is no time', async () => {
 it('the consumer groups are 503, without a word about the brokers, while Kafka does not answer', async () => {
   rig.service.consumersAnswer = { kind: 'unavailable' };
   const { status, headers, body } = await ask(`${rig.address}/v1/consumers`);
-  expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([503, 'KAFKA_UNAVAILABLE', true, '5']);
+  expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([
+    503,
+    'KAFKA_UNAVAILABLE',
+    true,
+    '5',
+  ]);
 });

@@ -18,7 +18,10 @@ const entry = (name: string, token: string, over: Partial<PrincipalToken> = {}):
 
 function tokensOver(stored: () => Promise<readonly PrincipalToken[]>, configured: readonly PrincipalToken[] = []) {
   const clock = new VirtualClock();
-  const tokens = new StaticTokens({ clock, log: silentLog, store: { active: stored } }, { configured, refreshEveryMs: 10_000 });
+  const tokens = new StaticTokens(
+    { clock, log: silentLog, store: { active: stored } },
+    { configured, refreshEveryMs: 10_000 },
+  );
   return { clock, tokens };
 }
 
@@ -31,12 +34,19 @@ describe('a static token', () => {
     const { tokens } = tokensOver(async () => [], [entry('desk', 'secret'), entry('other', 'secret-2')]);
     expect(nameOf(tokens.find('secret'))).toBe('desk');
     expect(nameOf(tokens.find('secret-2'))).toBe('other');
-    for (const wrong of ['', 'Secret', 'secret ', 'secre', sha256('secret')]) expect(tokens.find(wrong)).toBeUndefined();
+    for (const wrong of ['', 'Secret', 'secret ', 'secre', sha256('secret')])
+      expect(tokens.find(wrong)).toBeUndefined();
   });
 
   it('grants the scopes that we know, on the accounts that it names', () => {
-    const { tokens } = tokensOver(async () => [], [entry('desk', 't', { scopes: ['ops:read', 'root'], accounts: ['A'] })]);
-    expect(tokens.find('t')).toMatchObject({ scopes: new Set(['ops:read']), accounts: { kind: 'accounts', accountIds: ['A'] } });
+    const { tokens } = tokensOver(
+      async () => [],
+      [entry('desk', 't', { scopes: ['ops:read', 'root'], accounts: ['A'] })],
+    );
+    expect(tokens.find('t')).toMatchObject({
+      scopes: new Set(['ops:read']),
+      accounts: { kind: 'accounts', accountIds: ['A'] },
+    });
   });
 
   it('of the database counts from the next look on, and no longer once it is revoked', async () => {

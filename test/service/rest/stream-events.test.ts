@@ -125,7 +125,9 @@ describe('GET /v1/stream?events=', () => {
     const other = await open('?events=outcome', { 'last-event-id': '0.5000.1' });
     await old.take(1);
     await other.take(1);
-    expect(old.events).toEqual([{ event: 'reset', id: '0.100.0', data: '{"reason":"too_old","goingOnAfter":"0.100.0"}' }]);
+    expect(old.events).toEqual([
+      { event: 'reset', id: '0.100.0', data: '{"reason":"too_old","goingOnAfter":"0.100.0"}' },
+    ]);
     expect(other.events).toMatchObject([{ event: 'reset', data: '{"reason":"unknown_id","goingOnAfter":"0.100.0"}' }]);
     happen('outcome');
     await other.take(2);

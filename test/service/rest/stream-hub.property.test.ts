@@ -14,7 +14,10 @@ class HeardSink implements EventSink {
   readonly seqs: number[] = [];
   /** Of a block without an update: from here a reader would go on that was cut off then. */
   resumesAt = -1;
-  /** Updates written after an id at or above theirs: a reader that went on from it would not have had them. */
+  /**
+   * Updates written after an id at or above theirs: a reader that
+   * went on from it would not have had them.
+   */
   skipped = 0;
   resets = 0;
   ended = false;
@@ -95,7 +98,10 @@ interface Reader {
 /** Rows that one read looks at, whosever they are, as in Postgres. */
 const lookedAt = 230;
 
-/** The log, whose reads take their time, see it as it was at some moment of that time, and fail now and then. */
+/**
+ * The log, whose reads take their time, see it as it was at some
+ * moment of that time, and fail now and then.
+ */
 function slowLog(clock: VirtualClock, seed: number) {
   const random = seededRandom(seed);
   const log: StreamedUpdate[] = [];
@@ -121,7 +127,10 @@ function slowLog(clock: VirtualClock, seed: number) {
   return { log, reads, state };
 }
 
-async function run(steps: readonly Step[], seed: number): Promise<{ readers: Reader[]; log: readonly StreamedUpdate[] }> {
+async function run(
+  steps: readonly Step[],
+  seed: number,
+): Promise<{ readers: Reader[]; log: readonly StreamedUpdate[] }> {
   const clock = new VirtualClock();
   const { log, reads, state } = slowLog(clock, seed);
   const hub = new StreamHub(

@@ -31,7 +31,9 @@ async function open(query = '', headers: Record<string, string> = {}): Promise<E
 
 /** Adds updates of one order after the other, and wakes the server as a commit does. */
 function add(count: number, over: Parameters<typeof rig.reads.addUpdate>[0] = {}) {
-  const updates = Array.from({ length: count }, () => rig.reads.addUpdate({ revision: rig.reads.updates.length + 1, ...over }));
+  const updates = Array.from({ length: count }, () =>
+    rig.reads.addUpdate({ revision: rig.reads.updates.length + 1, ...over }),
+  );
   rig.server.wake();
   return updates;
 }
@@ -261,7 +263,11 @@ describe('the bounds of the stream', () => {
     await start({ stream: { ...quick, maxClients: 2 } });
     const [first] = [await open(), await open()];
     const refused = await ask(`${rig.address}/v1/stream`);
-    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([503, 'TOO_MANY_STREAMS', '5']);
+    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([
+      503,
+      'TOO_MANY_STREAMS',
+      '5',
+    ]);
     first.close();
     await live(1);
     expect((await open()).status).toBe(200);
@@ -269,7 +275,12 @@ describe('the bounds of the stream', () => {
 
   it('keep one principal from taking all of them', async () => {
     const [one, two] = ['token-of-one', 'token-of-two'];
-    const tokens = [one, two].map((token) => ({ name: token, sha256: sha256(token), scopes, accounts: 'all' as const }));
+    const tokens = [one, two].map((token) => ({
+      name: token,
+      sha256: sha256(token),
+      scopes,
+      accounts: 'all' as const,
+    }));
     await start({ auth: { tokens }, stream: { ...quick, maxClientsPerPrincipal: 1 } });
     expect((await open('', { authorization: `Bearer ${one}` })).status).toBe(200);
     expect((await open('', { authorization: `Bearer ${one}` })).status).toBe(503);

@@ -21,7 +21,12 @@ async function start(options: RestRigOptions = {}) {
     ask(`${rig.address}/v1/orders`, {
       method: 'POST',
       body: JSON.stringify(accountBody),
-      headers: { 'content-type': 'application/json', 'idempotency-key': 'key-1', 'x-request-id': 'request-1', ...headers },
+      headers: {
+        'content-type': 'application/json',
+        'idempotency-key': 'key-1',
+        'x-request-id': 'request-1',
+        ...headers,
+      },
     });
   return { ...rig, traces, place };
 }
@@ -63,7 +68,11 @@ describe('the span of a request for a command', () => {
     const holder = await start({ instance: 'two' });
     const to = { instance: 'two', address: holder.address };
     const other = await start({ instance: 'one', others: { holderOf: () => to, all: () => [to] } });
-    other.commands.submitAnswer = () => ({ kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' });
+    other.commands.submitAnswer = () => ({
+      kind: 'declined',
+      code: 'NOT_LEADER',
+      message: 'another process holds the shard',
+    });
     expect((await other.place(callers)).status).toBe(200);
     const [first, second] = [other, holder].map(({ traces }) => traces.named('POST /v1/orders'));
     expect(first?.spanContext().traceId).toBe(traceId);

@@ -29,7 +29,10 @@ const issuing: Http = {
   close: async () => undefined,
 };
 
-/** The credentials of a service, each with real connectors to a platform of its own, on a virtual clock. */
+/**
+ * The credentials of a service, each with real connectors to a
+ * platform of its own, on a virtual clock.
+ */
 async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
   const clock = new VirtualClock();
   const random = seededRandom(3);
@@ -56,11 +59,22 @@ async function credentials(seen: Readonly<Record<string, readonly string[]>>) {
       list: { stored: async () => stored, forget: async () => false },
       partsFor: (name) => {
         const platform = new ScriptedPlatform(clock);
-        platform.accounts = (seen[name] ?? []).map((accountId) => ({ accountId, isOpen: true, isSim: accountId !== 'real' }));
+        platform.accounts = (seen[name] ?? []).map((accountId) => ({
+          accountId,
+          isOpen: true,
+          isSim: accountId !== 'real',
+        }));
         platforms.set(name, platform);
         const credential = { clientId: 'id', clientSecret: new Secret('hush') };
         const source = new RefreshingTokenSource(
-          { http: issuing, clock, random, store: new MemoryTokenStore({ clock }), log: silentLog, metrics: metrics.platform },
+          {
+            http: issuing,
+            clock,
+            random,
+            store: new MemoryTokenStore({ clock }),
+            log: silentLog,
+            metrics: metrics.platform,
+          },
           { name, holder: 'one', baseUrl: 'http://platform', credential, grant: 'client_credentials' },
         );
         tokens.set(name, source);
@@ -94,7 +108,9 @@ describe('the credentials of a service', () => {
 
   it('give the tokens of the credential that claimed the account, where several see it', async () => {
     const { sources, tokens, platforms } = await credentials({ client: ['both'], [login]: ['both'] });
-    const following = [...platforms].filter(([, platform]) => platform.live.some(({ subscribed }) => subscribed.size > 0));
+    const following = [...platforms].filter(([, platform]) =>
+      platform.live.some(({ subscribed }) => subscribed.size > 0),
+    );
     expect(following).toHaveLength(1);
     expect(sources.tokensFor('both')).toBe(tokens.get(following[0]?.[0] ?? ''));
   });

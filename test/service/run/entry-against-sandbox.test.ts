@@ -18,7 +18,10 @@ import { platformDeps } from '../../support/platform/platform-deps.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 
-/** Order entry and probes as `serve` joins them, over connectors that follow the sandbox on real sockets. */
+/**
+ * Order entry and probes as `serve` joins them, over connectors
+ * that follow the sandbox on real sockets.
+ */
 async function tradingDesk() {
   const desk = await orderDesk();
   const { platform, staging, stream, stagingStream, clientId, clientSecret } = desk.at;
@@ -74,15 +77,27 @@ describe('order entry and probes against the sandbox', () => {
   it('place, replace and cancel, and every order that an answer shows is known by then', async () => {
     const { desk, send, accounts, sink, signal } = await tradingDesk();
     const [equityPlace, forecastPlace] = places;
-    expect(await send(equityPlace, 'tm-a')).toMatchObject({ kind: 'accepted', answer: { clOrdId: 'tm-a', success: true } });
+    expect(await send(equityPlace, 'tm-a')).toMatchObject({
+      kind: 'accepted',
+      answer: { clOrdId: 'tm-a', success: true },
+    });
     const placed = await send(forecastPlace, 'tm-p');
     expect(placed).toMatchObject({ kind: 'accepted', answer: { clientOrderRef: 'tm-p', state: 'pending_new' } });
     const orderId = placed.kind === 'accepted' ? String(placed.answer['orderId']) : '';
     expect(sink.heads.get(orderKey('prediction', orderId))?.order.clientOrderRef).toBe('tm-p');
 
     await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
-    const change = { kind: 'replace', stream: 'prediction', accountId: enrolled, orderId, terms: { quantity: '20' } } as const;
-    expect(await send(change, 'tm-r')).toMatchObject({ kind: 'accepted', answer: { orderId, pendingAction: 'replace' } });
+    const change = {
+      kind: 'replace',
+      stream: 'prediction',
+      accountId: enrolled,
+      orderId,
+      terms: { quantity: '20' },
+    } as const;
+    expect(await send(change, 'tm-r')).toMatchObject({
+      kind: 'accepted',
+      answer: { orderId, pendingAction: 'replace' },
+    });
     await eventually(async () => expect((await desk.order('prediction', orderId)).pendingAction).toBe('none'));
     const look = await accounts.account('account', enrolled)?.lookFor('tm-a', signal);
     const [ordId = ''] = look?.complete ? look.shown : [];
@@ -98,24 +113,27 @@ describe('order entry and probes against the sandbox', () => {
     expect(accepted).toHaveLength(5);
   });
 
-  it.each(places)('tell of a 504 on $stream orders nothing, and a probe then whether it had landed', async (request) => {
-    const { desk, send, accounts, sink, signal } = await tradingDesk();
-    const account = accounts.account(request.stream, enrolled);
-    for (const [applied, attemptId] of [
-      ['yes', 'tm-landed'],
-      ['no', 'tm-lost'],
-    ] as const) {
-      await desk.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
-      expect(await send(request, attemptId)).toMatchObject({ kind: 'unknown' });
-      const landed = applied === 'yes';
-      const look = await account?.lookFor(attemptId, signal);
-      expect(look).toMatchObject({ complete: true, certain: true, shown: landed ? [expect.any(String)] : [] });
-      const whole = await account?.lookAtAll(undefined, signal);
-      expect(whole).toMatchObject({ complete: true });
-      const known = [...sink.heads.values()].filter(
-        ({ order }) => (order.stream === 'account' ? order.clOrdId : order.clientOrderRef) === attemptId,
-      );
-      expect(known).toHaveLength(landed ? 1 : 0);
-    }
-  });
+  it.each(places)(
+    'tell of a 504 on $stream orders nothing, and a probe then whether it had landed',
+    async (request) => {
+      const { desk, send, accounts, sink, signal } = await tradingDesk();
+      const account = accounts.account(request.stream, enrolled);
+      for (const [applied, attemptId] of [
+        ['yes', 'tm-landed'],
+        ['no', 'tm-lost'],
+      ] as const) {
+        await desk.fault({ fault: 'outcome_unknown', applied, delayMs: 0, times: 1 });
+        expect(await send(request, attemptId)).toMatchObject({ kind: 'unknown' });
+        const landed = applied === 'yes';
+        const look = await account?.lookFor(attemptId, signal);
+        expect(look).toMatchObject({ complete: true, certain: true, shown: landed ? [expect.any(String)] : [] });
+        const whole = await account?.lookAtAll(undefined, signal);
+        expect(whole).toMatchObject({ complete: true });
+        const known = [...sink.heads.values()].filter(
+          ({ order }) => (order.stream === 'account' ? order.clOrdId : order.clientOrderRef) === attemptId,
+        );
+        expect(known).toHaveLength(landed ? 1 : 0);
+      }
+    },
+  );
 });

@@ -82,7 +82,9 @@ describe('an account that ought to be followed', () => {
   });
 
   it('is named on a stream that this process is not set to follow', async () => {
-    const { clock, state, names } = await rig({ streams: ['account'] }, [unreadAccount('known', { stream: 'prediction' })]);
+    const { clock, state, names } = await rig({ streams: ['account'] }, [
+      unreadAccount('known', { stream: 'prediction' }),
+    ]);
     state.lists = [listed('known')];
     state.followed.add('account:known');
     await clock.advance(34_000);

@@ -41,7 +41,15 @@ it('has the rates between two readings, and the age of what waits', () => {
   const { everyMs, samples } = historyDocument(readings, { everyMs: 10_000 });
   expect(historyAnswer.parse({ everyMs, samples })).toEqual({ everyMs, samples });
   expect(samples).toMatchObject([
-    { updatesPerSecond: 5, p50Ms: 5, p99Ms: 9.9, relayRows: 4, relayAgeMs: 2_000, stateAgeMs: 0, heartbeatAgeMs: 15_000 },
+    {
+      updatesPerSecond: 5,
+      p50Ms: 5,
+      p99Ms: 9.9,
+      relayRows: 4,
+      relayAgeMs: 2_000,
+      stateAgeMs: 0,
+      heartbeatAgeMs: 15_000,
+    },
     { updatesPerSecond: 0, p50Ms: null, p99Ms: null, relayRows: 0, relayAgeMs: 0, heartbeatAgeMs: 1_000 },
   ]);
 });

@@ -9,7 +9,13 @@ const account = { stream: 'account', accountId: 'ACC-1', state: 'live', sinceMs:
 const well: TrustFacts = {
   nowMs,
   lane: { held: true, mayAct: true, holder: 'one', sinceMs: nowMs - 90_000 },
-  fleet: { others: 0, unheld: { rows: 1, oldestMs: nowMs - 5_000 }, anyFollows: true, unfollowed: 0, unusableLogins: 0 },
+  fleet: {
+    others: 0,
+    unheld: { rows: 1, oldestMs: nowMs - 5_000 },
+    anyFollows: true,
+    unfollowed: 0,
+    unusableLogins: 0,
+  },
   unfollowed: [],
   accounts: [account, { ...account, stream: 'prediction', state: 'not_enrolled' }],
   heartbeatMs: nowMs - 60_000,
@@ -34,7 +40,11 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
     { facts: { lane: { ...well.lane, mayAct: false } }, detail: /too old to act on/, sinceMs: null },
   ],
   standby: [
-    { facts: { lane: { ...well.lane, held: false, holder: 'two' }, accounts: [] }, detail: /stands by for two/, sinceMs: 90_000 },
+    {
+      facts: { lane: { ...well.lane, held: false, holder: 'two' }, accounts: [] },
+      detail: /stands by for two/,
+      sinceMs: 90_000,
+    },
   ],
   shards_unheld: [
     {
@@ -58,7 +68,9 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
   ],
   accounts_unfollowed: [
     {
-      facts: { unfollowed: [{ stream: 'account', accountId: 'ACC-9', sinceMs: nowMs - 40_000, why: 'no login lists it' }] },
+      facts: {
+        unfollowed: [{ stream: 'account', accountId: 'ACC-9', sinceMs: nowMs - 40_000, why: 'no login lists it' }],
+      },
       detail:
         /^1 account stream followed by no process or listed by no login, though they ought to be; account ACC-9: no login lists it$/,
       sinceMs: 40_000,
@@ -69,13 +81,19 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
       sinceMs: null,
     },
   ],
-  login_required: [{ facts: { fleet: { ...well.fleet, unusableLogins: 1 } }, detail: /^1 login can't be used/, sinceMs: null }],
+  login_required: [
+    { facts: { fleet: { ...well.fleet, unusableLogins: 1 } }, detail: /^1 login can't be used/, sinceMs: null },
+  ],
   canary_late: [
     { facts: { heartbeatMs: nowMs - 61_000 }, detail: /61 s ago/, sinceMs: 61_000 },
     { facts: { heartbeatMs: undefined }, detail: /yet/, sinceMs: null },
   ],
   rows_not_stored: [
-    { facts: { notStored: { rows: 1, oldestMs: nowMs - 11_000 } }, detail: /1 observation has waited 11 s/, sinceMs: 11_000 },
+    {
+      facts: { notStored: { rows: 1, oldestMs: nowMs - 11_000 } },
+      detail: /1 observation has waited 11 s/,
+      sinceMs: 11_000,
+    },
   ],
   rows_unsent: [
     {
@@ -106,7 +124,9 @@ const cases: Readonly<Record<DoubtName, readonly Case[]>> = {
   ],
   topics_replaced: [
     {
-      facts: { replaced: { details: ['updates was deleted and made again', 'state is gone'], sinceMs: nowMs - 50_000 } },
+      facts: {
+        replaced: { details: ['updates was deleted and made again', 'state is gone'], sinceMs: nowMs - 50_000 },
+      },
       detail: /^updates was deleted and made again; state is gone$/,
       sinceMs: 50_000,
     },

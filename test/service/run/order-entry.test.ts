@@ -35,9 +35,13 @@ const good: Record<Name, string> = {
   replace: httpAnswer(202, predictionAnswer),
   cancelPrediction: httpAnswer(202, predictionAnswer),
 };
-const coded = (status: number, code: string) => httpAnswer(status, JSON.stringify({ error: { code, type: 't', message: 'm' } }));
+const coded = (status: number, code: string) =>
+  httpAnswer(status, JSON.stringify({ error: { code, type: 't', message: 'm' } }));
 
-/** Tokens of which the first is refused as soon as the platform does; `next` is what a renewal brings. */
+/**
+ * Tokens of which the first is refused as soon as the platform
+ * does; `next` is what a renewal brings.
+ */
 function renewingTokens(next: 'another' | 'the same' | 'none') {
   const made = (generation: number): AccessToken => ({
     secret: new Secret(`t${generation}`),
@@ -124,13 +128,21 @@ describe('order entry', () => {
   );
 
   it('keeps what the answer said as evidence, without what is not known of it', async () => {
-    const { send } = await entryTo(httpAnswer(200, JSON.stringify({ ...orderAnswer, text: 'x'.repeat(2000), surprise: 's' })));
+    const { send } = await entryTo(
+      httpAnswer(200, JSON.stringify({ ...orderAnswer, text: 'x'.repeat(2000), surprise: 's' })),
+    );
     const result = await send('place');
     expect(result).toEqual({ kind: 'accepted', answer: { ...orderAnswer, text: 'x'.repeat(500) } });
   });
 
   it('tells a rejection by success false, with its reason', async () => {
-    const rejection = { ...orderAnswer, success: false, status: 'REJECTED', ordRejReason: 'NO_MONEY', text: 'not enough' };
+    const rejection = {
+      ...orderAnswer,
+      success: false,
+      status: 'REJECTED',
+      ordRejReason: 'NO_MONEY',
+      text: 'not enough',
+    };
     const { send } = await entryTo(httpAnswer(200, JSON.stringify(rejection)));
     expect(await send('place')).toMatchObject({
       kind: 'rejected',
@@ -163,7 +175,10 @@ describe('order entry', () => {
       reason: { code: 'FORBIDDEN', message: 'm', status: 403 },
     });
     const { send, offered } = await entryTo(coded(504, 'REQUEST_OUTCOME_UNKNOWN'));
-    expect(await send(name)).toMatchObject({ kind: 'unknown', reason: { code: 'REQUEST_OUTCOME_UNKNOWN', status: 504 } });
+    expect(await send(name)).toMatchObject({
+      kind: 'unknown',
+      reason: { code: 'REQUEST_OUTCOME_UNKNOWN', status: 504 },
+    });
     expect(offered).toEqual([]);
   });
 });
@@ -196,7 +211,10 @@ describe('order entry, when the token is refused', () => {
   it('does not renew it after a 403', async () => {
     const { tokens, renewed } = renewingTokens('another');
     const { send } = await entryTo(httpAnswer(403, ''), { tokens });
-    expect(await send('place')).toEqual({ kind: 'refused', reason: { code: 'HTTP_403', message: 'status 403', status: 403 } });
+    expect(await send('place')).toEqual({
+      kind: 'refused',
+      reason: { code: 'HTTP_403', message: 'status 403', status: 403 },
+    });
     expect(renewed).toEqual([]);
   });
 });

@@ -37,7 +37,8 @@ it('has the rates of the last minute only', async () => {
 
 it('has no rates before its first reading', async () => {
   const clock = new VirtualClock();
-  const read = () => readPipeline({ clock, metrics: createMetrics(), ingest: { depth: 0, oldestUnsettledMs: undefined } });
+  const read = () =>
+    readPipeline({ clock, metrics: createMetrics(), ingest: { depth: 0, oldestUnsettledMs: undefined } });
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept: 361 });
   expect(ring.lastMinute(await read())).toEqual({ updatesPerSecond: 0, p50Ms: null, p99Ms: null });
 });

@@ -14,14 +14,19 @@ async function quotes() {
     asked.push(accountId);
     return accountId === 'gone' ? undefined : tokens;
   };
-  const port = new PlatformQuotes({ ...deps, log: silentLog, accounts: { tokensFor } }, { platformUrl: description.platform });
+  const port = new PlatformQuotes(
+    { ...deps, log: silentLog, accounts: { tokensFor } },
+    { platformUrl: description.platform },
+  );
   return { port, asked };
 }
 
 describe('the quotes of the platform', () => {
   it('are the last price of an equity, read once for a burst', async () => {
     const { port, asked } = await quotes();
-    const [first, second] = await Promise.all([1, 2].map(() => port.lastQuote('SIM-1001', { kind: 'equity', symbol: 'F' })));
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => port.lastQuote('SIM-1001', { kind: 'equity', symbol: 'F' })),
+    );
     expect([first?.price, second?.price]).toEqual(['11.08', '11.08']);
     expect(asked).toEqual(['SIM-1001']);
   });

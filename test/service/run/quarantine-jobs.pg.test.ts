@@ -9,7 +9,11 @@ import { maintainQuarantine } from '../../../src/store/maintenance.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
 import type { QuarantineRow } from '../../../src/store/orders/order-store.ts';
 import { PostgresQuarantine } from '../../../src/store/quarantine/postgres-quarantine.ts';
-import { mostOpenJobs, type QuarantineAction, type QuarantineFilter } from '../../../src/store/quarantine/quarantine-desk.ts';
+import {
+  mostOpenJobs,
+  type QuarantineAction,
+  type QuarantineFilter,
+} from '../../../src/store/quarantine/quarantine-desk.ts';
 import { askRepair, readAnswer } from '../../../src/store/repair-requests.ts';
 import { batch, quarantined, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
@@ -19,9 +23,15 @@ const everything: AccountScope = { kind: 'all' };
 const word = { by: 'desk', reason: 'the build reads it now', requestId: 'r-1' };
 const live = new AbortController().signal;
 const lookShows = (...shown: string[]): AccountLook => ({ complete: true, startedAtMs: 0, certain: true, shown });
-const lost: AccountLook = { complete: false, error: { code: 'NO_ANSWER', message: 'given up', retryable: true, sent: 'maybe' } };
+const lost: AccountLook = {
+  complete: false,
+  error: { code: 'NO_ANSWER', message: 'given up', retryable: true, sent: 'maybe' },
+};
 
-/** A database with rows in quarantine, the desk of REST over it, and processes that may hold its lane. */
+/**
+ * A database with rows in quarantine, the desk of REST over it,
+ * and processes that may hold its lane.
+ */
 async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
   const rig = await storeRig();
   const put = (number: number, some: readonly Partial<QuarantineRow>[]) =>
@@ -37,10 +47,19 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
   const progress = async (jobId: string) => {
     const job = await desk.findJob(everything, jobId);
     return (
-      job && { total: job.total, done: job.done, failed: job.failed, withdrawn: job.withdrawn, over: job.endedAt !== undefined }
+      job && {
+        total: job.total,
+        done: job.done,
+        failed: job.failed,
+        withdrawn: job.withdrawn,
+        over: job.endedAt !== undefined,
+      }
     );
   };
-  /** One process: the looks that it made, and the account A as it follows it while it holds the lane. */
+  /**
+   * One process: the looks that it made, and the account A as it
+   * follows it while it holds the lane.
+   */
   const holder = (look: (orderId: string, signal: AbortSignal) => Promise<AccountLook>, pace = {}) => {
     const state = { holds: true, looks: [] as string[] };
     const account = {
@@ -57,7 +76,9 @@ async function rigWith(rows: readonly Partial<QuarantineRow>[]) {
     return Object.assign(state, { round, worker, metrics });
   };
   const trail = () =>
-    rig.rows<{ action: string }>('select action, principal, account_id, request_id, reason, detail from audit_log order by id');
+    rig.rows<{ action: string }>(
+      'select action, principal, account_id, request_id, reason, detail from audit_log order by id',
+    );
   return Object.assign(rig, { desk, put, open, left, progress, holder, trail });
 }
 
@@ -131,7 +152,9 @@ it('a retry fails when what was read is quarantined again, not because of an old
   await retried.worker.start();
   await eventually(async () => expect((await rig.desk.find(everything, '1'))?.retry?.outcome).toBe('done'));
   await retried.worker.drain();
-  expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([{ requests: 1 }]);
+  expect(await rig.rows('select count(*)::int as requests from repair_requests where job_id is null')).toEqual([
+    { requests: 1 },
+  ]);
   expect(await rig.left()).toEqual([2, 3]);
 });
 
@@ -234,7 +257,9 @@ it('a token of some accounts has their rows and jobs only; a row without an acco
   await rig.desk.cancelJob(everything, all, word);
   const own = await rig.open('discard', {}, some);
   await rig.open('discard', { accountId: 'B' });
-  expect((await rig.desk.listJobs(some, 9)).map(({ jobId, total }) => ({ jobId, total }))).toEqual([{ jobId: own, total: 1 }]);
+  expect((await rig.desk.listJobs(some, 9)).map(({ jobId, total }) => ({ jobId, total }))).toEqual([
+    { jobId: own, total: 1 },
+  ]);
   expect((await rig.desk.listJobs(everything, 2)).map(({ total }) => total)).toEqual([1, 1]);
 });
 

@@ -24,10 +24,15 @@ it('reads the newest changes for a read, and from its time on for a backfill', a
   };
   const accounts = { account: () => ({ lookAtAll }) as unknown as AccountAccess };
   const jobs = { run: async () => undefined };
-  const worker = new RepairWorker({ ...rig.deps, accounts, jobs, log: silentLog }, { lookEveryMs: 10, deadlineMs: 1_000 });
+  const worker = new RepairWorker(
+    { ...rig.deps, accounts, jobs, log: silentLog },
+    { lookEveryMs: 10, deadlineMs: 1_000 },
+  );
   await worker.start();
   const answers = () => repairs.list('a', 10).then((all) => all.map(({ answer }) => [answer?.outcome, answer?.detail]));
-  await eventually(async () => expect(await answers()).toEqual(Array.from({ length: 3 }, () => ['done', '2 orders read'])));
+  await eventually(async () =>
+    expect(await answers()).toEqual(Array.from({ length: 3 }, () => ['done', '2 orders read'])),
+  );
   await worker.drain();
   expect(since).toEqual([undefined, 7_000, 0]);
 });

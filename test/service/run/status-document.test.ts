@@ -13,7 +13,8 @@ import {
 const everything: AccountScope = { kind: 'all' };
 const own: AccountScope = { kind: 'accounts', accountIds: ['ACC-1', 'ACC-1'] };
 
-const show = (sample: SampleStatus = {}, scope: AccountScope = everything) => statusDocument(sampleStatusParts(sample), scope);
+const show = (sample: SampleStatus = {}, scope: AccountScope = everything) =>
+  statusDocument(sampleStatusParts(sample), scope);
 
 const halt = { haltId: 'h', cause: 'operator', reason: 'of ACC-2', by: 'b', sinceMs: sampledMs };
 const rowOf = (accountId: string | null, rows: number) => {

@@ -73,7 +73,11 @@ describe('a look for a reference', () => {
     ['the lane ends before the commit', { settle: () => Promise.reject(new Error('the lane ended')) }],
   ])(
     'shows no absence when %s',
-    async (_what, { listError, row, settle }: { listError?: () => typeof refusal; row?: Row; settle?: () => Promise<void> }) => {
+    async (_what, {
+      listError,
+      row,
+      settle,
+    }: { listError?: () => typeof refusal; row?: Row; settle?: () => Promise<void> }) => {
       const { account, answer, platform, sink, signal } = await live();
       platform.listError = listError;
       if (row !== undefined) platform.rows.set('account:acct-1', [row]);
@@ -92,7 +96,11 @@ describe('a look for a reference', () => {
     platform.rows.set('account:acct-1', [ours]);
     const first = followed.lookAtAll(undefined, new AbortController().signal);
     const cut = new AbortController();
-    const looks = [followed.lookFor('tm-1', cut.signal), followed.lookAt('ord-1', cut.signal), followed.lookAtAll(0, cut.signal)];
+    const looks = [
+      followed.lookFor('tm-1', cut.signal),
+      followed.lookAt('ord-1', cut.signal),
+      followed.lookAtAll(0, cut.signal),
+    ];
     await clock.advance(100);
     cut.abort();
     expect(await Promise.all(looks)).toMatchObject([{ complete: false }, { complete: false }, { complete: false }]);
@@ -202,10 +210,17 @@ describe('what is certain of an account', () => {
     const lost: Row = { ...predictionRow, certainty: 'unknown_store_lost', updatedAt: '2026-01-05T14:29:00Z' };
     platform.listError = () => refusal;
     platform.emit('prediction', 'acct-1', lost, 1n);
-    expect([state('prediction'), account('prediction').certain, account('prediction').live]).toEqual(['frozen', false, false]);
+    expect([state('prediction'), account('prediction').certain, account('prediction').live]).toEqual([
+      'frozen',
+      false,
+      false,
+    ]);
     const offered = sink.observations.length;
     takeReply({ ...predictionRow, version: '7' });
-    for (const look of [account('prediction').lookFor('tm-1', signal), account('prediction').lookAtAll(undefined, signal)])
+    for (const look of [
+      account('prediction').lookFor('tm-1', signal),
+      account('prediction').lookAtAll(undefined, signal),
+    ])
       expect(await answer(look)).toMatchObject({ complete: false, error: { code: 'STORE_LOST' } });
     expect(sink.observations).toHaveLength(offered);
 

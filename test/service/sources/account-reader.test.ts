@@ -56,7 +56,8 @@ describe('the audit', () => {
     rig.socket('account').end({ kind: 'closed', code: 1006, reason: '' });
     rig.platform.lists.length = 0;
     await rig.until('account', 'live');
-    const since = () => rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ updatedAfter }) => updatedAfter);
+    const since = () =>
+      rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ updatedAfter }) => updatedAfter);
     expect(since()).toEqual(['2026-01-05T14:09:30.000Z']);
     expect(marks()).toEqual([second, first]);
     await rig.clock.advanceUntil(() => since().length === 2, 80_000);
@@ -146,7 +147,12 @@ describe('orders that we hold open and that a read does not show', () => {
   const hold = (rig: Rig, orderIds: readonly string[]) =>
     rig.registry.open.set(
       'account:acct-1',
-      orderIds.map((orderId) => ({ orderId, status: 'new', sourceVersion: undefined, updatedAt: '2026-01-01T00:00:00Z' })),
+      orderIds.map((orderId) => ({
+        orderId,
+        status: 'new',
+        sourceVersion: undefined,
+        updatedAt: '2026-01-01T00:00:00Z',
+      })),
     );
 
   it('are asked for one by one, so that a lost terminal frame is found', async () => {

@@ -23,7 +23,10 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 
 const hasty: Partial<StreamTimings> = { auditMs: 500, pingMs: 500, idleMs: 3_000, reconnectMaxMs: 300 };
 
-/** Everything of ours between the platform and ingest, as `serve` joins it, against the sandbox on real sockets. */
+/**
+ * Everything of ours between the platform and ingest, as `serve` joins
+ * it, against the sandbox on real sockets.
+ */
 async function following(input: SandboxInput, options: { everyMs?: number; notEnrolledMs?: number } = {}) {
   const { description } = await runningSandbox(input);
   const clock = systemClock;
@@ -119,9 +122,15 @@ async function following(input: SandboxInput, options: { everyMs?: number; notEn
 
 type Sign = readonly [metric: string, label: string];
 
-/** Lets the market move with the faults on until they were seen at work; then heals, and waits until we agree with the platform about every order. */
+/**
+ * Lets the market move with the faults on until they were seen at work; then heals, and waits until
+ * we agree with the platform about every order.
+ */
 async function agreesAfter(faults: FaultOrder, [metric, label]: Sign) {
-  const rig = await following({ market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 11 }, stream: { heartbeatMs: 200 } });
+  const rig = await following({
+    market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 11 },
+    stream: { heartbeatMs: 200 },
+  });
   await rig.live();
   const before = await rig.count(metric, label);
   expect((await rig.faults(faults)).status).toBe(200);
@@ -177,7 +186,8 @@ describe('the connectors against the sandbox', () => {
     await rig.live();
     const owner = rig.description.users[0]?.username ?? '';
     const id = 'SIM-7001';
-    const verb = async (path: string, body: object) => expect((await control(rig.description, path, body)).status).toBe(200);
+    const verb = async (path: string, body: object) =>
+      expect((await control(rig.description, path, body)).status).toBe(200);
     const isLive = () =>
       eventually(() => expect([rig.stateOf('account', id), rig.stateOf('prediction', id)]).toEqual(['live', 'live']));
     await verb('/accounts', { id, username: owner, predictions: true });
@@ -185,7 +195,8 @@ describe('the connectors against the sandbox', () => {
     await verb('/orders', { stream: 'prediction', accountId: id });
     await verb('/accounts/SIM-7001', { status: 'CLOSED' });
     await eventually(() => expect(rig.connectors.standing(id)?.isOpen).toBe(false));
-    // Seen while the account is closed: nothing can be placed there, and what is open can be cancelled.
+    // Seen while the account is closed: nothing can be placed
+    // there, and what is open can be cancelled.
     await verb('/orders', { stream: 'account', accountId: id });
     const streams = () =>
       [...rig.sink.heads.values()].filter(({ order }) => order.accountId === id).map(({ order }) => order.stream);
@@ -194,7 +205,10 @@ describe('the connectors against the sandbox', () => {
   });
 
   it('see an account leave the beta of prediction orders while it is followed, and come back', async () => {
-    const rig = await following({ market: { rate: 0, openOrders: 20, knownOrders: 40, seed: 14 } }, { notEnrolledMs: 200 });
+    const rig = await following(
+      { market: { rate: 0, openOrders: 20, knownOrders: 40, seed: 14 } },
+      { notEnrolledMs: 200 },
+    );
     await rig.live();
     const id = 'SIM-1001';
     expect(rig.stateOf('prediction', id)).toBe('live');
@@ -206,13 +220,18 @@ describe('the connectors against the sandbox', () => {
   });
 
   it('get through a lost store: every order that is left is held as the new store has it', async () => {
-    const rig = await following({ market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 12, predictionShare: 1 } });
+    const rig = await following({
+      market: { rate: 0, openOrders: 60, knownOrders: 200, seed: 12, predictionShare: 1 },
+    });
     await rig.live();
-    const accountId = [...rig.sink.heads.values()].find(({ order }) => order.stream === 'prediction')?.order.accountId ?? '';
+    const accountId =
+      [...rig.sink.heads.values()].find(({ order }) => order.stream === 'prediction')?.order.accountId ?? '';
     await control(rig.description, '/burst', { count: 300 });
     await rig.faults({ now: [{ action: 'unknown_store_lost', accountId, forMs: 300, forgotten: 3 }] });
     await control(rig.description, '/burst', { count: 300 });
-    await eventually(() => expect([...rig.sink.heads.values()].some(({ order }) => order.sourceEpoch === 1)).toBe(true));
+    await eventually(() =>
+      expect([...rig.sink.heads.values()].some(({ order }) => order.sourceEpoch === 1)).toBe(true),
+    );
     await rig.live();
     await eventually(async () => expect(await rig.wrong()).toEqual([]), { everyMs: 100 });
   });

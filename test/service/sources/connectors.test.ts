@@ -71,7 +71,9 @@ describe('an account', () => {
     await rig.connectors.begin();
     await rig.until('account', 'live');
     const of = () =>
-      rig.platform.lists.filter(({ stream }) => stream === 'account').map(({ state, updatedAfter }) => [state, updatedAfter]);
+      rig.platform.lists
+        .filter(({ stream }) => stream === 'account')
+        .map(({ state, updatedAfter }) => [state, updatedAfter]);
     expect(of().slice(0, 2)).toEqual([
       ['open', undefined],
       ['all', expect.stringMatching(/^2025-12-29T14:30:00\.00\dZ$/)],
@@ -177,7 +179,9 @@ describe('an account', () => {
   it('that is not enrolled may also say so in the list', async () => {
     const rig = await working();
     rig.platform.listError = ({ stream }) =>
-      stream === 'prediction' ? { status: 403, code: 'FORBIDDEN', message: 'no', retryable: false, sent: 'yes' } : undefined;
+      stream === 'prediction'
+        ? { status: 403, code: 'FORBIDDEN', message: 'no', retryable: false, sent: 'yes' }
+        : undefined;
     await rig.until('prediction', 'not_enrolled');
     await rig.until('account', 'live');
     expect(rig.sink.marks('acct-1')).toEqual(['live']);
@@ -211,7 +215,10 @@ describe('an account', () => {
     );
     await clock.advance(1_000);
     expect(sink.items.length).toBe(before);
-    expect((await metrics.frames.get()).values).toContainEqual({ labels: { source: 'prediction', type: 'foreign' }, value: 2 });
+    expect((await metrics.frames.get()).values).toContainEqual({
+      labels: { source: 'prediction', type: 'foreign' },
+      value: 2,
+    });
   });
 
   it('asks once for an order whose frame cannot be read, and keeps the frame', async () => {
@@ -283,7 +290,10 @@ describe('a source', () => {
     await clock.advance(7_000);
     expect(state('account')).toBe('live');
     await clock.advance(9_000);
-    expect((await metrics.reconnects.get()).values).toContainEqual({ labels: { source: 'account', reason: 'idle' }, value: 1 });
+    expect((await metrics.reconnects.get()).values).toContainEqual({
+      labels: { source: 'account', reason: 'idle' },
+      value: 1,
+    });
   });
 
   it('does not hold a silence against the peer that it made itself by pausing', async () => {
@@ -319,7 +329,10 @@ describe('the accounts', () => {
     rig.platform.accounts.push({ accountId: 'acct-2', isOpen: true, isSim: false });
     await rig.until('account', 'live', 'acct-2');
     expect(rig.registry.get('account', 'acct-2')).toMatchObject({ isSim: false, sourceEpoch: 0 });
-    rig.platform.accounts = rig.platform.accounts.map((account) => ({ ...account, isOpen: account.accountId !== 'acct-1' }));
+    rig.platform.accounts = rig.platform.accounts.map((account) => ({
+      ...account,
+      isOpen: account.accountId !== 'acct-1',
+    }));
     await rig.clock.advance(61_000);
     expect(rig.state('account', 'acct-1')).toBe('live');
     expect(rig.socket('account').subscribed).toEqual(new Set(['account:acct-1', 'account:acct-2']));

@@ -65,7 +65,12 @@ describe('a source with several accounts', () => {
 
   it('says it of the others up to now where one has a frame that could not be read', async () => {
     const rig = await withAccounts('a', 'b');
-    rig.platform.getError = rig.platform.listError = () => ({ status: 503, message: 'down', retryable: true, sent: 'yes' });
+    rig.platform.getError = rig.platform.listError = () => ({
+      status: 503,
+      message: 'down',
+      retryable: true,
+      sent: 'yes',
+    });
     await rig.clock.advance(1_000);
     const framedMs = rig.clock.nowMs();
     rig.platform.emit('account', 'a', { ...accountRow, accountId: 'a', qty: 'many' });

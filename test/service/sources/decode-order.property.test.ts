@@ -15,7 +15,10 @@ const origin = (stream: 'account' | 'prediction'): RowOrigin => ({
   bytes: 1,
 });
 
-/** A row of which some fields are missing or hold something else; fields are left out rather than made null: the two read the same here. */
+/**
+ * A row of which some fields are missing or hold something else; fields are left out rather than
+ * made null: the two read the same here.
+ */
 function damaged(row: Readonly<Record<string, unknown>>) {
   const damage = fc.oneof(
     { weight: 4, arbitrary: fc.constant('keep') },
@@ -49,7 +52,8 @@ describe('the decoders and the zod shapes', () => {
   ])('agree: every %s row of the right shape is read', (stream, row, shape) => {
     fc.assert(
       fc.property(damaged(row), (candidate) => {
-        // What the decoder reads besides, and what it leaves unread, is in docs/platform-tolerance.md.
+        // What the decoder reads besides, and what it leaves unread, is in
+        // docs/platform-tolerance.md.
         if (!shape.safeParse(candidate).success) return;
         expect(decodeOrder(candidate, origin(stream), () => '').kind).toBe('order');
       }),

@@ -77,7 +77,12 @@ describe('a prediction order', () => {
     [undefined, 'missing_version'],
   ])('with version %s on the stream goes to quarantine, named', (version, reason) => {
     const item = refused(fromStream('prediction', predictionRow, version));
-    expect(item).toMatchObject({ reason, stream: 'prediction', accountId: 'acct-1', orderId: predictionRow['orderId'] });
+    expect(item).toMatchObject({
+      reason,
+      stream: 'prediction',
+      accountId: 'acct-1',
+      orderId: predictionRow['orderId'],
+    });
     expect(item.raw).toBe(eventText('prediction', 'acct-1', predictionRow, version));
   });
 
@@ -88,7 +93,13 @@ describe('a prediction order', () => {
   });
 
   it('carries words that nobody knows as they came', () => {
-    const row = { ...predictionRow, state: 'half_filled', certainty: 'unknown_because', pendingAction: 'pause', novel: { a: 1 } };
+    const row = {
+      ...predictionRow,
+      state: 'half_filled',
+      certainty: 'unknown_because',
+      pendingAction: 'pause',
+      novel: { a: 1 },
+    };
     const { view } = readable(fromStream('prediction', row, 1n));
     expect(view).toMatchObject({
       status: 'unknown',
@@ -128,7 +139,9 @@ describe('a prediction order', () => {
   });
 
   it('carries what it cannot read of a field that nothing depends on', () => {
-    const { view } = readable(fromStream('prediction', { ...predictionRow, avgPx: 'n/a', closedAt: 5, rejectText: {} }, 1n));
+    const { view } = readable(
+      fromStream('prediction', { ...predictionRow, avgPx: 'n/a', closedAt: 5, rejectText: {} }, 1n),
+    );
     expect(view.extra).toEqual({ avgPx: 'n/a', closedAt: 5, rejectText: {} });
     expect(view).not.toHaveProperty('avgPrice');
   });
@@ -166,7 +179,9 @@ describe('a prediction order', () => {
   });
 
   it('reads null and empty optional fields as absent', () => {
-    const { view } = readable(fromStream('prediction', { ...predictionRow, price: null, clOrdId: '', closedAt: null }, 1n));
+    const { view } = readable(
+      fromStream('prediction', { ...predictionRow, price: null, clOrdId: '', closedAt: null }, 1n),
+    );
     expect('price' in view || 'clOrdId' in view || 'closedAt' in view).toBe(false);
   });
 
@@ -187,7 +202,10 @@ describe('a prediction order', () => {
   });
 
   it('keeps a field named `__proto__` a field', () => {
-    const text = eventText('prediction', 'acct-1', predictionRow, 1n).replace('"symbol"', '"__proto__":{"side":"sell"},"symbol"');
+    const text = eventText('prediction', 'acct-1', predictionRow, 1n).replace(
+      '"symbol"',
+      '"__proto__":{"side":"sell"},"symbol"',
+    );
     const frame = decodeFrame(text);
     const item = readable(decodeOrder(frame.kind === 'event' && frame.row, origin('prediction'), () => text));
     expect(item.view.side).toBe('buy');
@@ -275,7 +293,10 @@ describe('an account order', () => {
 
   it('keeps the reason of a rejection, and a status message as an unknown field', () => {
     const rejected = { ...accountRow, ordStatus: 'REJECTED', text: 'no margin', ordRejReason: 'MARGIN' };
-    expect(readable(fromStream('account', rejected)).view).toMatchObject({ rejectText: 'no margin', rejectReason: 'MARGIN' });
+    expect(readable(fromStream('account', rejected)).view).toMatchObject({
+      rejectText: 'no margin',
+      rejectReason: 'MARGIN',
+    });
     const { view } = readable(fromStream('account', { ...accountRow, text: 'routed', venue: 'X' }));
     expect(view.rejectText).toBeUndefined();
     expect(view.extra).toEqual({ venue: 'X', text: 'routed' });
@@ -288,7 +309,10 @@ describe('any row', () => {
       kind: 'foreign',
       accountId: 'acct-2',
     });
-    expect(fromStream('account', { ...accountRow, accountId: 'acct-2' })).toEqual({ kind: 'foreign', accountId: 'acct-2' });
+    expect(fromStream('account', { ...accountRow, accountId: 'acct-2' })).toEqual({
+      kind: 'foreign',
+      accountId: 'acct-2',
+    });
   });
 
   it.each([[null], [5], ['x'], [[]], [undefined]])('that is %j is kept in quarantine without a name', (row) => {

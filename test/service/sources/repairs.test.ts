@@ -20,6 +20,10 @@ describe('the orders that a read repaired', () => {
     const repairs = new Repairs();
     for (let i = 0; i < 12_000; i += 1) repairs.note(seen(`ord-${i}`), 'applied');
     const extent = repairs.take(20_000);
-    expect([extent.ordersRepaired, extent.repairedOrderIds.length, extent.repairedOrderIds[99]]).toEqual([12_000, 100, 'ord-99']);
+    expect([extent.ordersRepaired, extent.repairedOrderIds.length, extent.repairedOrderIds[99]]).toEqual([
+      12_000,
+      100,
+      'ord-99',
+    ]);
   });
 });

@@ -15,8 +15,9 @@ async function value(
   labels: Record<string, string>,
 ): Promise<number | undefined> {
   const { values } = await metrics.source[gauge].get();
-  return values.find((entry) => Object.entries(labels).every(([name, wanted]) => Reflect.get(entry.labels, name) === wanted))
-    ?.value;
+  return values.find((entry) =>
+    Object.entries(labels).every(([name, wanted]) => Reflect.get(entry.labels, name) === wanted),
+  )?.value;
 }
 
 const stream = 'account' as const;
@@ -38,7 +39,8 @@ describe('the gauges of a stream that several credentials follow', () => {
   it('add up what is missing, in doubt and absent', async () => {
     const absent = [{ cause: 'forgotten', orders: 3, orderIds: [] }] as const;
     const account = { state: 'live', unrecovered: 1, inDoubt: 2, absent } as const;
-    for (let i = 0; i < 2; i += 1) gauges.set({}, { stream, accounts: [account, account], lastFrameMs: 1000, lastEventMs: 1000 });
+    for (let i = 0; i < 2; i += 1)
+      gauges.set({}, { stream, accounts: [account, account], lastFrameMs: 1000, lastEventMs: 1000 });
     expect(await value('unrecovered', { source: stream })).toBe(4);
     expect(await value('inDoubt', { source: stream })).toBe(8);
     expect(await value('absentOrders', { source: stream, cause: 'forgotten' })).toBe(12);

@@ -23,7 +23,10 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A source on real time and real sockets; deadlines are shortened, so that reaching them takes no patience. */
+/**
+ * A source on real time and real sockets; deadlines are shortened,
+ * so that reaching them takes no patience.
+ */
 const hasty: StreamTimings = {
   ...streamTimingDefaults,
   ackMs: 200,
@@ -39,7 +42,8 @@ async function following(
 ) {
   const server = await streamServer(script);
   closers.push(server.close);
-  const proxy = options.proxied === true ? await TcpProxy.start({ targetPort: Number(new URL(server.url).port) }) : undefined;
+  const proxy =
+    options.proxied === true ? await TcpProxy.start({ targetPort: Number(new URL(server.url).port) }) : undefined;
   if (proxy !== undefined) closers.push(() => proxy[Symbol.asyncDispose]());
   const platform = new ScriptedPlatform(systemClock);
   const sink = new ScriptedSink();
@@ -197,7 +201,10 @@ describe('a source on real sockets', () => {
       'a close with 4401',
       { onClient: (client, _, count) => (count === 1 ? client.close(4401, 'expired') : acknowledge(client)) },
     ],
-    ['an upgrade answered with 401', { refuse: (count) => (count === 1 ? unauthorized : undefined), onClient: acknowledge }],
+    [
+      'an upgrade answered with 401',
+      { refuse: (count) => (count === 1 ? unauthorized : undefined), onClient: acknowledge },
+    ],
   ] as [string, StreamScript][])('connects with a new token after %s', async (_, script) => {
     const { allLive, server, ended } = await following(script);
     await ended('unauthorized');

@@ -40,7 +40,9 @@ describe('a lost store', () => {
     const rig = await live();
     rig.platform.emit('prediction', 'acct-1', lost, 1n);
     await rig.clock.advanceUntil(() => rig.sink.observations.some(({ sourceEpoch }) => sourceEpoch === 1), 60_000);
-    expect(rig.registry.saves.some(({ sourceEpoch, readUpTo }) => sourceEpoch === 1 && readUpTo === undefined)).toBe(true);
+    expect(rig.registry.saves.some(({ sourceEpoch, readUpTo }) => sourceEpoch === 1 && readUpTo === undefined)).toBe(
+      true,
+    );
   });
 
   it('has its epoch before the list can be read, so that a process which ends meanwhile leaves it to the next one', async () => {
@@ -116,7 +118,9 @@ describe('a lost store', () => {
     const reads = rig.platform.lists.slice(lists).filter(({ stream }) => stream === 'prediction');
     // The trial, the complete list, and one more for what was dropped.
     expect(reads).toHaveLength(3);
-    expect(rig.sink.observations.filter(({ cause, sourceEpoch }) => cause === 'stream' && sourceEpoch === 1)).toHaveLength(1_000);
+    expect(
+      rig.sink.observations.filter(({ cause, sourceEpoch }) => cause === 'stream' && sourceEpoch === 1),
+    ).toHaveLength(1_000);
   });
 });
 

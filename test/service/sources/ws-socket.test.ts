@@ -126,7 +126,11 @@ describe('a socket', () => {
       },
       'protocol',
     ],
-    ['a compressed message', (raw) => raw.write(Buffer.concat([Buffer.from([0xc1, 3]), Buffer.from('abc')])), 'protocol'],
+    [
+      'a compressed message',
+      (raw) => raw.write(Buffer.concat([Buffer.from([0xc1, 3]), Buffer.from('abc')])),
+      'protocol',
+    ],
     ['a reserved opcode', (raw) => raw.write(frame(3, Buffer.from('x'))), 'protocol'],
     ['a masked frame', (raw) => raw.write(Buffer.from([0x81, 0x80, 0, 0, 0, 0])), 'protocol'],
     [
@@ -169,7 +173,11 @@ describe('a socket', () => {
   });
 
   it.each([
-    ['HTML', 'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>', { kind: 'refused', status: 200 }],
+    [
+      'HTML',
+      'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>',
+      { kind: 'refused', status: 200 },
+    ],
     ['401', 'HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n', { kind: 'refused', status: 401 }],
     [
       'a redirect',
@@ -194,7 +202,10 @@ describe('a socket', () => {
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
     closers.push(() => deaf.close());
     const { port } = deaf.address() as { port: number };
-    expect(await open(`ws://127.0.0.1:${port}/`, { openMs: 100 }).end()).toMatchObject({ kind: 'failed', code: 'timeout' });
+    expect(await open(`ws://127.0.0.1:${port}/`, { openMs: 100 }).end()).toMatchObject({
+      kind: 'failed',
+      code: 'timeout',
+    });
   });
 
   it('stops reading while it is paused, and goes on without loss', async () => {

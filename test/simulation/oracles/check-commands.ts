@@ -9,12 +9,15 @@ import { wasTaken } from './command-watch.ts';
 const most = 5;
 
 /**
- * What must hold of commands once the faults are over and some time has passed (docs/guarantees.md 14, 15, "an unknown is never forgotten"): nothing is on its way any
- * more, what can be known is settled, and what can't be is unknown and visible. Returns where that fails.
+ * What must hold of commands once the faults are over and some time has passed (docs/guarantees.md
+ * 14, 15, "an unknown is never forgotten"): nothing is on its way any more, what can be known is
+ * settled, and what can't be is unknown and visible. Returns where that fails.
  */
 export function unsettled(world: SimulatedWorld): string[] {
   const { ledger } = world.platform;
-  const underway = ledger.writes.filter(({ fate }) => fate === 'underway').map(({ attemptId }) => `${attemptId} is on its way`);
+  const underway = ledger.writes
+    .filter(({ fate }) => fate === 'underway')
+    .map(({ attemptId }) => `${attemptId} is on its way`);
   const wrong = [...world.journal.commands.values()].flatMap((command) => {
     const allowed = allowedStates(command, world);
     if (allowed === undefined) return [`${command.commandId} waits for the venue`];
@@ -35,14 +38,18 @@ function told({ commandId, request, state, attempts }: Command): string {
   return `${commandId} (${request.kind} ${request.stream}, ${attempts.map((attempt) => attempt.state).join(', ')}) is ${state}`;
 }
 
-/** What a command may be, by the platform's ledger and the orders that can still be read. Undefined: the venue has it in hand. */
+/**
+ * What a command may be, by the platform's ledger and the orders that can still be read. Undefined:
+ * the venue has it in hand.
+ */
 function allowedStates(command: Command, world: SimulatedWorld): ReadonlySet<CommandState> | undefined {
   const { platform, journal } = world;
   const { request, attempts, commandId } = command;
   if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return new Set([command.state]);
   const writes = attempts.flatMap(({ attemptId }) => platform.ledger.ofAttempt(attemptId));
   const done = writes.find(({ fate }) => fate === 'done');
-  // A store that was lost shows nothing of what it forgot, and versions that start again are no evidence.
+  // A store that was lost shows nothing of what it forgot, and
+  // versions that start again are no evidence.
   if (request.stream === 'prediction' && platform.storesLost.has(request.accountId)) return anything;
   if (request.kind === 'place') return placed(done);
   const order = platform.exchange.orders.get(command.orderId ?? '');
@@ -76,11 +83,16 @@ function canceled(done: LedgerWrite | undefined, order: ExchangeOrder): Readonly
   if (order.state === 'canceled') return new Set(['applied', 'refused', 'not_sent', 'rejected', 'moot']);
   if (isClosed(order.state)) return new Set(['moot', 'refused', 'not_sent', 'rejected']);
   if (done === undefined) return new Set([...notDone, 'rejected']);
-  // Refused without anybody having seen it pending: nothing that could be seen tells it from one that never arrived.
+  // Refused without anybody having seen it pending: nothing that could be
+  // seen tells it from one that never arrived.
   return new Set(['rejected', 'unknown', 'accepted']);
 }
 
-function replaced(command: Command, done: LedgerWrite | undefined, order: ExchangeOrder): ReadonlySet<CommandState> | undefined {
+function replaced(
+  command: Command,
+  done: LedgerWrite | undefined,
+  order: ExchangeOrder,
+): ReadonlySet<CommandState> | undefined {
   if (done !== undefined && done.venue === undefined) return undefined;
   if (done?.venue === 'granted')
     return new Set(['applied', 'conflict', 'moot', ...(isShown(command) ? [] : (['unknown'] as const))]);
@@ -109,7 +121,10 @@ function forgotten(world: SimulatedWorld): string[] {
   });
 }
 
-/** Each event of a command tells something that the one before it did not: reads that show nothing are no news to anybody. */
+/**
+ * Each event of a command tells something that the one before it did not: reads
+ * that show nothing are no news to anybody.
+ */
 function repeated({ journal }: SimulatedWorld): string[] {
   const told = new Map<string, string>();
   return journal.events.flatMap(({ command }) => {
@@ -122,9 +137,13 @@ function repeated({ journal }: SimulatedWorld): string[] {
   });
 }
 
-/** The order of a place that a cancel-all named is cancelled as it lands, whoever holds the lane by then. */
+/**
+ * The order of a place that a cancel-all named is cancelled as
+ * it lands, whoever holds the lane by then.
+ */
 function landedAndLeft({ journal, database }: SimulatedWorld): string[] {
-  // A fill that is taken back later opens an order again, long after its cancel was refused (seed 4869).
+  // A fill that is taken back later opens an order again, long
+  // after its cancel was refused (seed 4869).
   const ended = new Set(
     database.log.filter(({ topic, payload }) => topic === 'updates' && showsEnd(payload)).map(({ key }) => key),
   );
@@ -139,7 +158,9 @@ function landedAndLeft({ journal, database }: SimulatedWorld): string[] {
       if (order === undefined || state !== 'applied' || canceled.has(order.orderId)) return [];
       if (isTerminal(order.status) || ended.has(`${stream}:${orderId}`)) return [];
       if (journal.evidence.get(commandId)?.some(({ kind }) => kind === 'person') === true) return [];
-      return [`${commandId} landed as ${orderId} in spite of cancel-all ${cancelAll.cancelAllId}, and is not cancelled`];
+      return [
+        `${commandId} landed as ${orderId} in spite of cancel-all ${cancelAll.cancelAllId}, and is not cancelled`,
+      ];
     }),
   );
 }
@@ -154,7 +175,8 @@ function unhalted({ journal, commandWatch }: SimulatedWorld): string[] {
     .filter(
       ({ request }) =>
         !journal.halts.some(
-          ({ cause, scope }) => cause === 'late_landing' && scope.kind === 'account' && scope.accountId === request.accountId,
+          ({ cause, scope }) =>
+            cause === 'late_landing' && scope.kind === 'account' && scope.accountId === request.accountId,
         ),
     )
     .map((command) => `${told(command)}, landed late, and nothing is halted`);

@@ -1,7 +1,10 @@
 import type { SimulatedService } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 
-/** Everything that was offered in this term has ended, and each as one outcome (docs/guarantees.md 4); queues are empty and within their bounds (23). */
+/**
+ * Everything that was offered in this term has ended, and each as one outcome (docs/guarantees.md
+ * 4); queues are empty and within their bounds (23).
+ */
 export function checkCounts({ services }: SimulatedWorld): string[] {
   return services.flatMap((service) => [...offersAddUp(service)]);
 }
@@ -13,7 +16,10 @@ function offersAddUp({ host, keeper, coverage, ingest }: SimulatedService): stri
   return [`${host.name}: ${offered} observations were offered, ${settledOnce} ended, ${ingest.depth} are queued`];
 }
 
-/** Every frame that a process was handed is counted as what it was, also those of earlier terms. Once it has stopped: a running source counts a second at a time. */
+/**
+ * Every frame that a process was handed is counted as what it was, also those of earlier terms.
+ * Once it has stopped: a running source counts a second at a time.
+ */
 export async function checkFrames({ services, platform }: SimulatedWorld): Promise<string[]> {
   const wrong: string[] = [];
   for (const { host, metrics, exitCode } of services) {

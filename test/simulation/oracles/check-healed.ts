@@ -10,8 +10,9 @@ import { expectedOrder } from './expected-order.ts';
 const most = 5;
 
 /**
- * What must hold once the faults are over and some time has passed (docs/guarantees.md 1, 3, 7, 8, 10, 22): the topics, the log, the state and the platform's
- * truth tell the same story, nothing is pending, every account is live. Returns where they differ, a few sentences a hop.
+ * What must hold once the faults are over and some time has passed (docs/guarantees.md 1, 3, 7, 8,
+ * 10, 22): the topics, the log, the state and the platform's truth tell the same story, nothing is
+ * pending, every account is live. Returns where they differ, a few sentences a hop.
  */
 export function disagreements(world: SimulatedWorld): string[] {
   return [
@@ -36,7 +37,8 @@ function notLive({ services, platform, database }: SimulatedWorld): string[] {
   const drained = database.shards.rows.filter(({ lane = -1 }) => database.lanes.get(lane)?.drained === true);
   return [
     ...unheld.map(
-      ({ shard, lane }) => `shard ${shard} has ${lane === undefined ? 'no lane' : `lane ${lane}`}, and no process works on it`,
+      ({ shard, lane }) =>
+        `shard ${shard} has ${lane === undefined ? 'no lane' : `lane ${lane}`}, and no process works on it`,
     ),
     ...services
       .filter(({ sick, held }) => sick && held.size > 0)
@@ -70,7 +72,8 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
     for (const [field, value] of Object.entries(expectedOrder(truth))) {
       const expected = field === 'updatedAt' && platform.bare.coarse ? value?.replace(/\.\d+Z$/, 'Z') : value;
       const found = shown(order, field);
-      if (found !== expected) wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
+      if (found !== expected)
+        wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
     }
     if (truth.terms.stream === 'prediction' && !sameVersion(truth, sourceVersion, platform.storesLost)) {
       wrong.push(`${key}: version ${sourceVersion}, the platform has ${truth.version}`);
@@ -80,14 +83,18 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
 }
 
 /**
- * An order that had ended, was corrected, and had filled beyond what was taken back before anybody read it: the join keeps the end that it saw, and says
- * `conflict` for a person to look (docs/settling.md, "Account orders").
+ * An order that had ended, was corrected, and had filled beyond what was taken back before anybody
+ * read it: the join keeps the end that it saw, and says `conflict` for a person to look
+ * (docs/settling.md, "Account orders").
  */
 function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<ExchangeOrder>): boolean {
   return corrected.has(truth) && order.conflict !== undefined && order.cumQty === expectedOrder(truth)['cumQty'];
 }
 
-/** Closed orders of a lost store start again at 1 without an event: nothing about them changed but their number, and nobody need have read it. */
+/**
+ * Closed orders of a lost store start again at 1 without an event: nothing about them changed but
+ * their number, and nobody need have read it.
+ */
 function sameVersion(truth: ExchangeOrder, version: bigint | undefined, storesLost: ReadonlySet<string>): boolean {
   return version === truth.version || (truth.version === 1n && storesLost.has(truth.terms.account.id));
 }
@@ -112,7 +119,10 @@ function stateAgainstLog({ database }: SimulatedWorld): string[] {
   return wrong;
 }
 
-/** The updates folded as a reader does, by the highest revision; the state topic as compaction leaves it, by the last record. */
+/**
+ * The updates folded as a reader does, by the highest revision; the state topic as compaction
+ * leaves it, by the last record.
+ */
 function topicAgainstState(
   { database, broker, watch }: SimulatedWorld,
   topic: Exclude<TopicName, 'continuity' | 'outcomes'>,
@@ -122,11 +132,14 @@ function topicAgainstState(
     const { generation, revision } = JSON.parse(payload) as { generation: number; revision: number };
     const last = newest.get(key);
     const isNewer =
-      last === undefined || generation > last.generation || (generation === last.generation && revision >= last.revision);
+      last === undefined ||
+      generation > last.generation ||
+      (generation === last.generation && revision >= last.revision);
     if (topic === 'state' || isNewer) newest.set(key, { generation, revision, payload });
   }
   const passedOver = new Set<string>();
-  for (const row of database.log) if (database.passedOver.has(row.payload)) passedOver.add(`${row.key} ${row.revision}`);
+  for (const row of database.log)
+    if (database.passedOver.has(row.payload)) passedOver.add(`${row.key} ${row.revision}`);
   const wrong: string[] = [];
   for (const [key, head] of database.heads) {
     const found = newest.get(key);
@@ -141,9 +154,10 @@ function topicAgainstState(
 }
 
 /**
- * By the verifier that consumers use. A generation begins with commits that the database lost: how the one before ended, only the records say. A process that was
- * started since, and can't ask Kafka, gives the numbers of lost batches again in the same generation (docs/guarantees.md 23): consumers see a hole then, and rightly,
- * but what the database still has must prove itself.
+ * By the verifier that consumers use. A generation begins with commits that the database lost: how
+ * the one before ended, only the records say. A process that was started since, and can't ask
+ * Kafka, gives the numbers of lost batches again in the same generation (docs/guarantees.md 23):
+ * consumers see a hole then, and rightly, but what the database still has must prove itself.
  */
 function unproven({ broker, watch }: SimulatedWorld): string[] {
   const { updates, continuity } = broker.records;
@@ -155,7 +169,9 @@ function unproven({ broker, watch }: SimulatedWorld): string[] {
 function holesIn(updates: readonly PublishRow[], marks: readonly PublishRow[]): string[] {
   const verifier = new Verifier();
   for (const { payload } of updates) verifier.update(payload);
-  return marks.flatMap(({ payload }) => verifier.mark(payload)).filter((hole) => !hole.includes('begins, and no proof'));
+  return marks
+    .flatMap(({ payload }) => verifier.mark(payload))
+    .filter((hole) => !hole.includes('begins, and no proof'));
 }
 
 function pending({ database }: SimulatedWorld): string[] {

@@ -5,15 +5,22 @@ import { disagreements } from './check-healed.ts';
 
 /** A list of accounts, the grace, and two looks at the fleet. */
 const withinMs = 8_000 + unfollowedGraceMs + 3_000;
-/** A fleet that has just healed still balances its shards: the slowest gives one in 5 s, and first waits until a new process has lived for 10 s. */
+/**
+ * A fleet that has just healed still balances its shards: the slowest gives one in 5 s, and first
+ * waits until a new process has lived for 10 s.
+ */
 const balancedWithinMs = 180_000;
 const againWithinMs = 60_000;
-/** Longer than a row waits for Kafka before it is a trouble, and than a trouble lasts before it makes unfit. */
+/**
+ * Longer than a row waits for Kafka before it is a trouble, and
+ * than a trouble lasts before it makes unfit.
+ */
 const kafkaAwayMs = 15_000;
 
 /**
- * Two faults that every process shares, once all is well (in some runs: they take a virtual minute). What ought to be followed and is not is named by every process
- * within its bound; and no process is unfit for what all of them suffer.
+ * Two faults that every process shares, once all is well (in some runs: they take a virtual
+ * minute). What ought to be followed and is not is named by every process within its bound; and no
+ * process is unfit for what all of them suffer.
  */
 export async function sharedFaults(world: SimulatedWorld): Promise<string[]> {
   const dice = world.source(15);
@@ -38,8 +45,9 @@ async function unlisted(world: SimulatedWorld, accountId: string): Promise<strin
 }
 
 /**
- * Each process counts the grace from when it took the account (service/run/follow-check.ts): what it was told by the one before is not in the lane's row. So the
- * time is over once the shard has been with one process, under one epoch, for all of it. False: it never was.
+ * Each process counts the grace from when it took the account (service/run/follow-check.ts): what
+ * it was told by the one before is not in the lane's row. So the time is over once the shard has
+ * been with one process, under one epoch, for all of it. False: it never was.
  */
 async function staysPut(world: SimulatedWorld, accountId: string): Promise<boolean> {
   const { clock, database } = world;
@@ -75,7 +83,10 @@ async function withoutKafka(world: SimulatedWorld): Promise<string[]> {
   ];
 }
 
-/** By the rows of their lanes. Not the sick ones (fleet-operator.ts): each is unfit for its own sockets, whatever Kafka does. */
+/**
+ * By the rows of their lanes. Not the sick ones (fleet-operator.ts): each is unfit for its own
+ * sockets, whatever Kafka does.
+ */
 function unfitForKafka(world: SimulatedWorld): string[] {
   const rows = [...world.database.lanes.values()];
   const isUnfit = (name: string) => {
@@ -87,7 +98,10 @@ function unfitForKafka(world: SimulatedWorld): string[] {
     .filter(isUnfit);
 }
 
-/** One that has ended says nothing any more, and one without a lane has no look at the fleet: it has another doubt. */
+/**
+ * One that has ended says nothing any more, and one without a lane has no
+ * look at the fleet: it has another doubt.
+ */
 function running({ services }: SimulatedWorld): SimulatedService[] {
   return services.filter(({ host, exitCode, stopping, keeper }) => {
     return !host.crashed && exitCode === undefined && !stopping && keeper.state === 'held';

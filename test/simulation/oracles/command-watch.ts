@@ -12,7 +12,10 @@ interface CommandWatchDeps {
   readonly nowMs: () => number;
 }
 
-/** Reconciliation, "Settling unknown": a place is presumed absent after so long, and so many complete reads that missed it. */
+/**
+ * Reconciliation, "Settling unknown": a place is presumed absent after so long, and so many
+ * complete reads that missed it.
+ */
 const absentAfterMs = 600_000;
 const absentMisses = 5;
 
@@ -23,8 +26,9 @@ const settledByPerson = (command: Command, journal: MemoryJournal) =>
 const cameToNothing: ReadonlySet<CommandState> = new Set(['rejected', 'refused', 'not_sent']);
 
 /**
- * What must hold of commands at every instant, faults or not (docs/guarantees.md 12, 13, 14, 16): looked at with every byte that leaves, with all that the platform does, and
- * with every commit of the journal. The platform's ledger is the oracle.
+ * What must hold of commands at every instant, faults or not (docs/guarantees.md 12, 13, 14, 16):
+ * looked at with every byte that leaves, with all that the platform does, and with every commit of
+ * the journal. The platform's ledger is the oracle.
  */
 export class CommandWatch {
   readonly breaches: string[] = [];
@@ -51,7 +55,8 @@ export class CommandWatch {
       this.breach(`${from} writes ${attemptId}, which is not journaled: ${write.bytes}`);
       return;
     }
-    // Unknown: a later holder has swept it between the permit and the byte, since its database's clock ran ahead of our lease. It sends nothing for it, and looks for it.
+    // Unknown: a later holder has swept it between the permit and the byte, since its database's
+    // clock ran ahead of our lease. It sends nothing for it, and looks for it.
     if (attempt.state !== 'sending' && attempt.state !== 'unknown')
       this.breach(`${from} writes ${attemptId}, which is ${attempt.state}`);
     if (ledger.ofAttempt(attemptId).length > 1) this.breach(`${from} writes ${attemptId} a second time`);
@@ -91,7 +96,8 @@ export class CommandWatch {
     if (command.state === before?.state || settledByPerson(command, journal)) return;
     if (before?.presumedAbsent === true && command.orderId !== undefined) this.lateLandings.push(command);
     const wrong = contradiction(command, this.writesOf(command), this.deps.orderOf(command.orderId));
-    if (wrong !== undefined) this.breach(`${command.commandId} (${command.request.kind}) becomes ${command.state}: ${wrong}`);
+    if (wrong !== undefined)
+      this.breach(`${command.commandId} (${command.request.kind}) becomes ${command.state}: ${wrong}`);
   }
 
   private presumedAbsent(command: Command): void {
@@ -101,9 +107,11 @@ export class CommandWatch {
     const ageMs = nowMs() - leftMs;
     if (ageMs < absentAfterMs) this.breach(`${commandId} is presumed absent after ${Math.round(ageMs)} ms`);
     const reads = completeLists.filter(
-      ({ stream, accountId, beganMs }) => stream === request.stream && accountId === request.accountId && beganMs >= leftMs,
+      ({ stream, accountId, beganMs }) =>
+        stream === request.stream && accountId === request.accountId && beganMs >= leftMs,
     );
-    if (reads.length < absentMisses) this.breach(`${commandId} is presumed absent after ${reads.length} complete reads`);
+    if (reads.length < absentMisses)
+      this.breach(`${commandId} is presumed absent after ${reads.length} complete reads`);
   }
 
   private writesOf({ attempts }: Command): LedgerWrite[] {
@@ -116,7 +124,11 @@ export class CommandWatch {
 }
 
 /** Why the platform's ledger denies what a command has become; undefined where it agrees. */
-function contradiction(command: Command, writes: readonly LedgerWrite[], order: ExchangeOrder | undefined): string | undefined {
+function contradiction(
+  command: Command,
+  writes: readonly LedgerWrite[],
+  order: ExchangeOrder | undefined,
+): string | undefined {
   const done = writes.find(({ fate }) => fate === 'done');
   const may = writes.find(({ fate }) => fate === 'done' || fate === 'underway');
   switch (command.state) {
@@ -137,7 +149,10 @@ function contradiction(command: Command, writes: readonly LedgerWrite[], order: 
   }
 }
 
-/** An order of ours that was amended in the broker's own app goes on as another one with its reference: who never saw the first has only that. */
+/**
+ * An order of ours that was amended in the broker's own app goes on as another one with its
+ * reference: who never saw the first has only that.
+ */
 function isSuccessor(order: ExchangeOrder | undefined, elder: ExchangeOrder | undefined): boolean {
   return elder?.state === 'replaced' && order?.terms.clOrdId === elder.terms.clOrdId;
 }
@@ -153,11 +168,15 @@ function applied(
   if (done === undefined) return 'it was not done';
   if (orderId !== done.order?.terms.orderId && !isSuccessor(order, done.order))
     return `it is bound to ${orderId}, and made ${done.order?.terms.orderId}`;
-  if (request.kind === 'place') return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
+  if (request.kind === 'place')
+    return done.order && wasTaken(done.order) ? undefined : `its order is ${done.order?.state}`;
   return done.venue === 'granted' ? undefined : `the venue says ${done.venue ?? 'nothing yet'}`;
 }
 
-/** The venue has had the order: it acknowledged or filled it, or it ended otherwise than by its refusal. */
+/**
+ * The venue has had the order: it acknowledged or filled it, or
+ * it ended otherwise than by its refusal.
+ */
 export function wasTaken({ firstAckAt, cumQty, certainState, state }: ExchangeOrder): boolean {
   if (firstAckAt !== undefined || cumQty > 0n) return true;
   const known = state === 'unknown' ? certainState : state;

@@ -8,7 +8,10 @@ import { InFlightWatch } from './in-flight-watch.ts';
 import { LossWatch } from './loss-watch.ts';
 
 interface Account {
-  /** By socket, the oldest first: covered since. One may have taken over from another, unless that one was dead already. */
+  /**
+   * By socket, the oldest first: covered since. One may have taken over from
+   * another, unless that one was dead already.
+   */
   readonly sockets: Map<MemorySocket, number>;
   /** When the first request began of the newest list that was answered to its end. */
   listBeganMs: number | undefined;
@@ -16,8 +19,9 @@ interface Account {
 }
 
 /**
- * One process's claims of completeness held against what it did (docs/guarantees.md 4 and 5): `live` only after a list that began behind the subscription was
- * read to its end and everything in it is settled; everything offered ends once.
+ * One process's claims of completeness held against what it did (docs/guarantees.md 4 and 5):
+ * `live` only after a list that began behind the subscription was read to its end and everything in
+ * it is settled; everything offered ends once.
  */
 export class CoverageWatch {
   offered = 0;
@@ -27,7 +31,10 @@ export class CoverageWatch {
   private readonly accounts = new Map<string, Account>();
   /** When the list began whose next page has this address. */
   private readonly listsBegan = new Map<string, number>();
-  /** Rows of single orders that were answered and not offered yet: they may be read at any time, and are of no list. */
+  /**
+   * Rows of single orders that were answered and not offered yet: they may
+   * be read at any time, and are of no list.
+   */
   private readonly singles = new Map<string, number>();
   readonly inFlight: InFlightWatch;
   private readonly losses: LossWatch;
@@ -133,7 +140,9 @@ export class CoverageWatch {
     const coveredSinceMs = newestOf(sockets);
     this.lives += 1;
     if (coveredSinceMs !== undefined && (listBeganMs ?? -1) < coveredSinceMs) {
-      this.seen.push(`${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`);
+      this.seen.push(
+        `${name} is live though no list began behind the subscription of ${coveredSinceMs} (${listBeganMs})`,
+      );
     }
     this.inFlight.read(name, listBeganMs ?? 0);
     if (unsettledRows > 0) this.seen.push(`${name} is live with ${unsettledRows} rows of lists not settled`);
@@ -145,11 +154,13 @@ export class CoverageWatch {
       this.singles.set(`${stream}:${orderId}`, (this.singles.get(`${stream}:${orderId}`) ?? 0) + 1);
       this.losses.answered(stream, accountId, beganMs, orderId);
     } else if (next !== undefined) {
-      // Two lists side by side may have the same cursor, and the page of the older one may come later (seeds 8897, 14883).
+      // Two lists side by side may have the same cursor, and the page of the older one may come
+      // later (seeds 8897, 14883).
       const page = `${list} ${next}`;
       this.listsBegan.set(page, Math.max(beganMs, this.listsBegan.get(page) ?? beganMs));
     } else if (text.includes('"orders"')) {
-      // Two lists of one account may be read side by side: one that began earlier may end later (seed 10875).
+      // Two lists of one account may be read side by side: one that
+      // began earlier may end later (seed 10875).
       const account = this.account(`${stream}:${accountId}`);
       account.listBeganMs = Math.max(account.listBeganMs ?? beganMs, beganMs);
       this.losses.answered(stream, accountId, beganMs);
@@ -182,7 +193,10 @@ interface AskedRead {
   readonly cursor: string | undefined;
 }
 
-/** A read of one order, or of all orders of an account: a list under a reference says nothing of the others. */
+/**
+ * A read of one order, or of all orders of an account: a list
+ * under a reference says nothing of the others.
+ */
 function readOf({ url }: HttpRequest): AskedRead | undefined {
   const { pathname, searchParams } = new URL(url);
   const path = [predictionOrdersPath, ordersPath].find((each) => pathname === each || pathname.startsWith(`${each}/`));

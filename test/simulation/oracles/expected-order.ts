@@ -5,7 +5,10 @@ import { averagePrice, type Fixed, formatFixed, instantText } from '../../../src
 /** What of a normalised order is held against the platform's truth; undefined: must be absent. */
 type ExpectedOrder = Readonly<Record<string, string | undefined>>;
 
-/** What we must show of an order once everything has arrived: written from the platform's own fields, without any code of ours that reads or normalises. */
+/**
+ * What we must show of an order once everything has arrived: written from the platform's own
+ * fields, without any code of ours that reads or normalises.
+ */
 export function expectedOrder(order: ExchangeOrder): ExpectedOrder {
   const { terms } = order;
   const pending = isClosed(order.state) ? 'none' : order.pendingAction;
@@ -42,7 +45,10 @@ export function expectedOrder(order: ExchangeOrder): ExpectedOrder {
   };
 }
 
-/** An account order that waits for a cancel or replace shows only that: where it stands is told by its fills. */
+/**
+ * An account order that waits for a cancel or replace shows only
+ * that: where it stands is told by its fills.
+ */
 function workingState(order: ExchangeOrder): OrderState {
   return order.cumQty > 0n ? 'partially_filled' : 'new';
 }

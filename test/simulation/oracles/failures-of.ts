@@ -20,5 +20,7 @@ function told({ seed, failures }: RunResult, { crash, ...kinds }: CommandWishes)
     ...Object.entries(kinds).flatMap(([kind, wished]) => (wished === true ? [`--${kind}`] : [])),
     ...(crash === undefined ? [] : [`--crash ${crash.point}:${crash.time}`]),
   ];
-  return [`npm run simulate -- --seed ${seed} --trace`, ...more].join(' ').concat(`\n  ${failures.slice(0, 5).join('\n  ')}`);
+  return [`npm run simulate -- --seed ${seed} --trace`, ...more]
+    .join(' ')
+    .concat(`\n  ${failures.slice(0, 5).join('\n  ')}`);
 }

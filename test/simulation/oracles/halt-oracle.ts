@@ -8,16 +8,21 @@ interface HaltOracleWorld {
   holderOf(fence: Fence): string | undefined;
   /** Monotonic. */
   nowMs(): number;
-  /** The rows of lanes show every process that may send: neither was the database's clock set, nor were commits lost. */
+  /**
+   * The rows of lanes show every process that may send: neither was the
+   * database's clock set, nor were commits lost.
+   */
   lanesAreLive(): boolean;
   /** How long a marked attempt may take until it is written. */
   readonly writeWithinMs: number;
 }
 
 /**
- * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered,
- * and what the journal took from the holder of the account by itself: it held there in memory before. What was answered holds for all processes, but for those that the
- * answer names; whatever the journal took holds for all once a marked attempt has had its time.
+ * After a halt was acknowledged no write but a cancel leaves, of whatever attempt, until a person
+ * resumes (docs/guarantees.md 28). Acknowledged is what an operator was answered, and what the
+ * journal took from the holder of the account by itself: it held there in memory before. What was
+ * answered holds for all processes, but for those that the answer names; whatever the journal took
+ * holds for all once a marked attempt has had its time.
  */
 export class HaltOracle {
   readonly breaches: string[] = [];
@@ -27,7 +32,9 @@ export class HaltOracle {
   private readonly unconfirmed = new Map<string, ReadonlySet<string>>();
   /** Monotonic: when the journal took each halt. */
   private readonly takenAtMs = new Map<string, number>();
-  /** Halts that an operator was answered, and nobody has resumed: with the process that answered. */
+  /**
+   * Halts that an operator was answered, and nobody has resumed: with the process that answered.
+   */
   private readonly kept = new Map<string, { readonly halt: Halt; readonly from: string }>();
   /** By scope: when a person let it place again. */
   private readonly resumedAtMs = new Map<string, number>();
@@ -39,7 +46,8 @@ export class HaltOracle {
     this.journal = journal;
     this.world = world;
     journal.onHalted = ({ haltId, scope, sinceMs }, fence) => {
-      // A write whose answer was lost may arrive behind the resume of its own halt: the halt holds again once the holder reads it (seed 15207).
+      // A write whose answer was lost may arrive behind the resume of its own halt: the halt holds
+      // again once the holder reads it (seed 15207).
       const isOld = sinceMs <= (this.resumedAtMs.get(JSON.stringify(scope)) ?? Number.NEGATIVE_INFINITY);
       const holder = fence && world.holderOf(fence);
       if (!isOld) this.takenAtMs.set(haltId, world.nowMs());
@@ -49,7 +57,8 @@ export class HaltOracle {
       const key = JSON.stringify(scope);
       // An older resume whose answer was lost may arrive behind a newer one (seed 14641).
       this.resumedAtMs.set(key, Math.max(atMs, this.resumedAtMs.get(key) ?? Number.NEGATIVE_INFINITY));
-      // Whatever the journal knew of them: where it has lost one, the process that resumes forgets it all the same.
+      // Whatever the journal knew of them: where it has lost one, the
+      // process that resumes forgets it all the same.
       for (const [haltId, { halt }] of this.kept) if (JSON.stringify(halt.scope) === key) this.kept.delete(haltId);
       // Each of these may be written once more, by a statement whose answer was lost (seed 4172).
       for (const halt of journal.halts)
@@ -59,7 +68,11 @@ export class HaltOracle {
   }
 
   /** An operator was answered that these are in force. */
-  answered({ halts, unconfirmed = [] }: Extract<HaltResult, { kind: 'done' }>, scope: Halt['scope'], from: string): void {
+  answered(
+    { halts, unconfirmed = [] }: Extract<HaltResult, { kind: 'done' }>,
+    scope: Halt['scope'],
+    from: string,
+  ): void {
     for (const { haltId, ...halt } of halts) {
       if (JSON.stringify(halt.scope) !== JSON.stringify(scope)) continue;
       this.knows(from, haltId);
@@ -70,14 +83,16 @@ export class HaltOracle {
   }
 
   /**
-   * Halts that were answered, that nobody has resumed, and that some process does not hold, whatever the database lost: as long as the process lives that answered.
-   * A process that takes nothing any more is not asked.
+   * Halts that were answered, that nobody has resumed, and that some process does not hold,
+   * whatever the database lost: as long as the process lives that answered. A process that takes
+   * nothing any more is not asked.
    */
   forgotten(processes: readonly { readonly name: string; readonly halts: readonly Halt[] }[]): string[] {
     const living = new Set(processes.map(({ name }) => name));
     return [...this.kept].flatMap(([haltId, { halt, from }]) => {
       // One that has the same scope and cause stands in its place.
-      const isSame = ({ scope, cause }: Halt) => cause === halt.cause && JSON.stringify(scope) === JSON.stringify(halt.scope);
+      const isSame = ({ scope, cause }: Halt) =>
+        cause === halt.cause && JSON.stringify(scope) === JSON.stringify(halt.scope);
       const without = processes.filter(({ halts }) => !halts.some(isSame));
       return living.has(from) ? without.map(({ name }) => `${name} has forgotten the acknowledged halt ${haltId}`) : [];
     });
@@ -101,8 +116,11 @@ export class HaltOracle {
   /** The first byte of a request leaves its process. */
   left({ attemptId, from }: LedgerWrite): void {
     const command = this.journal.ofAttempts([attemptId]).get(attemptId);
-    // Another state than sending: a later holder has swept it, since its database's clock ran ahead of our lease.
-    const isSending = command?.attempts.some((attempt) => attempt.attemptId === attemptId && attempt.state === 'sending');
+    // Another state than sending: a later holder has swept it, since its
+    // database's clock ran ahead of our lease.
+    const isSending = command?.attempts.some(
+      (attempt) => attempt.attemptId === attemptId && attempt.state === 'sending',
+    );
     if (command === undefined || isSending !== true || command.request.kind === 'cancel') return;
     const { accountId, kind } = command.request;
     for (const { haltId, scope, cause, clearedAtMs } of this.journal.halts) {

@@ -12,7 +12,10 @@ import { InFlightWatch } from './in-flight-watch.ts';
 
 const name = 'prediction:A-1';
 
-/** Half of what the platform sends is garbage, on connections of one process, each subscribed. Returns what the watch says of a heartbeat after many events. */
+/**
+ * Half of what the platform sends is garbage, on connections of one process, each subscribed.
+ * Returns what the watch says of a heartbeat after many events.
+ */
 async function breaches(silent: readonly boolean[]): Promise<readonly string[]> {
   const { clock, random, open, account } = book();
   const tokens = new MemoryTokens();
@@ -33,7 +36,13 @@ async function breaches(silent: readonly boolean[]): Promise<readonly string[]> 
   stream.faults = { ...noStreamFaults, garbage: 0.5 };
   for (let i = 0; i < 50; i += 1) stream.emit(open());
   await clock.advance(100);
-  const heartbeat = { kind: 'continuity', markId: 'm', stream: 'prediction', event: 'heartbeat', atMs: clock.nowMs() } as const;
+  const heartbeat = {
+    kind: 'continuity',
+    markId: 'm',
+    stream: 'prediction',
+    event: 'heartbeat',
+    atMs: clock.nowMs(),
+  } as const;
   watch.mark({ ...heartbeat, accountIds: [account.id] });
   return watch.breaches;
 }

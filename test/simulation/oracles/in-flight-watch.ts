@@ -19,8 +19,9 @@ interface Account {
 }
 
 /**
- * What the platform had sent to one process held against what that calls complete: no heartbeat, and no beginning of a gap, covers an event that was sent
- * before and comes after (docs/guarantees.md).
+ * What the platform had sent to one process held against what that calls
+ * complete: no heartbeat, and no beginning of a gap, covers an event that was
+ * sent before and comes after (docs/guarantees.md).
  */
 export class InFlightWatch {
   readonly breaches: string[] = [];
@@ -31,19 +32,28 @@ export class InFlightWatch {
     this.clock = clock;
   }
 
-  /** `text`: the event, also where garbage goes in its place. Returns what to call when the process reads the one or the other. */
+  /**
+   * `text`: the event, also where garbage goes in its place. Returns what to call when the process
+   * reads the one or the other.
+   */
   sent(socket: MemorySocket, name: string, text: string): () => void {
     const account = this.account(name);
     if (!account.known.has(text)) account.underWay.push({ socket, text, sentMs: this.clock.monotonicMs() });
     return () => this.settle(account, text);
   }
 
-  /** A connection lost the event, or has it later than the others: it may be known by another way, or not at all. */
+  /**
+   * A connection lost the event, or has it later than the others: it
+   * may be known by another way, or not at all.
+   */
   excuse(name: string, text: string): void {
     this.settle(this.account(name), text);
   }
 
-  /** The account is live by a list that began then: it showed what was sent before, on whatever connection that is still under way. */
+  /**
+   * The account is live by a list that began then: it showed what was sent before, on whatever
+   * connection that is still under way.
+   */
   read(name: string, beganMs: number): void {
     const account = this.account(name);
     account.underWay = account.underWay.filter(({ sentMs }) => sentMs > beganMs);
@@ -74,7 +84,8 @@ export class InFlightWatch {
 
   private compare(name: string, event: string, upToMs: number, frames: readonly Frame[]): void {
     const { clock } = this;
-    // The mark is by the wall clock of the process, which may be set wrong; the platform's sending is by the world's.
+    // The mark is by the wall clock of the process, which may be set wrong;
+    // the platform's sending is by the world's.
     const untilMs = clock.monotonicMs() - (clock.nowMs() - upToMs);
     for (const { sentMs } of frames) {
       if (sentMs > untilMs) continue;

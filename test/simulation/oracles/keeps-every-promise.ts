@@ -4,7 +4,10 @@ import { failuresOf, range } from './failures-of.ts';
 const perTest = 100;
 const limitMs = 300_000;
 
-/** The tests of 500 seeds. More seeds: npm run simulate -- --from 1001 --count 1000, and npm run test:deep */
+/**
+ * The tests of 500 seeds. More seeds: npm run simulate -- --from
+ * 1001 --count 1000, and npm run test:deep
+ */
 export function keepsEveryPromise(from: number): void {
   describe('the service, whatever goes wrong around it,', () => {
     it.each(range(0, 5).map((i) => [from + i * perTest, from + (i + 1) * perTest - 1]))(

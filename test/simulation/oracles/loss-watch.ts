@@ -16,9 +16,10 @@ interface Loss {
 const ofOthers: readonly string[] = ['unknown_message', 'unknown_event'];
 
 /**
- * Frames that one process could not read, held against what it then calls complete (docs/guarantees.md 30): no mark passes one before its order was asked for, or its
- * account was read to the end, by requests that began after it. Both are wall times, so nothing is held against a process whose wall clock was set: an hour of its day
- * may have come twice (seed 2437).
+ * Frames that one process could not read, held against what it then calls complete
+ * (docs/guarantees.md 30): no mark passes one before its order was asked for, or its account was
+ * read to the end, by requests that began after it. Both are wall times, so nothing is held against
+ * a process whose wall clock was set: an hour of its day may have come twice (seed 2437).
  */
 export class LossWatch {
   readonly breaches: string[] = [];
@@ -33,7 +34,10 @@ export class LossWatch {
     this.clockSetAt = clock.nowMs() - clock.monotonicMs();
   }
 
-  /** To be called with everything that the process does: a clock that is set and set back shows only between the two. */
+  /**
+   * To be called with everything that the process does: a clock that is set
+   * and set back shows only between the two.
+   */
   lookAtClock(): void {
     const { clock } = this;
     if (Math.abs(clock.nowMs() - clock.monotonicMs() - this.clockSetAt) > 1) this.clockWasSet = true;
@@ -46,7 +50,10 @@ export class LossWatch {
     this.losses.push({ stream, accountId, orderId, ...times, readBy: new Set() });
   }
 
-  /** The platform answered with this order, or with the whole list of its account, to a request that began at `beganMs`. */
+  /**
+   * The platform answered with this order, or with the whole list of its
+   * account, to a request that began at `beganMs`.
+   */
   answered(stream: string, accountId: string, beganMs: number, orderId?: string): void {
     for (const loss of this.losses)
       if (loss.stream === stream && loss.monotonicMs <= beganMs && (orderId === undefined || loss.orderId === orderId))
@@ -61,7 +68,8 @@ export class LossWatch {
 
   private complete({ event, stream, atMs }: ContinuityMark, accountId: string): void {
     for (const loss of this.losses) {
-      const concerns = loss.stream === stream && (loss.accountId ?? accountId) === accountId && !loss.readBy.has(accountId);
+      const concerns =
+        loss.stream === stream && (loss.accountId ?? accountId) === accountId && !loss.readBy.has(accountId);
       if (concerns && atMs >= loss.atMs)
         this.breaches.push(
           `${stream}:${accountId} is called complete over a frame that was not recovered (${event}, ${loss.orderId})`,

@@ -15,12 +15,16 @@ interface LoggedMark {
   readonly at: string;
 }
 
-/** Wall clocks are set wrong by whole hours: a larger distance is that of two clocks, and shows nothing. */
+/**
+ * Wall clocks are set wrong by whole hours: a larger distance
+ * is that of two clocks, and shows nothing.
+ */
 const sameClockMs = 30 * 60_000;
 
 /**
- * "Complete up to" in the log held against the rows behind it (docs/guarantees.md 30): a change that its stream brought before that time is in the log before
- * the mark, or the mark promised what was not committed yet.
+ * "Complete up to" in the log held against the rows behind it (docs/guarantees.md 30): a
+ * change that its stream brought before that time is in the log before the mark, or the
+ * mark promised what was not committed yet.
  */
 export class MarkWatch {
   private readonly completeUpToMs = new Map<string, number>();
@@ -30,7 +34,9 @@ export class MarkWatch {
     for (const accountId of accountIds) this.completeUpToMs.set(`${stream}:${accountId}`, Date.parse(at));
   }
 
-  /** What is wrong with a change that comes into the log now, as a sentence; undefined: nothing is. */
+  /**
+   * What is wrong with a change that comes into the log now, as a sentence; undefined: nothing is.
+   */
   breachOf({ stream, accountId, cause, observedAt }: LoggedChange): string | undefined {
     if (cause !== 'stream') return undefined;
     const name = `${stream}:${accountId}`;

@@ -53,8 +53,9 @@ type Position = Pick<Logged, 'generation' | 'revision'>;
 const before: Position = { generation: 0, revision: 0 };
 
 /**
- * What must hold at every instant, faults or not (docs/guarantees.md 2, 3, 7, 8, 9, 24): looked at with every commit and every record. Each breach is a sentence;
- * the run goes on to its end, so that the first one can be read in its surroundings.
+ * What must hold at every instant, faults or not (docs/guarantees.md 2, 3, 7, 8, 9, 24): looked at
+ * with every commit and every record. Each breach is a sentence; the run goes on to its end, so
+ * that the first one can be read in its surroundings.
  */
 export class SafetyWatch {
   readonly breaches: string[] = [];
@@ -111,7 +112,8 @@ export class SafetyWatch {
     this.lastEpochs.clear();
     this.marks.forget();
     this.known.clear();
-    for (const row of log) if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
+    for (const row of log)
+      if (row.topic === 'updates') this.known.set(row.key, knownOf(JSON.parse(row.payload) as Payload));
   }
 
   /** A record that the database lost after it was committed. */
@@ -119,7 +121,10 @@ export class SafetyWatch {
     return this.logged.get(payload)?.lost === true;
   }
 
-  /** A shard changes hands only when all that its last holder committed is on Kafka, and that one commits nothing of it any more (docs/decisions/036). */
+  /**
+   * A shard changes hands only when all that its last holder committed is on Kafka, and that one
+   * commits nothing of it any more (docs/decisions/036).
+   */
   private holdsAlone(lane: number, accountId: string): void {
     const { shard, lane: holder, lost } = this.seatOf(accountId);
     if (lost) return;
@@ -139,9 +144,19 @@ export class SafetyWatch {
     const update = JSON.parse(payload) as Payload & { readonly accountIds?: readonly string[] };
     const { generation } = update;
     const accountIds = topic === 'continuity' ? (update.accountIds ?? []) : [update.accountId];
-    const logged: Logged = { lane, accountIds, index: this.order.length, key, generation, revision, onTopic: false, lost: false };
+    const logged: Logged = {
+      lane,
+      accountIds,
+      index: this.order.length,
+      key,
+      generation,
+      revision,
+      onTopic: false,
+      lost: false,
+    };
     this.order.push(logged);
-    if (this.logged.get(payload)?.lost === false) this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
+    if (this.logged.get(payload)?.lost === false)
+      this.breach(`the log holds one payload twice: ${payload.slice(0, 120)}`);
     this.logged.set(payload, logged);
     if (topic === 'continuity') {
       this.marks.mark(JSON.parse(payload));
@@ -160,12 +175,18 @@ export class SafetyWatch {
     this.known.set(key, now);
   }
 
-  private neverBack(key: string, before: Known, now: Known, versioned: false | { readonly changed: readonly string[] }): void {
+  private neverBack(
+    key: string,
+    before: Known,
+    now: Known,
+    versioned: false | { readonly changed: readonly string[] },
+  ): void {
     if (versioned !== false) {
       const higher = now.epoch > before.epoch || (now.epoch === before.epoch && now.version > before.version);
       // Whose it is may be learnt late, and that is all that is new then.
       const same = now.epoch === before.epoch && now.version === before.version;
-      const isOwner = same && versioned.changed.length > 0 && versioned.changed.every((field) => ownerFields.has(field));
+      const isOwner =
+        same && versioned.changed.length > 0 && versioned.changed.every((field) => ownerFields.has(field));
       if (!higher && !isOwner)
         this.breach(`${key} goes from version ${before.epoch}/${before.version} to ${now.epoch}/${now.version}`);
       return;
@@ -183,7 +204,8 @@ export class SafetyWatch {
     if (known !== undefined && stream === 'prediction' && BigInt(sourceVersion ?? -1) !== known.version) {
       this.breach(`the state of ${key} has version ${sourceVersion}, the log ${known.version}`);
     }
-    if (newest && (JSON.parse(state) as Order).cumQty !== known?.cumQty) this.breach(`the state of ${key} is not the log's`);
+    if (newest && (JSON.parse(state) as Order).cumQty !== known?.cumQty)
+      this.breach(`the state of ${key} is not the log's`);
   }
 
   private firstOccurrence(topic: TopicName, row: PublishRow, logged: Logged, from: string): void {
@@ -193,14 +215,17 @@ export class SafetyWatch {
     if (topic === 'continuity') {
       const promised = ({ index, lane, accountIds }: Logged) =>
         index <= logged.index && (lane === logged.lane || accountIds.some((id) => logged.accountIds.includes(id)));
-      if (this.missingRows().some(promised)) this.breach(`${from} says complete before everything is there: ${row.payload}`);
+      if (this.missingRows().some(promised))
+        this.breach(`${from} says complete before everything is there: ${row.payload}`);
       return;
     }
     const last = this.firstSeen.get(row.key) ?? before;
     // What was lost may arrive late, behind the generation that has begun: consumers drop it.
     if (logged.lost && isAtLeast(last, logged)) return;
     const follows =
-      logged.generation > last.generation ? last.generation > 0 || logged.revision === 1 : logged.revision === last.revision + 1;
+      logged.generation > last.generation
+        ? last.generation > 0 || logged.revision === 1
+        : logged.revision === last.revision + 1;
     if (!follows) this.breach(`${from}: ${row.key} shows revision ${logged.revision} first behind ${last.revision}`);
     this.firstSeen.set(row.key, logged);
   }

@@ -1,7 +1,10 @@
 import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import { decodeWitness } from '../../../src/service/log/witness-writer.ts';
 
-/** What a lane has on Kafka is never ahead of its witness there (docs/decisions/013): by that alone a loss is found behind which others wrote on. */
+/**
+ * What a lane has on Kafka is never ahead of its witness there (docs/decisions/013): by that alone
+ * a loss is found behind which others wrote on.
+ */
 export class WitnessWatch {
   readonly breaches: string[] = [];
   /** By lane: the highest batch of which Kafka has a witness. */

@@ -23,8 +23,10 @@ export interface Reached {
 const waits = [undefined, undefined, 0, 500, 3_000] as const;
 
 /**
- * Whoever sends commands: places, replaces and cancels, over and over with the same key when no answer comes, to either process; sometimes many at once, sometimes
- * with another body. Holds what is answered against what was answered before and against the journal (docs/guarantees.md 15 and 18).
+ * Whoever sends commands: places, replaces and cancels, over and over with the same
+ * key when no answer comes, to either process; sometimes many at once, sometimes with
+ * another body. Holds what is answered against what was answered before and against
+ * the journal (docs/guarantees.md 15 and 18).
  */
 export class Callers {
   readonly breaches: string[] = [];
@@ -92,7 +94,10 @@ export class Callers {
     for (let i = 0; i < times; i += 1) this.submit(process, asked, submission);
   }
 
-  /** The same key again, as a caller does that was not answered, or was; now and then with another body. */
+  /**
+   * The same key again, as a caller does that was not answered,
+   * or was; now and then with another body.
+   */
   private again(): void {
     if (this.asked.length === 0) return;
     const asked = oneOf(this.random, this.asked.slice(-10));
@@ -126,7 +131,11 @@ export class Callers {
       `${process.host.name} ${submission.idempotencyKey} ${JSON.stringify(submission.request)}`,
     );
     this.ask(process, submission, (result) => {
-      this.world.trace.add('caller', 'is answered', `${process.host.name} ${submission.idempotencyKey} ${describe(result)}`);
+      this.world.trace.add(
+        'caller',
+        'is answered',
+        `${process.host.name} ${submission.idempotencyKey} ${describe(result)}`,
+      );
       if (result.kind === 'journaled') this.journaled(process, asked, result);
       else if (result.code === 'IDEMPOTENCY_KEY_REUSED')
         this.breaches.push(`${submission.idempotencyKey} is called reused with the same body`);
@@ -160,7 +169,8 @@ export class Callers {
     const { commandId, version, state } = result.command;
     asked.commandId ??= commandId;
     const key = asked.submission.idempotencyKey;
-    if (asked.commandId !== commandId) this.breaches.push(`${key} has two commands, ${asked.commandId} and ${commandId}`);
+    if (asked.commandId !== commandId)
+      this.breaches.push(`${key} has two commands, ${asked.commandId} and ${commandId}`);
     const stored = this.world.journal.commands.get(commandId);
     if (stored === undefined || stored.version < version || (stored.version === version && stored.state !== state))
       this.breaches.push(

@@ -13,7 +13,10 @@ export interface CommandPlan {
   readonly refuseShare: number;
   readonly capacity: number;
   readonly crash: PlannedCrash | undefined;
-  /** How long callers go on when nothing goes wrong any more, so that what is absent can be presumed so; some writes are later still. */
+  /**
+   * How long callers go on when nothing goes wrong any more, so that what is absent can be presumed
+   * so; some writes are later still.
+   */
   readonly patienceMs: number;
   /** Reads hardly ever come to an end meanwhile. */
   readonly blind: boolean;
@@ -25,21 +28,39 @@ export interface CommandPlan {
 export interface CommandWishes {
   readonly crash?: PlannedCrash;
   readonly patient?: boolean;
-  /** Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their owner; many cancels arrive late, and many are refused. */
+  /**
+   * Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their
+   * owner; many cancels arrive late, and many are refused.
+   */
   readonly sweeping?: boolean;
-  /** As `sweeping`, and while a cancel of ours is on its way, the owner of the order cancels it too, and is refused. */
+  /**
+   * As `sweeping`, and while a cancel of ours is on its way, the owner of
+   * the order cancels it too, and is refused.
+   */
   readonly contesting?: boolean;
-  /** The database comes back without its last commits. No commands: what their oracles ask for is in a journal, which has lost nothing. */
+  /**
+   * The database comes back without its last commits. No commands: what their oracles ask for is in
+   * a journal, which has lost nothing.
+   */
   readonly losing?: boolean;
   /** As `losing`, and people halt and resume meanwhile. */
   readonly forgetting?: boolean;
-  /** The database comes back without the commits of one process that is gone, while the others write on. No commands, as above. */
+  /**
+   * The database comes back without the commits of one process that is gone, while the others write
+   * on. No commands, as above.
+   */
   readonly hiding?: boolean;
-  /** Two or three processes that all hold shards: many places at one of them, and halts at another one. */
+  /**
+   * Two or three processes that all hold shards: many places at
+   * one of them, and halts at another one.
+   */
   readonly leaking?: boolean;
   /** The platform does what no document says: surprises.ts. */
   readonly odd?: boolean;
-  /** Shards change hands all the time: several processes end, each wish for a shard is an enemy's, and Kafka is slow. */
+  /**
+   * Shards change hands all the time: several processes end, each wish for
+   * a shard is an enemy's, and Kafka is slow.
+   */
   readonly moving?: boolean;
 }
 
@@ -64,14 +85,21 @@ export function drawCommandPlan(random: Random, faultyMs: number, wishes: Comman
     refuseShare: sweeping ? 0.5 : chosen(0.5) ? random.next() * 0.5 : 0,
     capacity: chosen(0.2) ? 1 : 1_000,
     crash:
-      crash !== undefined ? crash : chosen(0.3) ? { point: oneOf(random, crashPoints), time: 1 + below(random, 6) } : undefined,
+      crash !== undefined
+        ? crash
+        : chosen(0.3)
+          ? { point: oneOf(random, crashPoints), time: 1 + below(random, 6) }
+          : undefined,
     patienceMs: patient ? 800_000 : 0,
     blind: happens(random, 0.3),
     cancelAllShare: sweeping ? 0.5 : 0,
   };
 }
 
-/** Beside the places of the rounds: no write is spoiled, so that no halt but those of people stops them. */
+/**
+ * Beside the places of the rounds: no write is spoiled, so that
+ * no halt but those of people stops them.
+ */
 function steady(random: Random, faultyMs: number): CommandPlan {
   return {
     everyMs: faultyMs / 15,

@@ -1,6 +1,9 @@
 import type { Host } from '../host.ts';
 
-/** Where in the life of a command its process may end. `asked`: the call has left it; `committed`: it is done, and the answer is not there yet. */
+/**
+ * Where in the life of a command its process may end. `asked`: the call has left it; `committed`:
+ * it is done, and the answer is not there yet.
+ */
 export const crashPoints = [
   'open_asked',
   'open_committed',

@@ -36,7 +36,10 @@ export function drawPlace(random: Random, stream: Stream, accountId: string): Co
   return { kind: 'place', stream, accountId, terms };
 }
 
-/** A replace of an order that this system knows and did not see end; sometimes of one that has ended. */
+/**
+ * A replace of an order that this system knows and did not see
+ * end; sometimes of one that has ended.
+ */
 export function drawReplace(random: Random, database: MemoryDatabase): CommandRequest | undefined {
   const order = drawOrder(random, database, 'prediction');
   if (order === undefined) return undefined;
@@ -49,12 +52,17 @@ export function drawCancel(random: Random, database: MemoryDatabase): CommandReq
   return order && { kind: 'cancel', stream: order.stream, accountId: order.accountId, orderId: order.orderId };
 }
 
-/** Its own orders: nobody else's, whose owners amend them as well, so that what the venue says of an amend is said of ours. */
+/**
+ * Its own orders: nobody else's, whose owners amend them as well, so that what
+ * the venue says of an amend is said of ours.
+ */
 function drawOrder(random: Random, database: MemoryDatabase, stream: Stream): Order | undefined {
   const ours = [...database.heads.values()].filter(
     (head) => head.stream === stream && head.state.includes('"origin":"tidemark"'),
   );
-  const orders = ours.map((head) => decodeHead(head).order).filter(({ status }) => !isTerminal(status) || happens(random, 0.1));
+  const orders = ours
+    .map((head) => decodeHead(head).order)
+    .filter(({ status }) => !isTerminal(status) || happens(random, 0.1));
   return orders.length === 0 ? undefined : oneOf(random, orders);
 }
 

@@ -7,7 +7,9 @@ import type { Fleet, ShardStore } from '../../../src/store/fleet/shard-store.ts'
 export interface EnemyPlan {
   /** A look arrives up to this much later than it was made. */
   readonly lateMs: number;
-  /** A look shows other weights, and leaves members out: the plan that is made of it is any plan. */
+  /**
+   * A look shows other weights, and leaves members out: the plan that is made of it is any plan.
+   */
   readonly perverse: number;
   /** All free shards are asked for, whatever was planned. */
   readonly greedy: number;
@@ -16,8 +18,9 @@ export interface EnemyPlan {
 export const noEnemy: EnemyPlan = { lateMs: 0, perverse: 0, greedy: 0 };
 
 /**
- * The shards as a process sees them: the seats are the rows, but the wishes that it makes are an enemy's. Only the rows decide. A pinned shard that it gives although
- * it saw no reason to go is a breach.
+ * The shards as a process sees them: the seats are the rows, but the wishes that
+ * it makes are an enemy's. Only the rows decide. A pinned shard that it gives
+ * although it saw no reason to go is a breach.
  */
 export function misled(
   store: ShardStore,
@@ -33,7 +36,8 @@ export function misled(
     })),
   });
   let seats: Fleet['seats'] = [];
-  // A process that took a shard up again has looked twice in its round, and plans by the first look.
+  // A process that took a shard up again has looked twice in its
+  // round, and plans by the first look.
   let shown: readonly Fleet[] = [];
   return {
     look: async (expireAfterMs) => {

@@ -32,7 +32,10 @@ const incidents = [
 ] as const;
 export type Incident = (typeof incidents)[number];
 
-/** What goes wrong in a run, drawn from its seed: usually a few kinds of faults together, sometimes none, now and then all. */
+/**
+ * What goes wrong in a run, drawn from its seed: usually a few kinds of faults
+ * together, sometimes none, now and then all.
+ */
 export interface FaultPlan {
   readonly instances: number;
   readonly shards: number;
@@ -144,7 +147,10 @@ function hiding(plan: FaultPlan): FaultPlan {
   };
 }
 
-/** The same run with accounts that can always be traded: what is wrong is what keeps a process, or the answer to it, from a halt. */
+/**
+ * The same run with accounts that can always be traded: what is wrong is what keeps a process, or
+ * the answer to it, from a halt.
+ */
 function leaking(plan: FaultPlan): FaultPlan {
   return {
     ...plan,

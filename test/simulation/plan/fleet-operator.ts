@@ -11,7 +11,10 @@ interface FleetOperatorDeps {
   readonly services: () => readonly SimulatedService[];
 }
 
-/** A person who drains processes and undrains them, pins shards and unpins them, and makes processes sick and well, without a look at what the fleet is doing. */
+/**
+ * A person who drains processes and undrains them, pins shards and unpins them, and makes processes
+ * sick and well, without a look at what the fleet is doing.
+ */
 export class FleetOperator {
   private readonly deps: FleetOperatorDeps;
 

@@ -14,7 +14,15 @@ function read(text: string): unknown {
   const frame = decodeFrame(text);
   if (frame.kind !== 'event') return undefined;
   const { stream, accountId } = frame;
-  const origin = { stream, cause: 'stream', accountId, sourceEpoch: 0, observedAtMs: 0, receivedMs: 0, bytes: 0 } as const;
+  const origin = {
+    stream,
+    cause: 'stream',
+    accountId,
+    sourceEpoch: 0,
+    observedAtMs: 0,
+    receivedMs: 0,
+    bytes: 0,
+  } as const;
   const item = decodeOrder(frame.row, origin, () => text);
   return item.kind === 'order' ? { view: item.view, sourceVersion: item.sourceVersion } : undefined;
 }
@@ -23,6 +31,8 @@ it.each(events)('garbage in place of an event of the topic %s tells no other ord
   const truth = read(event);
   expect(truth).toBeDefined();
   // The database in memory refuses what has this text.
-  const told = spoils.map((spoil) => spoil(event)).filter((text) => !text.includes('POISON') && read(text) !== undefined);
+  const told = spoils
+    .map((spoil) => spoil(event))
+    .filter((text) => !text.includes('POISON') && read(text) !== undefined);
   expect(told.map(read)).toEqual(told.map(() => truth));
 });

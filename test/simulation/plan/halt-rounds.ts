@@ -5,7 +5,10 @@ import type { SimulatedService } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { OperatorDeeds } from './operator-deeds.ts';
 
-/** Of one round: many places at one process, and a halt at another one, which knows of it half a second before the first. */
+/**
+ * Of one round: many places at one process, and a halt at another one, which knows of it half a
+ * second before the first.
+ */
 interface Round {
   readonly placing: SimulatedService;
   readonly accounts: readonly string[];
@@ -14,8 +17,10 @@ interface Round {
 }
 
 /**
- * Round after round, with two processes that are drawn anew: places at a steady pace at the one, a halt at the other at some moment between them, further places
- * beside its answer and behind it, and a resume. Whatever a process sends from what it remembers is sent here, since places never end.
+ * Round after round, with two processes that are drawn anew: places at a steady pace
+ * at the one, a halt at the other at some moment between them, further places beside
+ * its answer and behind it, and a resume. Whatever a process sends from what it
+ * remembers is sent here, since places never end.
  */
 export class HaltRounds {
   private round: Round | undefined;
@@ -67,7 +72,8 @@ export class HaltRounds {
     const running = world.services.filter(({ host, exitCode, stopping }) => {
       return !host.crashed && exitCode === undefined && !stopping;
     });
-    const followed = ({ held }: SimulatedService) => world.platform.accounts.map(({ id }) => id).filter((id) => held.follows(id));
+    const followed = ({ held }: SimulatedService) =>
+      world.platform.accounts.map(({ id }) => id).filter((id) => held.follows(id));
     const holders = running.filter((service) => service.keeper.state === 'held' && followed(service).length > 0);
     if (holders.length === 0 || running.length < 2) return undefined;
     const placing = oneOf(random, holders);

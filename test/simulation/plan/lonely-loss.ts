@@ -2,8 +2,8 @@ import type { PublishRow } from '../../../src/service/log/publisher.ts';
 import type { LogEntry } from '../database-rows.ts';
 
 /**
- * Waits until the newest commits are all of one lane, bring updates, and are published. Then it strikes, once: with that lane, and with the copy of the database from
- * before those commits.
+ * Waits until the newest commits are all of one lane, bring updates, and are published. Then it
+ * strikes, once: with that lane, and with the copy of the database from before those commits.
  */
 export class LonelyLoss<Copy> {
   private lane: number | undefined;

@@ -7,7 +7,10 @@ import type { Halt } from '../../../src/store/commands/command-journal.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import type { Reached } from './callers.ts';
 
-/** The people on call: they halt and resume, cancel everything of an account, look, and settle what they have found out by telephone. */
+/**
+ * The people on call: they halt and resume, cancel everything of an account, look, and settle what
+ * they have found out by telephone.
+ */
 export class OperatorDeeds {
   private readonly world: SimulatedWorld;
   private readonly random: Random;
@@ -22,7 +25,8 @@ export class OperatorDeeds {
 
   act({ host, commands }: Reached, account: string): void {
     const { random } = this;
-    const scope = random.next() < 0.7 ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
+    const scope =
+      random.next() < 0.7 ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
     const dice = random.next();
     const word = this.word();
     const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
@@ -38,7 +42,9 @@ export class OperatorDeeds {
 
   /** Halts, and now and then resumes. */
   stop(process: Reached, account: string): void {
-    const scope = happens(this.random, 0.7) ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
+    const scope = happens(this.random, 0.7)
+      ? ({ kind: 'account', accountId: account } as const)
+      : ({ kind: 'service' } as const);
     if (happens(this.random, 0.7)) this.haltAt(process, scope);
     else this.resumeAt(process, scope);
   }
@@ -70,13 +76,15 @@ export class OperatorDeeds {
   /** Now and then the one before once more, as somebody does who was not answered. */
   private async cancelAll(commands: Commands, accountId: string): Promise<void> {
     const again = this.canceled !== undefined && happens(this.random, 0.4);
-    if (this.canceled === undefined || !again) this.canceled = { accountId, key: this.random.uuid(), orders: undefined };
+    if (this.canceled === undefined || !again)
+      this.canceled = { accountId, key: this.random.uuid(), orders: undefined };
     const asked = this.canceled;
     const scope = { kind: 'account', accountId: asked.accountId } as const;
     const before = this.unseenPlaces(asked.accountId);
     const result = await commands.cancelAll(scope, { ...this.word(), idempotencyKey: asked.key });
     if (result.kind === 'declined') {
-      if (result.code === 'IDEMPOTENCY_KEY_REUSED') this.breach(`cancel-all ${asked.key} is called reused with the same body`);
+      if (result.code === 'IDEMPOTENCY_KEY_REUSED')
+        this.breach(`cancel-all ${asked.key} is called reused with the same body`);
       return;
     }
     const after = this.unseenPlaces(asked.accountId);
@@ -88,7 +96,8 @@ export class OperatorDeeds {
       this.breach(`cancel-all ${asked.key} says that nothing is open`);
     const orders = result.orders.map(({ stream, orderId }) => `${stream}:${orderId}`).join();
     asked.orders ??= orders;
-    if (asked.orders !== orders) this.breach(`cancel-all ${asked.key} was about ${asked.orders}, and is now about ${orders}`);
+    if (asked.orders !== orders)
+      this.breach(`cancel-all ${asked.key} was about ${asked.orders}, and is now about ${orders}`);
   }
 
   /** Places whose order nobody has seen (docs/guarantees.md 32). */

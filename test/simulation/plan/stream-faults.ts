@@ -1,4 +1,7 @@
-/** What becomes of events and connections of the platform, as probabilities: of an event and follower, a subscription, an upgrade. */
+/**
+ * What becomes of events and connections of the platform, as probabilities: of an event and
+ * follower, a subscription, an upgrade.
+ */
 export interface StreamFaults {
   readonly duplicate: number;
   /** Sent late, behind what came after it. */

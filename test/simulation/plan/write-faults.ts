@@ -9,7 +9,10 @@ export interface WriteFaults {
   readonly unsent: number;
   /** The bytes leave, and nothing of them ever arrives. */
   readonly lost: number;
-  /** It arrives, and the answer is none, or not what it should be; whether it is done is drawn beside. */
+  /**
+   * It arrives, and the answer is none, or not what it should be;
+   * whether it is done is drawn beside.
+   */
   readonly spoiled: number;
   /** Of the spoiled: done at once, done late, else never. */
   readonly done: number;

@@ -1,7 +1,10 @@
 import type { Random } from '../../../src/runtime/random.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 
-/** Views of orders that leave out the reference of whoever placed them, some of the time, or have a coarse clock. Of dice of its own: a run without them is as it would be. */
+/**
+ * Views of orders that leave out the reference of whoever placed them, some of the time, or have a
+ * coarse clock. Of dice of its own: a run without them is as it would be.
+ */
 export class BareViews {
   /** Of events and answers. */
   share = 0;

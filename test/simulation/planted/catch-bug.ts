@@ -6,7 +6,10 @@ interface Catch {
   readonly failure: string;
 }
 
-/** The first seed from `from` on that shows the bug for what it is, and how; undefined when none of `most` seeds does. */
+/**
+ * The first seed from `from` on that shows the bug for what it is, and how;
+ * undefined when none of `most` seeds does.
+ */
 export async function catchBug(bug: PlantedBug, most: number, from = 1): Promise<Catch | undefined> {
   for (let seed = from; seed < from + most; seed += 1) {
     const { failures } = await runSeed(seed, {

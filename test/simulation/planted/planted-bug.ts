@@ -4,12 +4,31 @@ import type { SimulatedWorld } from '../simulated-world.ts';
 /** A mistake made on purpose, to see that the simulator would notice. */
 export interface PlantedBug {
   readonly name: string;
-  /** A seed that shows it; left out: one of the first ones does. What a number plays may change when the simulator does. */
+  /**
+   * A seed that shows it; left out: one of the first ones does. What a number
+   * plays may change when the simulator does.
+   */
   readonly seed?: number;
   /** What some failure must say: the bug is to be caught for what it is. */
   readonly shows: RegExp;
-  /** It shows only in runs that last long enough for something to be presumed absent, mostly in those with many cancel-alls, where the database loses commits, or where shards move a lot. `hiding`: where only commits are lost that nobody alive has seen. `forgetting`: where people halt beside a loss. `leaking`: where people halt at one process, and another one places. `contesting`: where owners cancel what we cancel. `odd`: where the platform does what no document says. */
-  readonly seeds?: 'patient' | 'sweeping' | 'losing' | 'moving' | 'hiding' | 'forgetting' | 'leaking' | 'contesting' | 'odd';
+  /**
+   * It shows only in runs that last long enough for something to be presumed absent,
+   * mostly in those with many cancel-alls, where the database loses commits, or where
+   * shards move a lot. `hiding`: where only commits are lost that nobody alive has seen.
+   * `forgetting`: where people halt beside a loss. `leaking`: where people halt at one
+   * process, and another one places. `contesting`: where owners cancel what we cancel.
+   * `odd`: where the platform does what no document says.
+   */
+  readonly seeds?:
+    | 'patient'
+    | 'sweeping'
+    | 'losing'
+    | 'moving'
+    | 'hiding'
+    | 'forgetting'
+    | 'leaking'
+    | 'contesting'
+    | 'odd';
   /** And where shards change hands all the time, besides. */
   readonly moves?: true;
   /** Other parts for each process. */

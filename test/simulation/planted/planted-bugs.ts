@@ -104,9 +104,13 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'a gap begins where it was noticed',
     shows: /a lost covers an event that was sent/,
-    plant: replaced(Continuity as unknown as { readonly prototype: Losing }, 'lost', function (_: number, reason: string) {
-      return lost.call(this, this.deps.clock.nowMs(), reason);
-    }),
+    plant: replaced(
+      Continuity as unknown as { readonly prototype: Losing },
+      'lost',
+      function (_: number, reason: string) {
+        return lost.call(this, this.deps.clock.nowMs(), reason);
+      },
+    ),
   },
   {
     name: 'a process acts on a lease that is long gone',
@@ -137,7 +141,9 @@ const plantedStreamBugs: readonly PlantedBug[] = [
   {
     name: 'the state topic takes what a fenced writer sends',
     shows: /on the state topic behind/,
-    deps: ({ host }, { broker }) => ({ statePublisher: (lane) => broker.statePublisher(host, { fencing: false, lane }) }),
+    deps: ({ host }, { broker }) => ({
+      statePublisher: (lane) => broker.statePublisher(host, { fencing: false, lane }),
+    }),
   },
   {
     name: 'after a lost answer nothing is reclaimed: it is taken for a rollback',

@@ -9,7 +9,14 @@ import { HaltWatch } from '../../../src/service/commands/halt-watch.ts';
 import { ProbeWatch } from '../../../src/service/commands/probe-watch.ts';
 import { findingOf, SettleWatched } from '../../../src/service/commands/settle-watched.ts';
 import type { Watched } from '../../../src/service/commands/watched.ts';
-import type { CommandStep, Fence, Miss, MissResult, NewCancelAll, Term } from '../../../src/store/commands/command-journal.ts';
+import type {
+  CommandStep,
+  Fence,
+  Miss,
+  MissResult,
+  NewCancelAll,
+  Term,
+} from '../../../src/store/commands/command-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { sends } from './planted-sending-bugs.ts';
 import { replaced } from './replaced.ts';
@@ -34,7 +41,10 @@ function judging(kind: CommandKind, change: Change) {
   );
 }
 
-function verdict(outcome: Exclude<Verdict['outcome'], 'accepted'>, { orderId = 'none' }: { readonly orderId?: string }): Verdict {
+function verdict(
+  outcome: Exclude<Verdict['outcome'], 'accepted'>,
+  { orderId = 'none' }: { readonly orderId?: string },
+): Verdict {
   return {
     kind: 'verdict',
     outcome,
@@ -64,7 +74,9 @@ const places: readonly PlantedBug[] = [
     name: 'a place is done as soon as its order is there, whatever the venue makes of it',
     shows: /\(place\) becomes applied: its order is (pending_new|rejected)/,
     plant: judging('place', (finding) =>
-      finding.kind === 'verdict' && finding.outcome === 'accepted' ? { ...finding, outcome: 'applied', event: 'bound' } : finding,
+      finding.kind === 'verdict' && finding.outcome === 'accepted'
+        ? { ...finding, outcome: 'applied', event: 'bound' }
+        : finding,
     ),
   },
   {
@@ -130,8 +142,10 @@ const bindings: readonly PlantedBug[] = [
       const readBindings: typeof database.orders.readBindings = async (attemptIds) => {
         const found = await database.orders.readBindings(attemptIds);
         for (const attemptId of attemptIds) {
-          const terms = world.platform.ledger.ofAttempt(attemptId).find(({ order }) => order !== undefined)?.order?.terms;
-          if (terms !== undefined && world.database.heads.has(`${terms.stream}:${terms.orderId}`)) found.delete(attemptId);
+          const terms = world.platform.ledger.ofAttempt(attemptId).find(({ order }) => order !== undefined)
+            ?.order?.terms;
+          if (terms !== undefined && world.database.heads.has(`${terms.stream}:${terms.orderId}`))
+            found.delete(attemptId);
         }
         return found;
       };
@@ -148,7 +162,9 @@ const replaces: readonly PlantedBug[] = [
     plant: judging('replace', (finding, command, entry) => {
       const order = entry.updates.at(-1)?.order;
       const still = order === undefined || (order.pendingAction === 'none' && !isTerminal(order.status));
-      return finding.kind === 'nothing' && command.state === 'unknown' && still ? verdict('rejected', command) : finding;
+      return finding.kind === 'nothing' && command.state === 'unknown' && still
+        ? verdict('rejected', command)
+        : finding;
     }),
   },
   {
@@ -204,7 +220,10 @@ const cancels: readonly PlantedBug[] = [
     seeds: 'contesting',
     shows: /\(cancel\) becomes rejected: it is still on its way/,
     plant: judging('cancel', (_finding, command, entry) => {
-      const updates = entry.updates.map((update) => ({ ...update, order: { ...update.order, origin: 'tidemark' as const } }));
+      const updates = entry.updates.map((update) => ({
+        ...update,
+        order: { ...update.order, origin: 'tidemark' as const },
+      }));
       return findingOf({ ...entry, updates }, command);
     }),
   },
@@ -303,8 +322,18 @@ const memories: readonly PlantedBug[] = [
   },
 ];
 
-/** Mistakes that one could make with commands: one for each rule of "Settling unknown" at least, and for what must never happen. */
-export const plantedCommandBugs: readonly PlantedBug[] = [...sends, ...places, ...bindings, ...replaces, ...cancels, ...memories];
+/**
+ * Mistakes that one could make with commands: one for each rule of "Settling unknown" at least, and
+ * for what must never happen.
+ */
+export const plantedCommandBugs: readonly PlantedBug[] = [
+  ...sends,
+  ...places,
+  ...bindings,
+  ...replaces,
+  ...cancels,
+  ...memories,
+];
 
 /** Each miss a step of its command, as `change` has it. */
 function missing(change: (miss: Omit<CommandStep, 'to'>) => CommandStep): NonNullable<PlantedBug['deps']> {

@@ -141,7 +141,8 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     seeds: 'losing',
     moves: true,
     seed: 22,
-    shows: /gives .* revision \d+ of generation 1 again with other content|puts revision \d+ of .* on the state topic behind/,
+    shows:
+      /gives .* revision \d+ of generation 1 again with other content|puts revision \d+ of .* on the state topic behind/,
     deps: () => ({ shardsIngest: (ingest) => without(ingest, 'fence') }),
   },
   {
@@ -159,7 +160,11 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
         settled: () => sink.settled(),
       }),
     }),
-    plant: replaced(HeldShards as unknown as { readonly prototype: { passes(item: IngestItem): boolean } }, 'passes', () => true),
+    plant: replaced(
+      HeldShards as unknown as { readonly prototype: { passes(item: IngestItem): boolean } },
+      'passes',
+      () => true,
+    ),
   },
   {
     name: 'a freeing that is done late frees a shard that was taken again since',
@@ -225,7 +230,9 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
     name: 'a process that is drained keeps its shards',
     seeds: 'moving',
     shows: /is still held by lane .*, whose process is drained/,
-    deps: ({ database }) => ({ database: { ...database, shards: seeing(database.shards, { weight: 1, drained: false }) } }),
+    deps: ({ database }) => ({
+      database: { ...database, shards: seeing(database.shards, { weight: 1, drained: false }) },
+    }),
   },
   {
     name: 'a lane is taken before its holder is gone',

@@ -97,7 +97,10 @@ export const sends: readonly PlantedBug[] = [
     seed: 11,
     shows: /becomes refused: it is|is refused, and is done/,
     deps: entering((result) =>
-      [404, 409, 500, 502].reduce((each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })), result),
+      [404, 409, 500, 502].reduce(
+        (each, page) => withStatus(each, page, (reason) => ({ kind: 'refused', reason })),
+        result,
+      ),
     ),
   },
   {

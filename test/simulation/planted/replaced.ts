@@ -1,4 +1,7 @@
-/** Another method in place of one of a class, for the time of a run: plants it, and returns the way back. */
+/**
+ * Another method in place of one of a class, for the time of a
+ * run: plants it, and returns the way back.
+ */
 export function replaced<T extends object>(
   of: { readonly prototype: T },
   name: keyof T,

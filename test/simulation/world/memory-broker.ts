@@ -1,7 +1,12 @@
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Random } from '../../../src/runtime/random.ts';
-import { PublishError, type Publisher, type PublishRow, type StatePublisher } from '../../../src/service/log/publisher.ts';
+import {
+  PublishError,
+  type Publisher,
+  type PublishRow,
+  type StatePublisher,
+} from '../../../src/service/log/publisher.ts';
 import type { NewestRows } from '../database-rows.ts';
 import type { Host } from '../host.ts';
 
@@ -50,10 +55,12 @@ const newestOfPartition = 1;
 const partitions = 12;
 
 /**
- * Kafka in memory: partitions by key, appended in the order of arrival, and one transactional writer of the state topic at a time. It survives the crashes of
- * its clients, and what they had sent by then still arrives, or not.
+ * Kafka in memory: partitions by key, appended in the order of arrival, and one transactional
+ * writer of the state topic at a time. It survives the crashes of its clients, and what they had
+ * sent by then still arrives, or not.
  *
- * Invariant: what is in a topic stays there, at its place. A transaction is there whole or not at all, and only of the newest writer.
+ * Invariant: what is in a topic stays there, at its place. A transaction is there whole or not at
+ * all, and only of the newest writer.
  */
 export class MemoryBroker {
   faults: BrokerFaults = noBrokerFaults;
@@ -66,7 +73,13 @@ export class MemoryBroker {
   /** What a correct client never does. */
   readonly violations: string[] = [];
   /** What a reader sees of each topic, in the order of arrival over all partitions. */
-  readonly records: Record<TopicName, PublishRow[]> = { updates: [], continuity: [], state: [], outcomes: [], witness: [] };
+  readonly records: Record<TopicName, PublishRow[]> = {
+    updates: [],
+    continuity: [],
+    state: [],
+    outcomes: [],
+    witness: [],
+  };
   onAppend: (topic: TopicName, row: PublishRow, from: string) => void = () => {};
   /** Told when a process begins to send, by its name. */
   onSend: (from: string) => void = () => {};
@@ -91,7 +104,10 @@ export class MemoryBroker {
     return { publish, close: async () => undefined };
   }
 
-  /** The state topic, as one process writes it for the lane that it holds then. `fencing` is for a planted bug. */
+  /**
+   * The state topic, as one process writes it for the lane that it
+   * holds then. `fencing` is for a planted bug.
+   */
   statePublisher(host: Host, { fencing = true, lane = () => 0, from = host.name }: StateWriterOf = {}): StatePublisher {
     const producer = this.producer(host);
     let writer = -1;
@@ -120,7 +136,10 @@ export class MemoryBroker {
     };
   }
 
-  /** The last updates, states and marks of each partition, as few as `newestRecords` may find, and all witnesses of the lanes. */
+  /**
+   * The last updates, states and marks of each partition, as few as `newestRecords` may find, and
+   * all witnesses of the lanes.
+   */
   async newest(): Promise<NewestRows> {
     await this.pass(this.faults.slowMs);
     if (this.down) throw new Error('the broker cannot be reached');
@@ -183,7 +202,8 @@ export class MemoryBroker {
     await this.pass(this.faults.slowMs * 3);
     const fate = producer.fate ?? this.drawFate();
     if (fate === 'late') {
-      // The request lies somewhere; the writer gives up, and is a newer writer by the time it arrives.
+      // The request lies somewhere; the writer gives up, and is a
+      // newer writer by the time it arrives.
       this.clock.after(this.random.next() * 5000, () => this.commit(rows, writer));
       throw new PublishError('timeout', 'no answer in time');
     }

@@ -32,24 +32,34 @@ import {
 import { MemoryLanes } from './memory-lanes.ts';
 
 /**
- * Postgres as the lane's rules see it, in memory: a row lock that serialises batches, fences and reclaims; transactions that happen whole or
- * not at all; backends that outlive their client. It survives the crashes of its clients.
+ * Postgres as the lane's rules see it, in memory: a row lock that serialises batches, fences and
+ * reclaims; transactions that happen whole or not at all; backends that outlive their client. It
+ * survives the crashes of its clients.
  *
- * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against epoch and number only then, as `enter_lane` does.
+ * Invariant: everything inside `locked` happens in one turn of the lock; a batch is checked against
+ * epoch and number only then, as `enter_lane` does.
  */
 export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog, Omit<AccountRegistry, 'save'> {
   readonly heads = new Map<string, StoredHead>();
   readonly log: LogEntry[] = [];
   readonly quarantine: QuarantineRow[] = [];
-  /** The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them here when the attempt's row commits. */
+  /**
+   * The journal's attempts, as ingest sees them: by attempt id. Whoever keeps the journal puts them
+   * here when the attempt's row commits.
+   */
   readonly attempts = new Map<string, Binding>();
   /** By order key: written in the transaction of the order's first revision. */
   readonly bindings = new Map<string, BindingRow>();
-  /** Rows that the cursor of the state topic jumped over when a generation began: it cannot bear an older state. `tidemark audit --repair` writes them. */
+  /**
+   * Rows that the cursor of the state topic jumped over when a generation began: it cannot bear an
+   * older state. `tidemark audit --repair` writes them.
+   */
   readonly passedOver = new Set<string>();
   /** What a correct client never asks for. */
   readonly violations: string[] = [];
-  /** How long an answer about the log is on its way back: it says what was there when it was read. */
+  /**
+   * How long an answer about the log is on its way back: it says what was there when it was read.
+   */
   answerMs = 0;
   /** From one row of the log to the next. Batches that are rolled back leave such holes. */
   protected seqStep = 1n;
@@ -93,7 +103,10 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     );
   }
 
-  /** Batches of one client go over one pipelined connection: the second begins when the first has ended. */
+  /**
+   * Batches of one client go over one pipelined connection: the
+   * second begins when the first has ended.
+   */
   applyBatch(batch: Batch, session: LaneSession = this.onlySession): Promise<ApplyResult> {
     const { clock, faults } = this;
     const dice = this.random.next();
@@ -137,7 +150,10 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return { kind: 'committed', lastSeq: this.write(batch) };
   }
 
-  /** All that the transaction of a batch does, in one instant. Returns the seq of its last row in the log. */
+  /**
+   * All that the transaction of a batch does, in one instant.
+   * Returns the seq of its last row in the log.
+   */
   protected write(batch: Batch): bigint | undefined {
     const nowMs = this.clock.nowMs();
     const row = this.laneRow(batch.lane);
@@ -174,7 +190,9 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     });
   }
 
-  /** Everything that is committed, for a later `restore`. The journal of commands is no part of it. */
+  /**
+   * Everything that is committed, for a later `restore`. The journal of commands is no part of it.
+   */
   copy(): DatabaseCopy {
     return {
       lanes: new Map([...this.lanes].map(([lane, row]) => [lane, { ...row }])),
@@ -189,7 +207,10 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     };
   }
 
-  /** A standby that has this and no more takes over: what was committed since never was. Transactions that are under way end with their server. */
+  /**
+   * A standby that has this and no more takes over: what was committed since never was.
+   * Transactions that are under way end with their server.
+   */
   restore(copy: DatabaseCopy): void {
     this.incarnation += 1;
     this.lanes.clear();
@@ -211,7 +232,8 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     for (const [lane, row] of this.lanes) {
       Object.assign(row, { generation, holder: undefined, epoch: row.epoch + 1n });
       const written = this.positionOf(lane, 'state');
-      for (const update of this.log) if (update.lane === lane && update.seq > written) this.passedOver.add(update.payload);
+      for (const update of this.log)
+        if (update.lane === lane && update.seq > written) this.passedOver.add(update.payload);
       this.positions.set(`${lane} state`, this.nextSeq - 1n);
     }
     return { generation };
@@ -222,7 +244,11 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
     return this.answered(this.log.filter((row) => row.lane === lane && row.seq > afterSeq).slice(0, limit));
   }
 
-  async readNewestAfter(lane: number, afterSeq: bigint, limit: number): Promise<{ rows: StoredLogRow[]; lastSeq: bigint }> {
+  async readNewestAfter(
+    lane: number,
+    afterSeq: bigint,
+    limit: number,
+  ): Promise<{ rows: StoredLogRow[]; lastSeq: bigint }> {
     const looked = await this.readAfter(lane, afterSeq, limit);
     const newest = new Map(looked.filter((row) => row.topic === 'updates').map((row) => [row.key, row]));
     return { rows: [...newest.values()], lastSeq: looked.at(-1)?.seq ?? afterSeq };

@@ -34,8 +34,9 @@ const connectMs = 2_000;
 const totalMs = 10_000;
 
 /**
- * The platform's order entry in memory, without a socket: it may do what it was asked and answer, do it and not answer, do it late or never, refuse, and say
- * what nobody can rely on. Everything is in `ledger`.
+ * The platform's order entry in memory, without a socket: it may do what it was
+ * asked and answer, do it and not answer, do it late or never, refuse, and say what
+ * nobody can rely on. Everything is in `ledger`.
  */
 export class MemoryEntry {
   faults: WriteFaults = noWriteFaults;
@@ -77,7 +78,9 @@ export class MemoryEntry {
         points.reach('write_before', host);
         if (host.crashed) return new Promise<never>(() => undefined);
         if (signal?.aborted === true || happens(random, this.faults.unsent))
-          return host.answer(Promise.resolve({ kind: 'failed', code: 'connect', message: 'had ended', sent: 'no' } as const));
+          return host.answer(
+            Promise.resolve({ kind: 'failed', code: 'connect', message: 'had ended', sent: 'no' } as const),
+          );
         const write = ledger.left(attemptId, host.name, `${request.method} ${request.url} ${request.body ?? ''}`);
         trace.add(host.name, 'writes', `${attemptId} ${write.bytes}`);
         points.reach('write_left', host);
@@ -98,7 +101,11 @@ export class MemoryEntry {
     }
     write.arrivedMs = clock.monotonicMs();
     const outcome = this.timed(this.arrive(write, request));
-    trace.add('platform', 'is asked', `${write.attemptId} ${write.fate} ${outcome === hangs ? hangs : describe(outcome)}`);
+    trace.add(
+      'platform',
+      'is asked',
+      `${write.attemptId} ${write.fate} ${outcome === hangs ? hangs : describe(outcome)}`,
+    );
     points.reach('write_arrived', host);
     await clock.sleep(wayMs());
     points.reach('write_answered', host);

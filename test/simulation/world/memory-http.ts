@@ -33,11 +33,17 @@ const names = {
   prediction: { reference: 'clientOrderRef', state: 'state' },
 } as const;
 
-/** The platform's REST side in memory, without a socket: accounts, both lists, both gets. Each request takes a moment both ways, and ends within 10 s. */
+/**
+ * The platform's REST side in memory, without a socket: accounts, both lists, both gets. Each
+ * request takes a moment both ways, and ends within 10 s.
+ */
 export class MemoryHttp {
   faults: ReadFaults = noReadFaults;
   down = false;
-  /** When an account's store was lost, by the world's monotonic time: nothing from before it can be shown after it. */
+  /**
+   * When an account's store was lost, by the world's monotonic time:
+   * nothing from before it can be shown after it.
+   */
   readonly storeLostMs = new Map<string, number>();
   readonly completeLists: CompleteList[] = [];
   /** Rows of a page at most, whatever is asked for. */
@@ -66,7 +72,8 @@ export class MemoryHttp {
     const answer = whole.kind === 'answered' ? { ...whole, text: this.deps.bare.of(whole.text) } : whole;
     await clock.sleep(slow ? random.next() * 4000 : 0.2 + random.next() * 3);
     if (happens(random, faults.broken)) return { kind: 'failed', code: 'broken', message: 'reset', sent: 'maybe' };
-    if (happens(random, faults.refused)) return reply(503, '{"error":{"type":"unavailable","code":"BUSY","message":"busy"}}');
+    if (happens(random, faults.refused))
+      return reply(503, '{"error":{"type":"unavailable","code":"BUSY","message":"busy"}}');
     if (happens(random, faults.foreignBody)) return reply(200, '<html>hello</html>');
     this.note(request, answer, beganMs);
     return answer;
@@ -104,7 +111,8 @@ export class MemoryHttp {
 
   private lagMs(accountId: string): number {
     const sinceLossMs = this.deps.clock.monotonicMs() - (this.storeLostMs.get(accountId) ?? Number.NEGATIVE_INFINITY);
-    // A millisecond behind the loss: at the same one the list would still show what was before, under a version that is not given yet.
+    // A millisecond behind the loss: at the same one the list would still show what was before,
+    // under a version that is not given yet.
     return Math.floor(Math.max(0, Math.min(this.deps.random.next() * this.faults.lagMs, sinceLossMs - 1)));
   }
 
@@ -112,8 +120,12 @@ export class MemoryHttp {
   readonly unlisted = new Set<string>();
 
   private accounts(): string {
-    const accounts = [...this.deps.exchange.accounts.values()].filter(({ id, traded }) => traded && !this.unlisted.has(id));
-    return JSON.stringify({ accounts: accounts.map(({ id, status }) => ({ trading_account_id: id, status, is_sim: true })) });
+    const accounts = [...this.deps.exchange.accounts.values()].filter(
+      ({ id, traded }) => traded && !this.unlisted.has(id),
+    );
+    return JSON.stringify({
+      accounts: accounts.map(({ id, status }) => ({ trading_account_id: id, status, is_sim: true })),
+    });
   }
 }
 

@@ -14,7 +14,10 @@ import {
 } from '../database-rows.ts';
 import { MemoryShards } from './memory-shards.ts';
 
-/** The rows of lanes and shards of a database in memory, and the way of every call to it: how long it takes, and how it fails. */
+/**
+ * The rows of lanes and shards of a database in memory, and the way of every call to it: how long
+ * it takes, and how it fails.
+ */
 export abstract class MemoryLanes implements LaneStore {
   faults: DatabaseFaults = noDatabaseFaults;
   /** No call gets through while true. */
@@ -107,7 +110,10 @@ export abstract class MemoryLanes implements LaneStore {
     row.renewedMs = this.clock.nowMs();
   }
 
-  /** Those with a process that renewed them less than `expireMs` ago, but for one that finishes another's lane. */
+  /**
+   * Those with a process that renewed them less than `expireMs` ago,
+   * but for one that finishes another's lane.
+   */
   liveLanes(expireMs: number): { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] {
     return [...this.lanes].flatMap(([lane, { holder, epoch, renewedMs }]) => {
       const isLive = Math.abs(this.clock.nowMs() - renewedMs) < expireMs;
@@ -136,7 +142,10 @@ export abstract class MemoryLanes implements LaneStore {
     this.holders.set(`${lane} ${row.holder}`, this.clock.monotonicMs());
   }
 
-  /** As Postgres spreads them, where a loss is planned: a taking that is lost, and a generation that begins then, must not give the same epoch. */
+  /**
+   * As Postgres spreads them, where a loss is planned: a taking that is lost, and a generation that
+   * begins then, must not give the same epoch.
+   */
   protected epochStep(holder: string): bigint {
     return 1n + (this.spreadsEpochs ? BigInt(spreadOf(holder)) : 0n);
   }
@@ -162,7 +171,10 @@ export abstract class MemoryLanes implements LaneStore {
     if (this.down || this.random.next() < this.faults.unreachable) throw new Error('the database cannot be reached');
   }
 
-  /** One statement that may outlive its client: its answer is lost, or its connection breaks and it is done long after. */
+  /**
+   * One statement that may outlive its client: its answer is lost, or its
+   * connection breaks and it is done long after.
+   */
   protected async statement<T>(work: () => T): Promise<T> {
     await this.call();
     const { orphan, lostAnswer } = this.faults;

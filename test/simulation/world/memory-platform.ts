@@ -47,8 +47,10 @@ const lagKeptMs = 20_000;
 const againWithinMs = 20_000;
 
 /**
- * The platform's truth in memory, for the simulator and for `CommandWorld`. The sandbox's own exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels, expiries,
- * rejects, replaces, sessions, corrections, uncertainty, a lost store); what the service sees of it goes through `stream` and `http`, which lie as told.
+ * The platform's truth in memory, for the simulator and for `CommandWorld`. The sandbox's own
+ * exchange and market make it (versions beyond 2^53 and with gaps, partial fills, cancels,
+ * expiries, rejects, replaces, sessions, corrections, uncertainty, a lost store); what the service
+ * sees of it goes through `stream` and `http`, which lie as told.
  */
 export class MemoryPlatform {
   readonly exchange: Exchange;
@@ -80,7 +82,10 @@ export class MemoryPlatform {
     this.random = random;
     this.lossRandom = deps.lossRandom;
     this.trace = trace;
-    this.exchange = new Exchange({ clock, onChange: (order, step) => this.changed(order, step) }, { maxOrders: 100_000 });
+    this.exchange = new Exchange(
+      { clock, onChange: (order, step) => this.changed(order, step) },
+      { maxOrders: 100_000 },
+    );
     this.exchange.keepHistory(lagKeptMs);
     for (let i = 1; i <= options.accounts; i += 1) {
       this.exchange.addAccount({ id: `acct-${i}`, owner: 'desk', traded: true, predictions: i !== 2, status: 'OPEN' });
@@ -108,7 +113,10 @@ export class MemoryPlatform {
     this.entry = new MemoryEntry({ entry, tokens, ledger, points, clock, random: entryRandom, trace, bare });
     if (options.knownOrders > 0) {
       const { knownOrders, openOrders } = options;
-      seedOrders({ exchange: this.exchange, market: this.market, random, clock }, { knownOrders, openOrders: openOrders >> 1 });
+      seedOrders(
+        { exchange: this.exchange, market: this.market, random, clock },
+        { knownOrders, openOrders: openOrders >> 1 },
+      );
     }
   }
 
@@ -135,7 +143,9 @@ export class MemoryPlatform {
     if (!isClosed(order.state) && !this.entered.has(order)) this.market.adopt(order);
   }
 
-  /** The order session of an account had a gap: its open prediction orders are unknown for a while. */
+  /**
+   * The order session of an account had a gap: its open prediction orders are unknown for a while.
+   */
   gap(forMs: number): void {
     const account = this.drawEnrolled();
     if (account === undefined || this.storesLost.has(account.id)) return;
@@ -144,8 +154,10 @@ export class MemoryPlatform {
   }
 
   /**
-   * The store of an account's prediction orders is lost, and half the time once more soon after, as by a platform that crashes again and again; it says so until
-   * `restoreCertainty`. Only with an open order that can say so: versions that start again without a word are nothing that a reader could know.
+   * The store of an account's prediction orders is lost, and half the time once more soon
+   * after, as by a platform that crashes again and again; it says so until
+   * `restoreCertainty`. Only with an open order that can say so: versions that start again
+   * without a word are nothing that a reader could know.
    */
   loseStore(): void {
     const account = this.drawEnrolled();
@@ -154,7 +166,8 @@ export class MemoryPlatform {
     if (happens(lossRandom, 0.5)) return;
     // Mostly within the second or two in which the first is dealt with.
     const gapMs = 2 * againWithinMs ** lossRandom.next();
-    // Not certain again in between: where no order is left to tell of the second loss, nothing would tell of the first either.
+    // Not certain again in between: where no order is left to tell of the second loss, nothing
+    // would tell of the first either.
     clock.after(gapMs, () => {
       if (!this.healed) this.loseStoreOf(account);
     });
@@ -209,7 +222,8 @@ export class MemoryPlatform {
     this.surprises.kinds = new Set();
     this.stream.down = this.http.down = this.entry.down = this.tokens.loginRequired = false;
     for (const account of this.accounts) account.status = 'OPEN';
-    // A half-open connection is not healed by anything but its own end; that it is found out is for the service.
+    // A half-open connection is not healed by anything but its own end;
+    // that it is found out is for the service.
   }
 
   private drawEnrolled(): ExchangeAccount | undefined {
@@ -219,7 +233,11 @@ export class MemoryPlatform {
 
   private changed(order: ExchangeOrder, step: string): void {
     const { stream, orderId, account } = order.terms;
-    this.trace.add('platform', step, `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`);
+    this.trace.add(
+      'platform',
+      step,
+      `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`,
+    );
     this.entered.changed(order, step);
     this.ledger.changed(order, step);
     this.stream.emit(order);

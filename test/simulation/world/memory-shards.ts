@@ -14,12 +14,18 @@ interface MemoryShardsDeps {
   readonly step: (holder: string) => bigint;
 }
 
-/** The table of shards, by the rules of Postgres: each write is one statement, and does nothing under an epoch of its lane that is gone. */
+/**
+ * The table of shards, by the rules of Postgres: each write is one statement, and does nothing
+ * under an epoch of its lane that is gone.
+ */
 export class MemoryShards implements ShardStore {
   rows: ShardRow[] = [];
   /** For planted bugs: which calls raise the epoch. */
   raising: ReadonlySet<'take' | 'resume'> = new Set(['take', 'resume']);
-  /** For a planted bug: a freeing asks for no epoch of its shard, has no answer, and is done some seconds later. */
+  /**
+   * For a planted bug: a freeing asks for no epoch of its shard, has
+   * no answer, and is done some seconds later.
+   */
   freesLate = false;
   private readonly deps: MemoryShardsDeps;
 
@@ -28,7 +34,13 @@ export class MemoryShards implements ShardStore {
   }
 
   set count(count: number) {
-    this.rows = Array.from({ length: count }, (_, shard) => ({ shard, lane: undefined, pinned: false, epoch: 0n, sinceMs: 0 }));
+    this.rows = Array.from({ length: count }, (_, shard) => ({
+      shard,
+      lane: undefined,
+      pinned: false,
+      epoch: 0n,
+      sinceMs: 0,
+    }));
   }
 
   /** As it stands, for whoever looks from outside. */
@@ -41,7 +53,8 @@ export class MemoryShards implements ShardStore {
     await read();
     const nowMs = clock.nowMs();
     const inOrder = [...lanes].sort(([a], [b]) => a - b);
-    const isLive = ({ holder, renewedMs }: LaneRow) => holder !== undefined && Math.abs(nowMs - renewedMs) < expireAfterMs;
+    const isLive = ({ holder, renewedMs }: LaneRow) =>
+      holder !== undefined && Math.abs(nowMs - renewedMs) < expireAfterMs;
     return {
       members: inOrder.flatMap(([lane, row]) => {
         const { holder, card, heldSinceMs, drained } = row;
@@ -96,7 +109,12 @@ export class MemoryShards implements ShardStore {
     return freed.map(({ shard }) => shard);
   }
 
-  private give(by: 'take' | 'resume', lane: number, epoch: bigint, of: (seat: ShardRow) => boolean): HeldShard[] | undefined {
+  private give(
+    by: 'take' | 'resume',
+    lane: number,
+    epoch: bigint,
+    of: (seat: ShardRow) => boolean,
+  ): HeldShard[] | undefined {
     const row = this.heldBy(lane, epoch);
     if (row === undefined) return undefined;
     return this.rows.filter(of).map((seat) => {

@@ -27,10 +27,11 @@ export interface SocketPeer {
 }
 
 /**
- * One WebSocket in memory, with the wire between its ends: messages and pongs arrive in the order in which they were sent, a moment or seconds later, at a
- * process that may be frozen or gone.
+ * One WebSocket in memory, with the wire between its ends: messages and pongs arrive in the order
+ * in which they were sent, a moment or seconds later, at a process that may be frozen or gone.
  *
- * States, of the wire: opening → open → ended. `silent` is a half-open connection: nothing arrives any more and nobody is told.
+ * States, of the wire: opening → open → ended. `silent` is a half-open connection: nothing arrives
+ * any more and nobody is told.
  */
 export class MemorySocket implements Socket {
   readonly token: string;
@@ -84,7 +85,10 @@ export class MemorySocket implements Socket {
     if (this.wire === 'open') this.carry(() => this.arrive({ bytes: text.length, read }));
   }
 
-  /** What is sent from now on arrives after this time at the earliest: it lies in buffers on the way. */
+  /**
+   * What is sent from now on arrives after this time at the
+   * earliest: it lies in buffers on the way.
+   */
   congest(forMs: number): void {
     this.lastArrivalMs = Math.max(this.lastArrivalMs, this.clock.monotonicMs() + forMs);
   }
@@ -127,7 +131,9 @@ export class MemorySocket implements Socket {
   close(): void {
     const end: SocketEnd = { kind: 'closed', code: 1000, reason: '' };
     this.clock.after(this.latencyMs(), () => this.endBy(end, false));
-    this.clock.after(goodbyeMs, () => this.host.deliver(() => this.tellEnd({ kind: 'closed', code: 1006, reason: '' })));
+    this.clock.after(goodbyeMs, () =>
+      this.host.deliver(() => this.tellEnd({ kind: 'closed', code: 1006, reason: '' })),
+    );
   }
 
   terminate(): void {
@@ -173,7 +179,8 @@ export class MemorySocket implements Socket {
     const nowMs = this.clock.monotonicMs();
     this.lastArrivalMs = Math.max(this.lastArrivalMs, nowMs + this.latencyMs());
     this.onTheWay.push(arrive);
-    // The first that was sent, whichever timer comes first: two of one instant differ by a rounding (seed 71).
+    // The first that was sent, whichever timer comes first: two of
+    // one instant differ by a rounding (seed 71).
     this.clock.after(this.lastArrivalMs - nowMs, () => {
       const next = this.onTheWay.shift();
       if (!this.silent) next?.();
@@ -183,7 +190,8 @@ export class MemorySocket implements Socket {
   private arrive(arrival: Arrival): void {
     this.bytes += arrival.bytes;
     this.unread.push(arrival);
-    if (this.unread.length > slowConsumerFrames) this.endBy({ kind: 'closed', code: 4429, reason: 'slow consumer' }, true);
+    if (this.unread.length > slowConsumerFrames)
+      this.endBy({ kind: 'closed', code: 4429, reason: 'slow consumer' }, true);
     this.host.deliver(() => this.readOn());
   }
 

@@ -26,20 +26,31 @@ const congestedMs = 5_000;
 const foreignAccount = 'acct-foreign';
 
 /**
- * The order stream of the platform in memory (docs/platform-assumptions.md, "Order stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong on the
- * way. No replay, no sequence number.
+ * The order stream of the platform in memory (docs/platform-assumptions.md, "Order
+ * stream"): upgrade, subscriptions, events, heartbeats, and everything that goes wrong
+ * on the way. No replay, no sequence number.
  *
- * Invariant: a subscription is in force from before its acknowledgement is sent; without faults every change of a subscribed account is sent once.
+ * Invariant: a subscription is in force from before its acknowledgement is sent; without faults
+ * every change of a subscribed account is sent once.
  */
 export class MemoryStream implements SocketPeer {
   faults: StreamFaults = noStreamFaults;
   down = false;
-  /** The probability with which an event, and what follows it, lies on the way for up to some seconds. */
+  /**
+   * The probability with which an event, and what follows it,
+   * lies on the way for up to some seconds.
+   */
   congested = 0;
-  /** Told when the process reads that a subscription is acknowledged, and when the process knows that its connection has ended. */
+  /**
+   * Told when the process reads that a subscription is acknowledged, and when the process knows
+   * that its connection has ended.
+   */
   onAcknowledged: (socket: MemorySocket, name: string) => void = () => {};
   onLeft: (socket: MemorySocket) => void = () => {};
-  /** Told of each event that is sent on a socket, whole or as garbage; returns what to call when the process reads it. */
+  /**
+   * Told of each event that is sent on a socket, whole or as garbage;
+   * returns what to call when the process reads it.
+   */
   onSent: (socket: MemorySocket, name: string, text: string) => (() => void) | undefined = () => undefined;
   /** Told when a socket loses an event, or has it later than others. */
   onSpoiled: (socket: MemorySocket, name: string, text: string) => void = () => {};
@@ -114,14 +125,19 @@ export class MemoryStream implements SocketPeer {
     if (this.down) return { kind: 'failed', code: 'connect', message: 'refused' };
     if (!tokens.isGood(socket.token)) return { kind: 'refused', status: 401 };
     if (happens(random, this.faults.upgradeHangs)) return 'hang';
-    if (happens(random, this.faults.upgradeRefused)) return { kind: 'refused', status: happens(random, 0.5) ? 503 : 200 };
+    if (happens(random, this.faults.upgradeRefused))
+      return { kind: 'refused', status: happens(random, 0.5) ? 503 : 200 };
     this.sockets.add(socket);
     return 'open';
   }
 
   message(socket: MemorySocket, text: string): void {
     const { clock, random, account } = this.deps;
-    const { type, id, payload } = JSON.parse(text) as { type: string; id: string; payload: { topic: string; target: string } };
+    const { type, id, payload } = JSON.parse(text) as {
+      type: string;
+      id: string;
+      payload: { topic: string; target: string };
+    };
     const accountId = payload.target.slice('account:'.length);
     const name = `${payload.topic}:${accountId}`;
     if (type === 'unsubscribe') {
@@ -139,7 +155,8 @@ export class MemoryStream implements SocketPeer {
     const answer = JSON.stringify({ type: 'subscribed', id, payload });
     const lateMs = happens(random, this.faults.ackLate) ? random.next() * 4000 : 0;
     clock.after(lateMs, () => {
-      // The subscription stands for the process once it has read so: a paused one knows of none but the older connection, dead or not (seed 11997).
+      // The subscription stands for the process once it has read so: a paused one knows of none but
+      // the older connection, dead or not (seed 11997).
       socket.push(answer, () => this.onAcknowledged(socket, name));
     });
   }
@@ -162,7 +179,8 @@ export class MemoryStream implements SocketPeer {
     const { faults, congested } = this;
     const spoil = () => this.onSpoiled(socket, name, text);
     if (congested > 0 && happens(random, congested)) socket.congest(random.next() * congestedMs);
-    if (happens(random, faults.foreign)) socket.push(text.replace(/"target":"[^"]*"/, `"target":"account:${foreignAccount}"`));
+    if (happens(random, faults.foreign))
+      socket.push(text.replace(/"target":"[^"]*"/, `"target":"account:${foreignAccount}"`));
     if (happens(random, faults.silentLoss)) {
       spoil();
       return;
@@ -174,7 +192,8 @@ export class MemoryStream implements SocketPeer {
     }
     if (happens(random, faults.halfOpen)) this.hush(socket);
     if (happens(random, faults.garbage)) {
-      // Held as the event that it was: whoever reads that on another connection misses nothing by this one (seed 1123).
+      // Held as the event that it was: whoever reads that on another
+      // connection misses nothing by this one (seed 1123).
       this.send(socket, name, spoiled(text, random), text);
       return;
     }

@@ -28,8 +28,8 @@ export class MemoryTokens {
 const refusedForMs = 400;
 
 /**
- * One process's tokens: got when first needed, renewed when told to or when one was refused. A failure is answered at
- * once, from memory, until the next try is due.
+ * One process's tokens: got when first needed, renewed when told to or when one was refused. A
+ * failure is answered at once, from memory, until the next try is due.
  */
 export class HostTokens implements TokenSource {
   private current: AccessToken | undefined;
@@ -52,7 +52,8 @@ export class HostTokens implements TokenSource {
   }
 
   async renew(rejectedGeneration: number): Promise<TokenResult> {
-    if (this.current !== undefined && this.current.generation > rejectedGeneration) return { ok: true, token: this.current };
+    if (this.current !== undefined && this.current.generation > rejectedGeneration)
+      return { ok: true, token: this.current };
     return this.fetch();
   }
 

@@ -25,13 +25,21 @@ describe('the outbox of outcomes', () => {
     await rig.journal.markSending(asked.attemptId ?? '', asked.atMs, fence);
     const sent = await rig.journal.find(asked.commandId);
     const attempt = { attemptId: asked.attemptId ?? '', from: 'sending', to: 'unknown' } as const;
-    await rig.journal.step({ commandId: asked.commandId, version: 1, to: 'unknown', atMs: 9, evidence: [], attempt }, fence);
+    await rig.journal.step(
+      { commandId: asked.commandId, version: 1, to: 'unknown', atMs: 9, evidence: [], attempt },
+      fence,
+    );
     const after = await rig.journal.find(asked.commandId);
     if (opened.kind !== 'opened' || sent === undefined || after === undefined) throw new Error('it is not there');
     const events = await log.readUnpublished(10, [0]);
     expect(events).toEqual(
       [opened.command, after].map((command, i) => ({
-        ...{ id: events[i]?.id, key: asked.commandId, payload: encodeCommandOutcome(command), recordedMs: expect.any(Number) },
+        ...{
+          id: events[i]?.id,
+          key: asked.commandId,
+          payload: encodeCommandOutcome(command),
+          recordedMs: expect.any(Number),
+        },
       })),
     );
     expect(await log.readUnpublished(10, [1, 2]), 'of other shards').toEqual([]);
@@ -115,8 +123,12 @@ describe('keeping the journal', () => {
     await aged(8);
     expect(await rig.journal.findCancelAll(0, 'desk', done.idempotencyKey)).toBeUndefined();
     expect((await maintainCommands(rig.pool, { retentionMs: hourMs })).freedKeys).toBe(1);
-    expect(await rig.journal.findCancelAll(0, 'desk', underWay.idempotencyKey)).toMatchObject({ orders: underWay.orders });
-    expect(await rig.journal.findCancelAll(0, 'desk', inForce.idempotencyKey)).toMatchObject({ orders: inForce.orders });
+    expect(await rig.journal.findCancelAll(0, 'desk', underWay.idempotencyKey)).toMatchObject({
+      orders: underWay.orders,
+    });
+    expect(await rig.journal.findCancelAll(0, 'desk', inForce.idempotencyKey)).toMatchObject({
+      orders: inForce.orders,
+    });
     expect(await rig.rows('select key_held from cancel_alls order by key_held')).toEqual([
       { key_held: false },
       { key_held: true },

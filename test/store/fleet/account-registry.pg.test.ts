@@ -33,7 +33,15 @@ describe('the open orders of an account', () => {
   it('are those that are not terminal and were not touched since, page by page', async () => {
     await using rig = await storeRig();
     const registry = new PostgresAccountRegistry(rig.deps);
-    const statuses = ['pending_new', 'new', 'partially_filled', 'done_for_day', 'suspended', 'unknown', ...terminalPrecedence];
+    const statuses = [
+      'pending_new',
+      'new',
+      'partially_filled',
+      'done_for_day',
+      'suspended',
+      'unknown',
+      ...terminalPrecedence,
+    ];
     const heads = [
       ...statuses.map((status) => head(`is-${status}`, 1, { status })),
       head('foreign', 1, { accountId: 'acct-2' }),

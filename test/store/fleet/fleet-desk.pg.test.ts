@@ -29,7 +29,12 @@ describe('a process that is drained', () => {
     expect(await rig.members()).toEqual([[0, 0, true]]);
     expect(await rig.desk.drain('first', false, word)).toBe(true);
     expect(await rig.members()).toEqual([[0, 2, false]]);
-    const line = { principal: 'desk', reason: 'a new kernel', request_id: 'request-1', detail: { instance: 'first', lane: 0 } };
+    const line = {
+      principal: 'desk',
+      reason: 'a new kernel',
+      request_id: 'request-1',
+      detail: { instance: 'first', lane: 0 },
+    };
     expect(await rig.lines()).toEqual([
       { ...line, action: 'fleet_drain' },
       { ...line, action: 'fleet_undrain' },
@@ -48,7 +53,8 @@ describe('a process that is drained', () => {
   it('has to live, and to be a process: a name that is not so changes nothing', async () => {
     await using rig = await deskRig();
     await rig.lanes.acquire(0, 'second/finisher', 0);
-    for (const name of ['first', 'second', 'second/finisher']) expect(await rig.desk.drain(name, true, word), name).toBe(false);
+    for (const name of ['first', 'second', 'second/finisher'])
+      expect(await rig.desk.drain(name, true, word), name).toBe(false);
     await rig.lanes.acquire(0, 'third', 0);
     await rig.rows("update lanes set renewed_at = renewed_at - interval '7 s'");
     expect(await rig.desk.drain('third', true, word)).toBe(false);

@@ -33,7 +33,13 @@ function fleet(seats: readonly (number | undefined)[], over: Partial<Fleet> = {}
 describe('the fleet', () => {
   it('is well when every shard is held and every lane has its process', () => {
     const shown = fleetDocument(fleet([0, 1, 1, 0]), nowMs);
-    expect(shown).toMatchObject({ verdict: '4 shards, 2 processes, all held', allHeld: true, shards: 4, free: [], pinned: [1] });
+    expect(shown).toMatchObject({
+      verdict: '4 shards, 2 processes, all held',
+      allHeld: true,
+      shards: 4,
+      free: [],
+      pinned: [1],
+    });
     expect(shown.lanes[0]).toEqual({
       lane: 0,
       state: 'live',
@@ -63,7 +69,9 @@ describe('the fleet', () => {
   it('names a lane without a process, and one that another finishes', () => {
     const members = [member(0), member(2, { holder: 'desk-0/finisher', weight: 0 })];
     const shown = fleetDocument(fleet([0, 1, 1, 2], { members, orphans: [{ lane: 1, idleMs: 8_000 }] }), nowMs);
-    expect(shown.verdict).toBe('4 shards, 1 process, lane 1 without a process (2 shards), lane 2 finished by another (1 shard)');
+    expect(shown.verdict).toBe(
+      '4 shards, 1 process, lane 1 without a process (2 shards), lane 2 finished by another (1 shard)',
+    );
     expect(shown.allHeld).toBe(false);
     expect(shown.lanes.map(({ lane, state, holder }) => [lane, state, holder])).toEqual([
       [0, 'live', 'desk-0'],

@@ -17,7 +17,9 @@ describe('the lane', () => {
   it('goes to exactly one of many that ask at once', async () => {
     await using rig = await storeRig();
     for (const lane of [1, 2, 3]) {
-      const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => rig.lanes.acquire(lane, `holder-${i}`, 6_000)));
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => rig.lanes.acquire(lane, `holder-${i}`, 6_000)),
+      );
       expect(answers.filter((answer) => answer.kind === 'held')).toHaveLength(1);
     }
     await rig.pool.query("update lanes set renewed_at = now() - interval '1 minute'");
@@ -45,7 +47,8 @@ describe('the lane', () => {
   it('is renewed by the holder, and by a batch where the holder is late', async () => {
     await using rig = await storeRig();
     const age = () => rig.pool.query("update lanes set renewed_at = now() - interval '1 hour'");
-    const fresh = async () => (await rig.rows("select from lanes where renewed_at > now() - interval '1 minute'")).length === 1;
+    const fresh = async () =>
+      (await rig.rows("select from lanes where renewed_at > now() - interval '1 minute'")).length === 1;
     await age();
     expect(await rig.lanes.renew(0, rig.epoch)).toBe('renewed');
     expect(await fresh()).toBe(true);

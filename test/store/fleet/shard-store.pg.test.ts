@@ -75,7 +75,8 @@ describe('shards', () => {
         epochs.map((epoch, i) => takeShards(rig.shards, i + 1, epoch, i % 2 === 0 ? all : all.toReversed())),
       );
       expect(answers.flatMap((answer) => numbers(answer) ?? []).toSorted((a, b) => a - b)).toEqual(all);
-      for (const [i, epoch] of epochs.entries()) expect(await rig.shards.freeAll(i + 1, epoch)).toEqual(numbers(answers[i]));
+      for (const [i, epoch] of epochs.entries())
+        expect(await rig.shards.freeAll(i + 1, epoch)).toEqual(numbers(answers[i]));
     }
     expect(await rig.seats()).toEqual({});
   });
@@ -124,9 +125,9 @@ describe('a process that lost its lane', () => {
     expect(await takeShards(rig.shards, 0, rig.epoch, [2])).toBeUndefined();
     expect(await freeShards(rig.shards, 0, rig.epoch, [0, 1])).toBe(false);
     expect(await rig.shards.resume(0, rig.epoch)).toBeUndefined();
-    expect(await rig.shards.introduce(0, rig.epoch, { weight: 9, address: undefined, version: '1', draining: false })).toBe(
-      false,
-    );
+    expect(
+      await rig.shards.introduce(0, rig.epoch, { weight: 9, address: undefined, version: '1', draining: false }),
+    ).toBe(false);
     expect(await rig.rows('select * from shards order by shard')).toEqual(before);
   });
 
@@ -289,7 +290,11 @@ describe('a process that shows a trouble', () => {
     await using rig = await shardRig();
     const card = { weight: 2, address: undefined, version: '1', draining: false };
     const shown = async () =>
-      (await rig.shards.look(6_000)).members.map(({ weight, spareWeight, unwell }) => ({ weight, spareWeight, unwell }));
+      (await rig.shards.look(6_000)).members.map(({ weight, spareWeight, unwell }) => ({
+        weight,
+        spareWeight,
+        unwell,
+      }));
     const unwell = { trouble: 'relay_stuck', unfit: false } as const;
     await rig.shards.introduce(0, rig.epoch, { ...card, unwell });
     expect(await shown()).toEqual([{ weight: 2, spareWeight: undefined, unwell }]);
@@ -319,9 +324,13 @@ describe('orphans', () => {
     const look = await rig.shards.look(6_000);
     expect(look.orphans).toMatchObject([{ lane: 0 }, { lane: 2 }]);
     expect(look.orphans[0]?.idleMs).toBeGreaterThanOrEqual(60_000);
-    await rig.pool.query("insert into relay_positions (lane, cursor, seq) select 0, 'log', max(seq) from order_updates");
+    await rig.pool.query(
+      "insert into relay_positions (lane, cursor, seq) select 0, 'log', max(seq) from order_updates",
+    );
     expect(await orphans(), 'the state topic lacks it').toEqual([0, 2]);
-    await rig.pool.query("insert into relay_positions (lane, cursor, seq) select 0, 'state', max(seq) from order_updates");
+    await rig.pool.query(
+      "insert into relay_positions (lane, cursor, seq) select 0, 'state', max(seq) from order_updates",
+    );
     expect(await orphans()).toEqual([2]);
 
     const finisher = await rig.hold(2, 'finisher');
@@ -344,7 +353,8 @@ describe('orphans', () => {
     const newest = `select u.lane, c, u.seq from (select lane, max(seq) as seq from order_updates where lane > 0 group by lane) u, unnest(array['log', 'state']) as c`;
     await session.query(`insert into relay_positions (lane, cursor, seq) ${newest}`);
     const scanned = async () => {
-      const text = "select sum(seq_tup_read)::int as rows from pg_stat_xact_all_tables where relname like 'order\\_updates%'";
+      const text =
+        "select sum(seq_tup_read)::int as rows from pg_stat_xact_all_tables where relname like 'order\\_updates%'";
       return (await session.query(text)).rows[0]?.rows;
     };
     await session.query('begin');

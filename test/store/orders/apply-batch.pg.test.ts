@@ -25,8 +25,17 @@ describe('a batch', () => {
       [0, '1'],
     ]);
     expect(result).toEqual({ kind: 'committed', lastSeq: BigInt(log[2]?.seq ?? 0) });
-    expect(await rig.rows('select stream, order_id, revision, source_version, status, is_open from orders order by 2')).toEqual([
-      { stream: 'prediction', order_id: 'a', revision: '2', source_version: '9007199254740994', status: 'new', is_open: true },
+    expect(
+      await rig.rows('select stream, order_id, revision, source_version, status, is_open from orders order by 2'),
+    ).toEqual([
+      {
+        stream: 'prediction',
+        order_id: 'a',
+        revision: '2',
+        source_version: '9007199254740994',
+        status: 'new',
+        is_open: true,
+      },
       { stream: 'account', order_id: 'b', revision: '1', source_version: null, status: 'new', is_open: true },
     ]);
     expect(await rig.rows('select reason, raw, account_id from quarantine')).toEqual([
@@ -146,10 +155,21 @@ describe('a row that Postgres will never take', () => {
   it('is always taken by quarantine: NUL, lone surrogates, huge texts and instants that are none', async () => {
     await using rig = await storeRig();
     const evil = `\0\ud800${'x'.repeat(200_000)}`;
-    const row = quarantined({ accountId: evil, orderId: evil, reason: evil, detail: evil, raw: evil, observedAtMs: Number.NaN });
-    const result = await rig.store.applyBatch(batch(rig.epoch, 1, [], { quarantine: [row, { ...row, observedAtMs: 1e300 }] }));
+    const row = quarantined({
+      accountId: evil,
+      orderId: evil,
+      reason: evil,
+      detail: evil,
+      raw: evil,
+      observedAtMs: Number.NaN,
+    });
+    const result = await rig.store.applyBatch(
+      batch(rig.epoch, 1, [], { quarantine: [row, { ...row, observedAtMs: 1e300 }] }),
+    );
     expect(result.kind).toBe('committed');
-    const [stored] = await rig.rows<{ raw: string; length: number }>('select left(raw, 3) as raw, length(raw) from quarantine');
+    const [stored] = await rig.rows<{ raw: string; length: number }>(
+      'select left(raw, 3) as raw, length(raw) from quarantine',
+    );
     expect(stored).toEqual({ raw: '\u2400\ufffdx', length: 65_536 });
   });
 
@@ -165,7 +185,11 @@ describe('a row that Postgres will never take', () => {
 describe('heads', () => {
   it('are read back as they were written, those that are known', async () => {
     await using rig = await storeRig();
-    const state = JSON.stringify({ orderId: 'with:colon', note: 'ü "quoted" \\ 日本', extra: { big: '9007199254740993' } });
+    const state = JSON.stringify({
+      orderId: 'with:colon',
+      note: 'ü "quoted" \\ 日本',
+      extra: { big: '9007199254740993' },
+    });
     await rig.store.applyBatch(
       batch(rig.epoch, 1, [], {
         heads: [
@@ -174,7 +198,13 @@ describe('heads', () => {
         ],
       }),
     );
-    const keys = ['prediction:with:colon', 'account:plain', 'account:with:colon', 'prediction:unknown', 'prediction:n\0l'];
+    const keys = [
+      'prediction:with:colon',
+      'account:plain',
+      'account:with:colon',
+      'prediction:unknown',
+      'prediction:n\0l',
+    ];
     expect(await rig.store.readHeads(keys)).toEqual(
       new Map<string, unknown>([
         [

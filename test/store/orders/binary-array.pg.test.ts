@@ -31,7 +31,9 @@ describe('an array in the binary format', () => {
     try {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))), async (values) => {
-          expect(await echo('bigint', bigintArray(values), client)).toEqual(values.map((value) => value?.toString() ?? null));
+          expect(await echo('bigint', bigintArray(values), client)).toEqual(
+            values.map((value) => value?.toString() ?? null),
+          );
         }),
         { numRuns: 100 },
       );

@@ -3,9 +3,14 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { TurnBatch } from '../../../src/store/orders/turn-batch.ts';
 
 /** Batches that are answered by hand. */
-function byHand(options: { readonly maxInFlight?: number; readonly maxBatch?: number; readonly maxWaiting?: number } = {}) {
-  const batches: { readonly queries: readonly number[]; readonly answer: () => void; readonly fail: (error: Error) => void }[] =
-    [];
+function byHand(
+  options: { readonly maxInFlight?: number; readonly maxBatch?: number; readonly maxWaiting?: number } = {},
+) {
+  const batches: {
+    readonly queries: readonly number[];
+    readonly answer: () => void;
+    readonly fail: (error: Error) => void;
+  }[] = [];
   const batch = new TurnBatch<number, string>(
     {
       clock: systemClock,

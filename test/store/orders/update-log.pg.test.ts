@@ -8,8 +8,13 @@ async function logRig() {
   return Object.assign(rig, { log: new PostgresUpdateLog(rig.deps) });
 }
 
-/** The plans of the statements that `work` runs on a log of its own, as the server explains them. */
-async function queriesPlanned(rig: Awaited<ReturnType<typeof storeRig>>, work: (log: PostgresUpdateLog) => Promise<void>) {
+/**
+ * The plans of the statements that `work` runs on a log of its own, as the server explains them.
+ */
+async function queriesPlanned(
+  rig: Awaited<ReturnType<typeof storeRig>>,
+  work: (log: PostgresUpdateLog) => Promise<void>,
+) {
   const plans: string[] = [];
   const explaining = {
     query: async (text: string, values: unknown[]) => {
@@ -63,21 +68,32 @@ describe('the log', () => {
     const all = await rig.log.readAfter(0, 0n, 10);
     const seq = (place: number) => all[place]?.seq ?? 0n;
     const whole = await rig.log.readNewestAfter(0, 0n, 100);
-    expect(whole.rows.map((row) => row.payload).sort()).toEqual(['{"order":"a/2"}', '{"order":"b/2"}', '{"order":"c/1"}']);
+    expect(whole.rows.map((row) => row.payload).sort()).toEqual([
+      '{"order":"a/2"}',
+      '{"order":"b/2"}',
+      '{"order":"c/1"}',
+    ]);
     expect(whole.lastSeq).toBe(seq(4));
     const part = await rig.log.readNewestAfter(0, seq(0), 3);
-    expect(part.rows.map((row) => row.payload).sort()).toEqual(['{"order":"a/2"}', '{"order":"b/1"}', '{"order":"c/1"}']);
+    expect(part.rows.map((row) => row.payload).sort()).toEqual([
+      '{"order":"a/2"}',
+      '{"order":"b/1"}',
+      '{"order":"c/1"}',
+    ]);
     expect(part.lastSeq).toBe(seq(3));
     expect(await rig.log.readNewestAfter(0, seq(4), 100)).toEqual({ rows: [], lastSeq: seq(4) });
   });
 
   it('looks at fewer rows when they are large, at least one', async () => {
     await using rig = await logRig();
-    const large = (orderId: string, revision: number) => update(orderId, revision, { payload: `"${'x'.repeat(9_000_000)}"` });
+    const large = (orderId: string, revision: number) =>
+      update(orderId, revision, { payload: `"${'x'.repeat(9_000_000)}"` });
     await rig.store.applyBatch(batch(rig.epoch, 1, [], { updates: [large('a', 1)] }));
     await rig.store.applyBatch(batch(rig.epoch, 2, [], { updates: [large('b', 1)] }));
     await rig.store.applyBatch(batch(rig.epoch, 3, [], { updates: [large('a', 2)] }));
-    const seqs = (await rig.rows<{ seq: string }>('select seq from order_updates order by seq')).map(({ seq }) => BigInt(seq));
+    const seqs = (await rig.rows<{ seq: string }>('select seq from order_updates order by seq')).map(({ seq }) =>
+      BigInt(seq),
+    );
     const first = await rig.log.readNewestAfter(0, 0n, 100);
     expect([first.rows.length, first.lastSeq]).toEqual([2, seqs[1]]);
     const second = await rig.log.readNewestAfter(0, first.lastSeq, 100);

@@ -26,7 +26,8 @@ function settledDown(world: CommandsUnderFaults): Promise<CommandRow[]> {
     async () => {
       const commands = await readCommands(world);
       const open = commands.filter(
-        ({ state, attempts }) => state === 'open' || attempts.some((each) => ['prepared', 'sending'].includes(each.state)),
+        ({ state, attempts }) =>
+          state === 'open' || attempts.some((each) => ['prepared', 'sending'].includes(each.state)),
       );
       if (open.length > 0) throw new Error(`under way for too long: ${JSON.stringify(open)}`);
       return commands;
@@ -49,9 +50,14 @@ function takenOf({ entry }: CommandsUnderFaults, { attempts }: CommandRow): numb
   return entry.ledger.filter(({ attemptId, taken }) => taken && attempts.some(({ id }) => id === attemptId)).length;
 }
 
-/** Nothing was sent twice, nothing that the journal does not have, and nothing of which the journal says that it was not sent. */
+/**
+ * Nothing was sent twice, nothing that the journal does not have, and nothing of which the journal
+ * says that it was not sent.
+ */
 function expectWrites(world: CommandsUnderFaults, commands: readonly CommandRow[]): void {
-  const attempts = new Map(commands.flatMap((command) => command.attempts.map(({ id, state }) => [id, { state, command }])));
+  const attempts = new Map(
+    commands.flatMap((command) => command.attempts.map(({ id, state }) => [id, { state, command }])),
+  );
   const written = world.entry.ledger.map(({ attemptId }) => attemptId);
   expect(new Set(written).size, 'attempts were written twice').toBe(written.length);
   for (const { attemptId, taken } of world.entry.ledger) {
@@ -65,7 +71,10 @@ function expectWrites(world: CommandsUnderFaults, commands: readonly CommandRow[
   }
 }
 
-/** What was said to be journaled is, under its key; what was said not to be sent was not; one key has one command. */
+/**
+ * What was said to be journaled is, under its key; what was said not to
+ * be sent was not; one key has one command.
+ */
 function expectSubmissions(world: CommandsUnderFaults, commands: readonly CommandRow[]): void {
   for (const [key, said] of Map.groupBy(world.said, ({ submission }) => submission.idempotencyKey)) {
     const rows = commands.filter((row) => row.key === key);
@@ -81,7 +90,8 @@ function expectSubmissions(world: CommandsUnderFaults, commands: readonly Comman
     const [row] = rows;
     const taken = row === undefined ? 0 : takenOf(world, row);
     if (ids.size === 0) expect(taken, `${key} was declined each time: ${JSON.stringify(said)}`).toBe(0);
-    if (journaled.some(({ state }) => state === 'not_sent' || state === 'refused')) expect(taken, `${key} was not sent`).toBe(0);
+    if (journaled.some(({ state }) => state === 'not_sent' || state === 'refused'))
+      expect(taken, `${key} was not sent`).toBe(0);
   }
 }
 
@@ -93,14 +103,20 @@ function same(a: Halt['scope'], b: Halt['scope']): boolean {
   return a.kind === 'service' ? b.kind === 'service' : b.kind === 'account' && a.accountId === b.accountId;
 }
 
-/** Behind a halt that was acknowledged nothing but cancels, until somebody asks to resume; one that asks at the same time may come after it. */
+/**
+ * Behind a halt that was acknowledged nothing but cancels, until somebody asks to resume; one that
+ * asks at the same time may come after it.
+ */
 function expectStops({ stops, entry }: CommandsUnderFaults): void {
   for (const { deed, scope, kind, askedMs, answeredMs } of stops) {
     if (deed !== 'halt' || kind !== 'done') continue;
-    const resumed = stops.filter((each) => each.deed === 'resume' && same(each.scope, scope) && each.answeredMs > askedMs);
+    const resumed = stops.filter(
+      (each) => each.deed === 'resume' && same(each.scope, scope) && each.answeredMs > askedMs,
+    );
     const untilMs = Math.min(...resumed.map(({ askedMs }) => askedMs));
     const behind = entry.ledger.filter(
-      (each) => each.kind !== 'cancel' && covers(scope, each.accountId) && each.atMs > answeredMs && each.atMs < untilMs,
+      (each) =>
+        each.kind !== 'cancel' && covers(scope, each.accountId) && each.atMs > answeredMs && each.atMs < untilMs,
     );
     expect(behind, 'written behind a halt that was acknowledged').toEqual([]);
   }

@@ -15,8 +15,9 @@ export function atEnd(end: End): void {
 }
 
 /**
- * Parts that all tests of a file share, since a start of them costs more than a test: `start` runs before the first test. After the last one the parts are
- * ended, the newest first, each of them also when another one's end fails. Returns a function for the tests, which gives the parts.
+ * Parts that all tests of a file share, since a start of them costs more than a test: `start` runs
+ * before the first test. After the last one the parts are ended, the newest first, each of them
+ * also when another one's end fails. Returns a function for the tests, which gives the parts.
  */
 export function forFile<T>(start: () => Promise<T>): () => T {
   const ends: End[] = [];

@@ -29,10 +29,12 @@ const firstQuantity = 10;
 const lookEveryMs = 400;
 
 /**
- * A desk that places on both streams, replaces and cancels its own orders, repeats a key after each broken answer, and sends a fifth of its commands several times
- * at once. It resumes what was halted, as the person on call would.
+ * A desk that places on both streams, replaces and cancels its own orders, repeats a key after each
+ * broken answer, and sends a fifth of its commands several times at once. It resumes what was
+ * halted, as the person on call would.
  *
- * Invariant: `acknowledged` holds one entry for each key that was ever answered 200 or 202; what contradicts an earlier answer is in `contradictions`.
+ * Invariant: `acknowledged` holds one entry for each key that was ever answered 200 or 202; what
+ * contradicts an earlier answer is in `contradictions`.
  */
 export class CommandLoad {
   readonly acknowledged = new Map<string, { readonly commandId: string; readonly asked: AskedCommand }>();
@@ -43,13 +45,20 @@ export class CommandLoad {
   private stopped = false;
   private asked = 0;
   private readonly orders = new Map<string, KnownOrder>();
-  private readonly deps: { readonly rest: RestCaller; readonly random: Random; readonly accounts: readonly LoadAccount[] };
+  private readonly deps: {
+    readonly rest: RestCaller;
+    readonly random: Random;
+    readonly accounts: readonly LoadAccount[];
+  };
 
   constructor(deps: { rest: RestCaller; random: Random; accounts: readonly LoadAccount[] }) {
     this.deps = deps;
   }
 
-  /** Sends until `enough` is true of it. Rejects when a command is neither acknowledged nor declined within its deadline. */
+  /**
+   * Sends until `enough` is true of it. Rejects when a command is neither
+   * acknowledged nor declined within its deadline.
+   */
   async run(enough: () => boolean, atOnce: number): Promise<void> {
     const looking = new AbortController();
     const look = this.lookForOrders(looking.signal);
@@ -94,7 +103,8 @@ export class CommandLoad {
     if (earlier !== undefined && earlier.commandId !== body.commandId)
       this.contradictions.push(`${key} was ${earlier.commandId} and then ${body.commandId}`);
     this.acknowledged.set(key, { commandId: body.commandId, asked });
-    if (asked.kind === 'place' && typeof body.orderId === 'string') this.know(asked.stream, body.orderId, asked.accountId);
+    if (asked.kind === 'place' && typeof body.orderId === 'string')
+      this.know(asked.stream, body.orderId, asked.accountId);
   }
 
   private noteDeclined(key: string, { status, body }: RestReply): void {
@@ -138,7 +148,8 @@ export class CommandLoad {
   }
 
   private know(stream: 'account' | 'prediction', orderId: string, accountId: string): void {
-    if (!this.orders.has(orderId)) this.orders.set(orderId, { stream, orderId, accountId, replaces: 0, cancelled: false });
+    if (!this.orders.has(orderId))
+      this.orders.set(orderId, { stream, orderId, accountId, replaces: 0, cancelled: false });
   }
 
   /** The ids of account orders are learnt from the stream: the answer to their place has none. */
@@ -153,14 +164,18 @@ export class CommandLoad {
   }
 }
 
-/** Prices spread around the market: some rest, some are filled at once, and some are filled in parts while they are replaced. */
+/**
+ * Prices spread around the market: some rest, some are filled at once, and some are filled in parts
+ * while they are replaced.
+ */
 function restAsk({ kind, stream, accountId, orderId, quantity, callerRef }: AskedCommand, index: number): RestAsk {
   const account = encodeURIComponent(accountId);
   if (kind === 'cancel') {
     const path = stream === 'account' ? '/v1/orders' : '/v1/predictions/orders';
     return { method: 'DELETE', path: `${path}/${orderId}?accountId=${account}` };
   }
-  if (kind === 'replace') return { method: 'PATCH', path: `/v1/predictions/orders/${orderId}`, body: { accountId, quantity } };
+  if (kind === 'replace')
+    return { method: 'PATCH', path: `/v1/predictions/orders/${orderId}`, body: { accountId, quantity } };
   if (stream === 'account') {
     const price = index % 5 === 0 ? '230' : `${100 + (index % 50)}`;
     const terms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', timeInForce: 'GTC', price };
@@ -168,5 +183,9 @@ function restAsk({ kind, stream, accountId, orderId, quantity, callerRef }: Aske
   }
   const price = index % 5 === 0 ? '0.7' : `0.${10 + (index % 40)}`;
   const terms = { symbol: 'FED-CUT-DEC26', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', price };
-  return { method: 'POST', path: '/v1/predictions/orders', body: { accountId, ...terms, quantity, clientOrderRef: callerRef } };
+  return {
+    method: 'POST',
+    path: '/v1/predictions/orders',
+    body: { accountId, ...terms, quantity, clientOrderRef: callerRef },
+  };
 }

@@ -59,7 +59,11 @@ export const refused = (status: number, staleToken?: true): WriteResult => ({
   ...(staleToken && { staleToken }),
 });
 
-/** The port of order entry by a script (`ScriptedEntry` scripts the platform behind it), one entry an attempt; beyond it every attempt is accepted. Nothing is written that `mayWrite` did not allow. */
+/**
+ * The port of order entry by a script (`ScriptedEntry` scripts the platform
+ * behind it), one entry an attempt; beyond it every attempt is accepted. Nothing
+ * is written that `mayWrite` did not allow.
+ */
 export class RigEntry implements OrderEntry {
   readonly scripts: EntryScript[] = [];
   /** What becomes of this one whatever the scripts say; undefined: they say. */
@@ -102,7 +106,10 @@ interface Asked {
 
 type Answer = (asked: Asked) => AccountLook | Promise<AccountLook>;
 
-/** How every account stands. `mayAppear`: it is not followed yet, because the accounts have not been listed. */
+/**
+ * How every account stands. `mayAppear`: it is not followed yet,
+ * because the accounts have not been listed.
+ */
 type RigStanding = Pick<AccountAccess, 'live' | 'isSim' | 'certain' | 'notEnrolled'> & {
   readonly known: boolean;
   readonly mayAppear?: boolean;
@@ -187,7 +194,15 @@ export const placePrediction = {
   kind: 'place',
   stream: 'prediction',
   accountId: 'acct-1',
-  terms: { symbol: 'FED-CUT', outcome: 'YES', side: 'buy', orderType: 'limit', timeInForce: 'gtc', quantity: '10', price: '0.4' },
+  terms: {
+    symbol: 'FED-CUT',
+    outcome: 'YES',
+    side: 'buy',
+    orderType: 'limit',
+    timeInForce: 'gtc',
+    quantity: '10',
+    price: '0.4',
+  },
 } as const satisfies CommandRequest;
 export const workingOrder: Order = { ...predictionView, orderId: 'order-1', origin: 'tidemark' };
 export const replaceWorking = {
@@ -334,8 +349,14 @@ export class CommandRig {
     return this.evidence(commandId).map(({ code }) => code);
   }
 
-  /** A revision as ingest commits it: in the journal's reads at once, and handed over unless `handed` is false. `binds`: also where it is not the first. */
-  commit(order: Order, over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {}): void {
+  /**
+   * A revision as ingest commits it: in the journal's reads at once, and handed over unless
+   * `handed` is false. `binds`: also where it is not the first.
+   */
+  commit(
+    order: Order,
+    over: Partial<SettlingUpdate> & { commandId?: string; handed?: boolean; binds?: boolean } = {},
+  ): void {
     const { commandId, handed = true, binds = false, ...rest } = over;
     const held = this.orders.readOrder(order.stream, order.orderId);
     const revision = rest.revision ?? (held?.revision ?? 0) + 1;
@@ -370,7 +391,14 @@ export class CommandRig {
     const reference = attempts.at(attempt)?.attemptId ?? '';
     if (request.stream === 'account')
       return { ...equityView, orderId: `of-${commandId}`, origin: 'tidemark', commandId, clOrdId: reference, ...over };
-    return { ...predictionView, orderId: `of-${commandId}`, origin: 'tidemark', commandId, clientOrderRef: reference, ...over };
+    return {
+      ...predictionView,
+      orderId: `of-${commandId}`,
+      origin: 'tidemark',
+      commandId,
+      clientOrderRef: reference,
+      ...over,
+    };
   }
 
   private batchOf(update: SettlingUpdate, commandId: string | undefined, bound?: BoundOrder): CommittedBatch {
@@ -389,6 +417,14 @@ export class CommandRig {
     const row = { topic: 'updates' as const, key: `${order.stream}:${order.orderId}`, payload, accountId };
     const rows = [{ ...row, ...(commandId !== undefined && { commandId }), ...(bound && { bound }) }];
     const { batches: number } = this;
-    return { number, lastSeq: number, rows, receivedMs: [0], streams: [order.stream], committedMs: 0, bytes: payload.length };
+    return {
+      number,
+      lastSeq: number,
+      rows,
+      receivedMs: [0],
+      streams: [order.stream],
+      committedMs: 0,
+      bytes: payload.length,
+    };
   }
 }

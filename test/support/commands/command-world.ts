@@ -48,8 +48,10 @@ const day = 86_400_000;
 const never = { point: 'line_open', time: 1e9 } as const;
 
 /**
- * The simulator's world with a script in place of its dice: the service as it is assembled (connectors, ingest, relay, lane, desk, reconciler), on a virtual clock, against
- * the sandbox's own exchange and order entry in memory. What the simulator holds against every run is held against every case at its end.
+ * The simulator's world with a script in place of its dice: the service as it is assembled
+ * (connectors, ingest, relay, lane, desk, reconciler), on a virtual clock, against the sandbox's
+ * own exchange and order entry in memory. What the simulator holds against every run is held
+ * against every case at its end.
  */
 export class CommandWorld {
   readonly world: SimulatedWorld;
@@ -85,7 +87,10 @@ export class CommandWorld {
   }
 
   get platform(): MemoryPlatform {
-    return Object.create(this.world.platform, { entry: { value: this.entry }, http: { value: this.reads } }) as MemoryPlatform;
+    return Object.create(this.world.platform, {
+      entry: { value: this.entry },
+      http: { value: this.reads },
+    }) as MemoryPlatform;
   }
 
   get exchange() {
@@ -117,7 +122,8 @@ export class CommandWorld {
   }
 
   async until(done: () => boolean, limitMs = 60_000): Promise<void> {
-    if (!(await this.clock.advanceUntil(done, limitMs))) throw new Error(`it does not come to pass within ${limitMs} ms`);
+    if (!(await this.clock.advanceUntil(done, limitMs)))
+      throw new Error(`it does not come to pass within ${limitMs} ms`);
   }
 
   /** What the platform does with the next writes, in their order. */
@@ -185,7 +191,9 @@ export class CommandWorld {
     return (this.world.journal.evidence.get(commandId) ?? []).map(({ code }) => code);
   }
 
-  /** The order that the platform has under the references of a command. Throws when there is none. */
+  /**
+   * The order that the platform has under the references of a command. Throws when there is none.
+   */
   landed(commandId: string): ExchangeOrder {
     const [order, ...more] = this.ordersOf(commandId);
     if (order === undefined || more.length > 0)
@@ -216,7 +224,9 @@ export class CommandWorld {
   /** The updates of an order as they go to Kafka. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what came, as a consumer would
   updates({ terms }: ExchangeOrder): any[] {
-    return this.world.database.log.filter(({ orderId }) => orderId === terms.orderId).map(({ payload }) => JSON.parse(payload));
+    return this.world.database.log
+      .filter(({ orderId }) => orderId === terms.orderId)
+      .map(({ payload }) => JSON.parse(payload));
   }
 
   private liveOn(stream: Stream): boolean {

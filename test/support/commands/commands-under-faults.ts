@@ -41,7 +41,16 @@ class LedgerEntry implements OrderEntry {
   async send({ kind, accountId }: CommandRequest, attemptId: string, options: WriteOptions): Promise<WriteResult> {
     if (!(await options.mayWrite()) || !options.mayStillWrite())
       return { kind: 'not_sent', reason: { code: 'NOT_PERMITTED', message: 'no' }, mayRepeat: false };
-    const result = pick(this.random, [accepted, accepted, accepted, accepted, unknown, unknown, atCapacity, refused(400)]);
+    const result = pick(this.random, [
+      accepted,
+      accepted,
+      accepted,
+      accepted,
+      unknown,
+      unknown,
+      atCapacity,
+      refused(400),
+    ]);
     const taken = result.kind === 'accepted' || result.kind === 'unknown';
     this.ledger.push({ attemptId, kind, accountId, atMs: systemClock.monotonicMs(), taken });
     await systemClock.sleep(5);
@@ -64,7 +73,14 @@ interface StopSaid {
 
 const options = {
   ...commandDefaults,
-  ...{ enabled: true, accounts: [], haltAnswerMs: 200, deadlineMs: 3_000, sweepEveryMs: 1_000, landingSweepEveryMs: 600_000 },
+  ...{
+    enabled: true,
+    accounts: [],
+    haltAnswerMs: 200,
+    deadlineMs: 3_000,
+    sweepEveryMs: 1_000,
+    landingSweepEveryMs: 600_000,
+  },
   ...{ haltAt: { account: 1_000, service: 1_000 }, rate: { perSecond: 1_000, burst: 1_000 } },
 };
 
@@ -81,7 +97,10 @@ interface ProcessParts {
   readonly plant: Plant;
 }
 
-/** One process of the command side over a database with faults: what it said to its callers, and what it wrote. */
+/**
+ * One process of the command side over a database with faults: what
+ * it said to its callers, and what it wrote.
+ */
 class Process {
   readonly desk: ShardDesks;
   private readonly lease = new Lease(systemClock, 1e9);
@@ -240,8 +259,10 @@ export class CommandsUnderFaults {
     const outcome = pick(this.random, ['applied', 'rejected'] as const);
     const { operator } = this.process.desk;
     const result = await operator.settle(commandId, outcome, this.word());
-    const approved = result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
-    if (result.kind === 'settled' || (approved !== false && approved.kind === 'done')) this.settled.push({ commandId, outcome });
+    const approved =
+      result.kind === 'requested' && (await operator.approve(result.approval.approvalId, this.word('bob')));
+    if (result.kind === 'settled' || (approved !== false && approved.kind === 'done'))
+      this.settled.push({ commandId, outcome });
   }
 
   private async cancelAll(accountId: string): Promise<void> {
@@ -256,7 +277,9 @@ export class CommandsUnderFaults {
   }
 }
 
-/** One seed, whole, also with a planted bug. Resolves with what happened, for tests that count it. */
+/**
+ * One seed, whole, also with a planted bug. Resolves with what happened, for tests that count it.
+ */
 export async function runUnderFaults(
   seed: number,
   rounds: number,

@@ -17,7 +17,10 @@ import { CommandLoad } from './command-load.ts';
 
 const atOnce = 24;
 
-/** What every write may meet throughout: an answer that says nothing, no answer, half of one, another order's, one of the two that promise that nothing was sent. */
+/**
+ * What every write may meet throughout: an answer that says nothing, no answer, half of one,
+ * another order's, one of the two that promise that nothing was sent.
+ */
 const writes: FaultOrder = {
   writes: {
     outcome_unknown: 0.06,
@@ -49,11 +52,15 @@ const longestWorkMs = 3_500;
 const shortestWorkMs = 700;
 /**
  * So many kills at most until the load has what it wants: a kill for each first command that was
- * acknowledged left two processes no time to do more than start, and the run took a quarter of an hour.
+ * acknowledged left two processes no time to do more than
+ * start, and the run took a quarter of an hour.
  */
 const mostKills = 20;
 
-/** Quick leases and probes; brakes on placing far away, since what is shown is what happens when nothing brakes. */
+/**
+ * Quick leases and probes; brakes on placing far away, since what is
+ * shown is what happens when nothing brakes.
+ */
 export const quickCommandSettings = {
   TIDEMARK_LEASE_RENEW_MS: '200',
   TIDEMARK_LEASE_ACT_MS: '600',
@@ -71,8 +78,10 @@ export const quickCommandSettings = {
 };
 
 /**
- * So many commands through write faults of every kind, processes killed with -9 every few seconds, others taking over: none is sent twice, none is lost, and each
- * verdict is what the platform's ledger says. The load goes on until it was killed so often: a quick machine is done with its commands before that means something.
+ * So many commands through write faults of every kind, processes killed with -9 every few seconds,
+ * others taking over: none is sent twice, none is lost, and each verdict is what the platform's
+ * ledger says. The load goes on until it was killed so often: a quick machine is done with its
+ * commands before that means something.
  */
 export async function commandsUnderKillNine({
   commands,
@@ -146,7 +155,10 @@ interface CommandsSent {
   readonly commands: number;
 }
 
-/** When the market is at rest and healed: no command was sent twice or lost, each verdict is what the ledger says, and REST, orders and topic show it. */
+/**
+ * When the market is at rest and healed: no command was sent twice or lost, each verdict is what
+ * the ledger says, and REST, orders and topic show it.
+ */
 export async function expectCommandsTrue({ world, description, rest, load, commands }: CommandsSent): Promise<void> {
   const journaled = await eventually(
     async () => {
@@ -179,11 +191,16 @@ interface Killing {
 }
 
 /**
- * Each time, one is killed a while after some commands were acknowledged. First there is one process
+ * Each time, one is killed a while after some commands were
+ * acknowledged. First there is one process
  * alone: killed and started again. From the fourth kill on there are
- * two: the other one finishes its lane and takes its shards, or it comes back in time and goes on with them.
+ * two: the other one finishes its lane and takes its shards, or it
+ * comes back in time and goes on with them.
  */
-async function killByTurns({ random, slots, startIn, load, kills, each, at }: Killing, signal: AbortSignal): Promise<void> {
+async function killByTurns(
+  { random, slots, startIn, load, kills, each, at }: Killing,
+  signal: AbortSignal,
+): Promise<void> {
   for (let turn = 0; !signal.aborted; turn += 1) {
     await at(turn);
     if (turn === 3) await startIn(1);
@@ -205,7 +222,10 @@ async function readJournal(world: World): Promise<JournaledCommand[]> {
   return world.query<JournaledCommand>(journaledCommands);
 }
 
-/** What a caller was told once stays true: each acknowledged key is one command, each command one key. */
+/**
+ * What a caller was told once stays true: each acknowledged key
+ * is one command, each command one key.
+ */
 function expectKept(load: CommandLoad, journaled: readonly JournaledCommand[], commands: number): void {
   expect(load.contradictions).toEqual([]);
   const known = new Set(journaled.map(({ commandId }) => commandId));
@@ -219,7 +239,9 @@ function expectKept(load: CommandLoad, journaled: readonly JournaledCommand[], c
 async function expectVisible(rest: RestCaller, journaled: readonly JournaledCommand[]): Promise<void> {
   const shown = await rest.all('/v1/commands?unresolved=true');
   const unresolved = journaled.filter(({ state }) => state === 'unknown' || state === 'conflict' || state === 'open');
-  expect(new Set(shown.map(({ commandId }) => commandId))).toEqual(new Set(unresolved.map(({ commandId }) => commandId)));
+  expect(new Set(shown.map(({ commandId }) => commandId))).toEqual(
+    new Set(unresolved.map(({ commandId }) => commandId)),
+  );
 }
 
 /** Each placed order says whose it is, in the state and in every update since. */
@@ -233,7 +255,10 @@ async function expectOrdersNamed(world: World): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-/** Every step of every command is on its topic, its first occurrences in order, the last as the database has it. */
+/**
+ * Every step of every command is on its topic, its first occurrences
+ * in order, the last as the database has it.
+ */
 async function expectOutcomesWhole(world: World): Promise<void> {
   const rows = await world.query<{ commandId: string; version: number; state: string }>(
     `select command_id as "commandId", version, state from commands`,

@@ -30,7 +30,9 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       const first = request();
       for (const each of [first, everywhere]) await rig.journal.requestApproval(each);
       expect(await rig.journal.approvals(atMs)).toEqual([first, everywhere]);
-      const taken = await Promise.all(Array.from({ length: 5 }, () => rig.journal.takeApproval(first.approvalId, second)));
+      const taken = await Promise.all(
+        Array.from({ length: 5 }, () => rig.journal.takeApproval(first.approvalId, second)),
+      );
       expect(taken.filter((each) => each !== undefined)).toEqual([first]);
       expect(await rig.journal.approvals(atMs)).toEqual([everywhere]);
     });
@@ -56,8 +58,10 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
 
     it('is found by its id and by its account, and takes no room from those of others', async () => {
       await using rig = await make();
-      const of = (accountId: string) => request({ deed: { kind: 'resume', scope: { kind: 'account', accountId } }, accountId });
-      for (let at = 0; at < mostWaiting; at += 1) expect(await rig.journal.requestApproval(of(`acct-${at}`))).toBeDefined();
+      const of = (accountId: string) =>
+        request({ deed: { kind: 'resume', scope: { kind: 'account', accountId } }, accountId });
+      for (let at = 0; at < mostWaiting; at += 1)
+        expect(await rig.journal.requestApproval(of(`acct-${at}`))).toBeDefined();
       expect(await rig.journal.requestApproval(of('acct-x'))).toBeUndefined();
       expect(await rig.journal.approvals(atMs)).toHaveLength(mostWaiting);
       const other = { ...of('acct-1'), by: 'dora' };
@@ -65,7 +69,10 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.findApproval(other.approvalId, atMs)).toEqual(other);
       expect(await rig.journal.findApproval(other.approvalId, atMs + 1_000)).toBeUndefined();
       expect(await rig.journal.findApproval(randomUUID(), atMs)).toBeUndefined();
-      expect((await rig.journal.approvals(atMs, ['acct-1', 'acct-y'])).map(({ by }) => by).sort()).toEqual(['ann', 'dora']);
+      expect((await rig.journal.approvals(atMs, ['acct-1', 'acct-y'])).map(({ by }) => by).sort()).toEqual([
+        'ann',
+        'dora',
+      ]);
       expect(await rig.journal.approvals(atMs, [])).toEqual([]);
     });
 

@@ -27,9 +27,14 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       const first = newCancelAll();
       await rig.journal.openCancelAll(first, fence);
       const { idempotencyKey } = first;
-      const later = newCancelAll({ idempotencyKey, orders: [{ accountId: 'acct-1', stream: 'account', orderId: 'later' }] });
+      const later = newCancelAll({
+        idempotencyKey,
+        orders: [{ accountId: 'acct-1', stream: 'account', orderId: 'later' }],
+      });
       expect(await rig.journal.openCancelAll(later, fence)).toEqual({ kind: 'replayed', cancelAll: first });
-      expect(await rig.journal.openCancelAll({ ...later, requestHash: 'other' }, fence)).toEqual({ kind: 'key_reused' });
+      expect(await rig.journal.openCancelAll({ ...later, requestHash: 'other' }, fence)).toEqual({
+        kind: 'key_reused',
+      });
       expect(await rig.journal.openCancelAll({ ...later, principal: 'bot' }, fence)).toMatchObject({ kind: 'opened' });
     });
 
@@ -66,7 +71,10 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       await unknown(rig.journal, newCancel('o-1', { idempotencyKey: keyOfCancel(done, 0) }), { to: 'applied' });
       await unknown(rig.journal, newCancel('o-2', { idempotencyKey: keyOfCancel(underWay, 0) }));
       const again = ({ idempotencyKey }: NewCancelAll, days: number) =>
-        rig.journal.openCancelAll(newCancelAll({ idempotencyKey, requestHash: 'other', atMs: atMs + days * dayMs }), fence);
+        rig.journal.openCancelAll(
+          newCancelAll({ idempotencyKey, requestHash: 'other', atMs: atMs + days * dayMs }),
+          fence,
+        );
       expect(await again(done, 6.9)).toEqual({ kind: 'key_reused' });
       expect(await again(underWay, 7.1)).toEqual({ kind: 'key_reused' });
       expect(await again(inForce, 7.1)).toEqual({ kind: 'key_reused' });
@@ -79,7 +87,9 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       for (const each of [first, second]) await rig.journal.openCancelAll(each, fence);
       expect(await rig.journal.cancelAllsInForce(0)).toEqual([first, second]);
       expect(await rig.journal.cancelAllsInForce(1)).toEqual([]);
-      expect(await rig.journal.endCancelAll(first.cancelAllId, atMs, { ...fence, epoch: fence.epoch + 1n })).toBe(false);
+      expect(await rig.journal.endCancelAll(first.cancelAllId, atMs, { ...fence, epoch: fence.epoch + 1n })).toBe(
+        false,
+      );
       for (let times = 0; times < 2; times += 1)
         expect(await rig.journal.endCancelAll(first.cancelAllId, atMs, fence)).toBe(true);
       expect(await rig.journal.cancelAllsInForce(0)).toEqual([second]);
@@ -107,22 +117,45 @@ export function cancelAllContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const place = newPlace({ principal: 'robot', callerRef: 'grid-7' });
       await unknown(rig.journal, place);
-      const ours: Order = { ...equityView, orderId: 'a', origin: 'tidemark', commandId: place.commandId, callerRef: 'grid-7' };
+      const ours: Order = {
+        ...equityView,
+        orderId: 'a',
+        origin: 'tidemark',
+        commandId: place.commandId,
+        callerRef: 'grid-7',
+      };
       await rig.show(ours, place);
       await rig.show({ ...predictionView, orderId: 'b', side: 'sell', clientOrderRef: 'theirs' });
-      await unknown(rig.journal, newPlace({ principal: 'grid', callerRef: 'grid-8' }), { to: 'accepted', orderId: 'c' });
+      await unknown(rig.journal, newPlace({ principal: 'grid', callerRef: 'grid-8' }), {
+        to: 'accepted',
+        orderId: 'c',
+      });
       const { clOrdId: _clOrdId, ...withoutReference } = equityView;
       await rig.show({ ...withoutReference, orderId: 'c' });
       await rig.show({ ...equityView, orderId: 'over', status: 'canceled' });
       expect(await rig.journal.openOrders('acct-1', undefined, 10)).toEqual([
-        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'buy', principal: 'robot', references: ['grid-7', 'client-1'] },
+        {
+          stream: 'account',
+          orderId: 'a',
+          symbol: 'AAPL',
+          side: 'buy',
+          principal: 'robot',
+          references: ['grid-7', 'client-1'],
+        },
         { stream: 'account', orderId: 'c', symbol: 'AAPL', side: 'buy', principal: 'grid', references: ['grid-8'] },
         { stream: 'prediction', orderId: 'b', symbol: 'FED-CUT', side: 'sell', references: ['theirs'] },
       ]);
       const asked = ['over', 'a', 'never'].map((orderId) => ({ stream: 'account', orderId }) as const);
       const named = await rig.journal.namedOrders('acct-1', asked);
       expect(named.sort((x, y) => (x.orderId < y.orderId ? -1 : 1))).toEqual([
-        { stream: 'account', orderId: 'a', symbol: 'AAPL', side: 'buy', principal: 'robot', references: ['grid-7', 'client-1'] },
+        {
+          stream: 'account',
+          orderId: 'a',
+          symbol: 'AAPL',
+          side: 'buy',
+          principal: 'robot',
+          references: ['grid-7', 'client-1'],
+        },
         { stream: 'account', orderId: 'over', symbol: 'AAPL', side: 'buy', references: ['client-1'] },
       ]);
       expect(await rig.journal.namedOrders('acct-2', asked)).toEqual([]);

@@ -54,7 +54,9 @@ export function cancelTimerContract(make: () => Promise<JournalUnderTest>): void
       await using rig = await make();
       const late = { ...fence, epoch: fence.epoch - 1n };
       const own = timers('acct-1');
-      expect(await rig.journal.setCancelTimers({ principal: 'desk', afterMs: 1_000, timers: own }, late)).toBeUndefined();
+      expect(
+        await rig.journal.setCancelTimers({ principal: 'desk', afterMs: 1_000, timers: own }, late),
+      ).toBeUndefined();
       expect(await armed(rig)).toEqual([]);
       expect(await rig.journal.endCancelTimer(own[0]?.timerId ?? '', late)).toBe(false);
     });

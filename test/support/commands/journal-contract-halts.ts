@@ -10,7 +10,10 @@ export function haltContract(make: () => Promise<JournalUnderTest>): void {
       const first = halt();
       expect(await rig.journal.raiseHalt(first, fence)).toEqual(first);
       expect(await rig.journal.raiseHalt(halt({ reason: 'again' }), fence)).toEqual(first);
-      const others = [halt({ cause: 'rate', sinceMs: atMs + 1 }), halt({ scope: { kind: 'service' }, sinceMs: atMs + 2 })];
+      const others = [
+        halt({ cause: 'rate', sinceMs: atMs + 1 }),
+        halt({ scope: { kind: 'service' }, sinceMs: atMs + 2 }),
+      ];
       for (const other of others) expect(await rig.journal.raiseHalt(other, fence)).toEqual(other);
       expect(await rig.journal.activeHalts()).toEqual([first, ...others]);
     });

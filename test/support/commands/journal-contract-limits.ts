@@ -7,7 +7,16 @@ import { measurePlace, measureReplace, type Quote } from '../../../src/domain/me
 import type { Order } from '../../../src/domain/order.ts';
 import type { CommandJournal, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { equityView, predictionView } from '../orders/arbitrary-orders.ts';
-import { answered, atMs, fence, type JournalUnderTest, newCancel, newPlace, newReplace, sending } from './journal-fixtures.ts';
+import {
+  answered,
+  atMs,
+  fence,
+  type JournalUnderTest,
+  newCancel,
+  newPlace,
+  newReplace,
+  sending,
+} from './journal-fixtures.ts';
 
 const ofAccount: LimitScope = { accountId: 'acct-1' };
 const fresh: Quote = { price: '200', ageMs: 0 };
@@ -22,7 +31,14 @@ async function limit(journal: CommandJournal, bounds: Bounds, scope: LimitScope 
 
 /** A place of an equity, 10 AAPL at 187.5 unless it says otherwise, measured as the desk does. */
 function place(terms: Partial<AccountPlaceTerms> = {}, over: Partial<NewCommand> = {}, quote?: Quote): NewCommand {
-  const base: AccountPlaceTerms = { symbol: 'AAPL', side: 'BUY', type: 'LIMIT', qty: '10', timeInForce: 'DAY', price: '187.5' };
+  const base: AccountPlaceTerms = {
+    symbol: 'AAPL',
+    side: 'BUY',
+    type: 'LIMIT',
+    qty: '10',
+    timeInForce: 'DAY',
+    price: '187.5',
+  };
   const { price, ...rest } = { ...base, ...terms };
   const request = {
     kind: 'place',
@@ -39,11 +55,16 @@ function legsOf({ legs = [] }: Partial<AccountPlaceTerms>): readonly unknown[] {
 }
 
 const leg = (symbol: string, side = 'BUY', ratioQty = '1') => ({ symbol, side, ratioQty, positionEffect: 'OPEN' });
-const [call200, call220, tesla] = [leg('AAPL261218C00200000'), leg('AAPL261218C00220000', 'SELL'), leg('TSLA261218C00200000')];
+const [call200, call220, tesla] = [
+  leg('AAPL261218C00200000'),
+  leg('AAPL261218C00220000', 'SELL'),
+  leg('TSLA261218C00200000'),
+];
 /** 50 lots that become a market order at the first trade. */
 const stopOfTwo = (quote?: Quote) =>
   place({ type: 'STOP', qty: '50', stopPrice: '0.01', legs: [call200, leg('AAPL261218C00220000')] }, {}, quote);
-const ofTwo = (terms: Partial<AccountPlaceTerms>, quote?: Quote) => place({ legs: [call200, call220], ...terms }, {}, quote);
+const ofTwo = (terms: Partial<AccountPlaceTerms>, quote?: Quote) =>
+  place({ legs: [call200, call220], ...terms }, {}, quote);
 
 const market = (qty: string, quote?: Quote) => place({ type: 'MARKET', qty }, {}, quote);
 
@@ -52,7 +73,10 @@ const predictionBody = {
   ...{ quantity: '10', price: '0.11' },
 };
 
-/** Asserts of each command that its preview says the same first, but of one that we refuse ourselves, which is not judged. */
+/**
+ * Asserts of each command that its preview says the same first, but of one that we refuse
+ * ourselves, which is not judged.
+ */
 async function breachOf(journal: CommandJournal, asked: NewCommand): Promise<LimitBreach | 'passes'> {
   const preview = await journal.preview(asked);
   const result = await journal.open(asked, fence);
@@ -81,7 +105,13 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
           reason: 'the desk asks for it',
           changedAtMs: atMs,
         },
-        { principal: 'desk', bounds: { maxQuantity: '7' }, changedBy: 'olga', reason: 'the desk asks for it', changedAtMs: atMs },
+        {
+          principal: 'desk',
+          bounds: { maxQuantity: '7' },
+          changedBy: 'olga',
+          reason: 'the desk asks for it',
+          changedAtMs: atMs,
+        },
       ]);
       await limit(rig.journal, {});
       expect(await rig.journal.limits()).toHaveLength(1);
@@ -96,7 +126,12 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       ['maxNotional', { maxNotional: '1' }, market('1', { price: '1', ageMs: 10_001 }), { needsQuote: true }],
       ['collarPercent', { collarPercent: '6' }, place({}, {}, fresh), { bound: '6', value: '6.25' }],
       ['collarPercent', { collarPercent: '6' }, place(), { why: 'there is no quote', needsQuote: true }],
-      ['collarPercent', { collarPercent: '9', maxQuoteAgeMs: 50 }, place({}, {}, { ...fresh, ageMs: 51 }), { needsQuote: true }],
+      [
+        'collarPercent',
+        { collarPercent: '9', maxQuoteAgeMs: 50 },
+        place({}, {}, { ...fresh, ageMs: 51 }),
+        { needsQuote: true },
+      ],
       ['allowedSymbols', { allowedSymbols: ['MSFT'] }, place(), { value: 'AAPL' }],
       ['forbiddenSymbols', { forbiddenSymbols: ['AAPL'] }, place(), { bound: '["AAPL"]' }],
       ['instruments', { instruments: ['option'] }, place(), { bound: '["option"]', value: 'equity' }],
@@ -109,9 +144,19 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       ['maxNotional', { maxNotional: '5000' }, stopOfTwo({ price: '16', ageMs: 0 }), { value: '160000' }],
       ['maxNotional', { maxNotional: '5000' }, stopOfTwo({ price: '16', ageMs: 10_001 }), { needsQuote: true }],
       ['maxNotional', { maxNotional: '5000' }, ofTwo({ qty: '50', price: '0' }), { why: 'there is no quote' }],
-      ['maxNotional', { maxNotional: '5000' }, ofTwo({ qty: '50', price: '-1' }, { price: '16', ageMs: 0 }), { value: '160000' }],
+      [
+        'maxNotional',
+        { maxNotional: '5000' },
+        ofTwo({ qty: '50', price: '-1' }, { price: '16', ageMs: 0 }),
+        { value: '160000' },
+      ],
       ['maxNotional', { maxNotional: '5000' }, ofTwo({ side: 'SELL', price: '0.01' }), { why: 'there is no quote' }],
-      ['maxNotional', { maxNotional: '5000' }, place({ currency: 'EUR' }), { why: expect.stringContaining('EUR') as string }],
+      [
+        'maxNotional',
+        { maxNotional: '5000' },
+        place({ currency: 'EUR' }),
+        { why: expect.stringContaining('EUR') as string },
+      ],
       [
         'maxAccountExposure',
         { maxAccountExposure: '9' },
@@ -124,18 +169,38 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         place({ currency: 'EUR' }, {}, fresh),
         { why: expect.stringContaining('EUR') as string },
       ],
-      ['collarPercent', { collarPercent: '9' }, ofTwo({}, fresh), { why: 'an order of several legs has no quote of its own' }],
+      [
+        'collarPercent',
+        { collarPercent: '9' },
+        ofTwo({}, fresh),
+        { why: 'an order of several legs has no quote of its own' },
+      ],
       [
         'collarPercent',
         { collarPercent: '9' },
         place({}, {}, { ask: '200', ageMs: 0 }),
         { why: 'a side of the quote is missing' },
       ],
-      ['maxQuantity', { maxQuantity: '100' }, place({ qty: '1000', legs: [leg('X', 'BUY', '0.001')] }), { value: '1000' }],
+      [
+        'maxQuantity',
+        { maxQuantity: '100' },
+        place({ qty: '1000', legs: [leg('X', 'BUY', '0.001')] }),
+        { value: '1000' },
+      ],
       ['maxNotional', { maxNotional: '5000' }, place({ qty: '0.5', price: '60', legs: [call200] }), { value: '6000' }],
-      ['maxNotional', { maxNotional: '99' }, place({ symbol: 'AAPL  261218C00200000', qty: '1', price: '1' }), { value: '100' }],
+      [
+        'maxNotional',
+        { maxNotional: '99' },
+        place({ symbol: 'AAPL  261218C00200000', qty: '1', price: '1' }),
+        { value: '100' },
+      ],
       ['allowedSymbols', { allowedSymbols: ['AAPL'] }, place({ legs: [call200, tesla] }), { value: 'TSLA' }],
-      ['allowedSymbols', { allowedSymbols: ['AAPL'] }, place({ legs: [leg('NOT-A-CONTRACT')] }), { value: 'NOT-A-CONTRACT' }],
+      [
+        'allowedSymbols',
+        { allowedSymbols: ['AAPL'] },
+        place({ legs: [leg('NOT-A-CONTRACT')] }),
+        { value: 'NOT-A-CONTRACT' },
+      ],
       ['forbiddenSymbols', { forbiddenSymbols: ['TSLA'] }, place({ legs: [tesla] }), { bound: '["TSLA"]' }],
       [
         'forbiddenSymbols',
@@ -159,17 +224,33 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
     });
 
     it.each<[string, Bounds, NewCommand]>([
-      ['at its bounds', { maxQuantity: '10', maxNotional: '1875', maxOpenOrders: 1, maxAccountExposure: '1875' }, place()],
+      [
+        'at its bounds',
+        { maxQuantity: '10', maxNotional: '1875', maxOpenOrders: 1, maxAccountExposure: '1875' },
+        place(),
+      ],
       ['a net price that bounds what is paid', { maxNotional: '2000', maxQuantity: '20' }, ofTwo({ price: '2' })],
-      ['on legs of the allowed', { allowedSymbols: ['BRK.B'] }, place({ symbol: 'BRK.B', legs: [leg('BRKB1261218C00200000')] })],
+      [
+        'on legs of the allowed',
+        { allowedSymbols: ['BRK.B'] },
+        place({ symbol: 'BRK.B', legs: [leg('BRKB1261218C00200000')] }),
+      ],
       [
         'in another currency, under no limit of money',
         { maxQuantity: '10', allowedSymbols: ['AAPL'] },
         place({ currency: 'EUR' }),
       ],
       ['within the collar', { collarPercent: '6.25' }, place({}, {}, fresh)],
-      ['on what the lists name', { allowedSymbols: ['AAPL'], forbiddenSymbols: ['MSFT'], instruments: ['equity'] }, place()],
-      ['of another account', { maxQuantity: '1' }, newPlace({ request: { ...place().request, accountId: 'acct-2' } as never })],
+      [
+        'on what the lists name',
+        { allowedSymbols: ['AAPL'], forbiddenSymbols: ['MSFT'], instruments: ['equity'] },
+        place(),
+      ],
+      [
+        'of another account',
+        { maxQuantity: '1' },
+        newPlace({ request: { ...place().request, accountId: 'acct-2' } as never }),
+      ],
       ['that is a cancel', { maxQuantity: '0', ordersPerMinute: 0 }, newCancel('p-1')],
       [
         'that we refuse ourselves',
@@ -184,7 +265,11 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
 
     it('are previewed all at once, in the order in which they are judged, each with its bound and its value', async () => {
       await using rig = await make();
-      await limit(rig.journal, { maxQuantity: '9', maxNotional: '2000', ordersPerMinute: 1, duplicateWindowMs: 5_000 }, {});
+      await limit(
+        rig.journal,
+        { maxQuantity: '9', maxNotional: '2000', ordersPerMinute: 1, duplicateWindowMs: 5_000 },
+        {},
+      );
       await limit(rig.journal, { allowedSymbols: ['AAPL', 'MSFT'], collarPercent: '6', maxOpenOrders: 4 });
       await limit(rig.journal, { maxAccountExposure: '1000', ordersPerMinute: 5 }, { principal: 'desk' });
       const asked = place({}, {}, fresh);
@@ -199,13 +284,20 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         { limit: 'maxOpenOrders', bound: '4', broken: false, value: '1' },
         { limit: 'maxAccountExposure', bound: '1000', broken: true, value: '1875' },
       ];
-      expect(await rig.journal.preview(asked)).toEqual({ callerRefReused: false, notSuperseded: false, limits: readings });
+      expect(await rig.journal.preview(asked)).toEqual({
+        callerRefReused: false,
+        notSuperseded: false,
+        limits: readings,
+      });
       expect(await rig.journal.find(asked.commandId)).toBeUndefined();
       expect(await rig.events()).toEqual([]);
       const real = await rig.journal.preview({ ...place({ symbol: 'X' }, { principal: 'bot' }), limitsRequired: true });
       const broken = real.limits.filter((each) => each.broken).map((each) => each.limit);
       expect(broken).toEqual(['allowedSymbols', 'maxQuantity', 'collarPercent']);
-      const without = place({}, { request: { ...place().request, accountId: 'acct-3' } as never, limitsRequired: true });
+      const without = place(
+        {},
+        { request: { ...place().request, accountId: 'acct-3' } as never, limitsRequired: true },
+      );
       expect((await rig.journal.preview(without)).limits[0]).toMatchObject({ limit: 'maxQuantity', broken: true });
     });
 
@@ -313,7 +405,12 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         const body = { ...predictionBody, expireTime };
         const parsed = parsePlacePrediction(body);
         if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
-        const request = { kind: 'place', stream: 'prediction', accountId: parsed.accountId, terms: parsed.terms } as const;
+        const request = {
+          kind: 'place',
+          stream: 'prediction',
+          accountId: parsed.accountId,
+          terms: parsed.terms,
+        } as const;
         return newPlace({ request, measure: measurePlace(request) });
       };
       expect(await breachOf(rig.journal, until('2026-12-20T00:00:00Z'))).toBe('passes');
@@ -330,7 +427,10 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
       const second = place();
       await rig.journal.step(answered(await sending(rig.journal, second), 'accepted'), fence);
       expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxOpenOrders', value: '3' });
-      await rig.show({ ...equityView, orderId: 'o-2', price: '187.5', working: { quantity: '10', price: '187.5' } }, second);
+      await rig.show(
+        { ...equityView, orderId: 'o-2', price: '187.5', working: { quantity: '10', price: '187.5' } },
+        second,
+      );
       expect(await breachOf(rig.journal, place())).toMatchObject({ limit: 'maxOpenOrders', value: '3' });
       await limit(rig.journal, { maxSymbolExposure: '3750' });
       expect(await breachOf(rig.journal, place({ qty: '1' }))).toMatchObject({ bound: '3750', value: '3937.5' });
@@ -361,7 +461,11 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         '2875',
       ],
       ['a prediction that is bought at its price', { ...predictionView, leavesQty: '5' }, '1877'],
-      ['a prediction that is sold at what it can be worth', { ...predictionView, side: 'sell', leavesQty: '5' }, '1880'],
+      [
+        'a prediction that is sold at what it can be worth',
+        { ...predictionView, side: 'sell', leavesQty: '5' },
+        '1880',
+      ],
     ])('value %s that others placed', async (_what, over, total) => {
       await using rig = await make();
       await limit(rig.journal, { maxAccountExposure: '1876' });
@@ -410,8 +514,14 @@ export function limitContract(make: () => Promise<JournalUnderTest>): void {
         return newReplace('p-1', { request, measure: measureReplace(request, order) });
       };
       await limit(rig.journal, { maxQuantity: '9', maxNotional: '3', maxAccountExposure: '3' });
-      expect(await breachOf(rig.journal, replace({ quantity: '11' }))).toMatchObject({ limit: 'maxQuantity', value: '11' });
-      expect(await breachOf(rig.journal, replace({ price: '0.41' }))).toMatchObject({ limit: 'maxNotional', value: '4.1' });
+      expect(await breachOf(rig.journal, replace({ quantity: '11' }))).toMatchObject({
+        limit: 'maxQuantity',
+        value: '11',
+      });
+      expect(await breachOf(rig.journal, replace({ price: '0.41' }))).toMatchObject({
+        limit: 'maxNotional',
+        value: '4.1',
+      });
       await limit(rig.journal, { maxAccountExposure: '4' });
       expect(await breachOf(rig.journal, replace({ price: '0.41' }))).toMatchObject({ value: '4.1' });
       await limit(rig.journal, { collarPercent: '50' });

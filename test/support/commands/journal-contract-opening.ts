@@ -22,7 +22,13 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const asked = newPlace({ callerRef: 'my-1' });
       const { attemptId: first = '', ...rest } = asked;
       const expected = {
-        ...{ commandId: rest.commandId, shard: 0, principal: 'desk', idempotencyKey: rest.idempotencyKey, requestHash: 'hash-1' },
+        ...{
+          commandId: rest.commandId,
+          shard: 0,
+          principal: 'desk',
+          idempotencyKey: rest.idempotencyKey,
+          requestHash: 'hash-1',
+        },
         ...{ request: rest.request, callerRef: 'my-1', state: 'open', version: 1, presumedAbsent: false, misses: 0 },
         ...{ deadlineAtMs: rest.deadlineAtMs, createdAtMs: atMs, updatedAtMs: atMs },
         attempts: [{ attemptId: first, number: 1, state: 'prepared', epoch: 1n, preparedAtMs: atMs }],
@@ -31,7 +37,9 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.find(asked.commandId)).toEqual(expected);
       expect(await rig.journal.findByKey('desk', asked.idempotencyKey)).toEqual(expected);
       expect(await rig.journal.findByAttempts([first, attemptId()])).toEqual(new Map([[first, expected]]));
-      expect(await rig.journal.evidenceOf(asked.commandId)).toMatchObject([{ number: 1, kind: 'note', code: 'prepared' }]);
+      expect(await rig.journal.evidenceOf(asked.commandId)).toMatchObject([
+        { number: 1, kind: 'note', code: 'prepared' },
+      ]);
       expect(await rig.events()).toEqual([{ commandId: asked.commandId, version: 1, state: 'open' }]);
     });
 
@@ -76,7 +84,8 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       await using rig = await make();
       const first = newPlace({ callerRef: 'ref-1' });
       await rig.journal.open(first, fence);
-      const again = (over: Partial<NewCommand> = {}) => rig.journal.open(newPlace({ callerRef: 'ref-1', ...over }), fence);
+      const again = (over: Partial<NewCommand> = {}) =>
+        rig.journal.open(newPlace({ callerRef: 'ref-1', ...over }), fence);
       const once = { callerRefOnce: true } as const;
       expect(await again({ ...once, idempotencyKey: first.idempotencyKey })).toMatchObject({ kind: 'replayed' });
       const refused = newPlace({ callerRef: 'ref-1', ...once });
@@ -97,10 +106,15 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
     it('fifty times at once with one key is one command and 49 replays of it', async () => {
       await using rig = await make();
       const idempotencyKey = randomUUID();
-      const results = await Promise.all(Array.from({ length: 50 }, () => rig.journal.open(newPlace({ idempotencyKey }), fence)));
+      const results = await Promise.all(
+        Array.from({ length: 50 }, () => rig.journal.open(newPlace({ idempotencyKey }), fence)),
+      );
       const kinds = results.map(({ kind }) => kind).sort();
       expect(kinds).toEqual(['opened', ...Array(49).fill('replayed')]);
-      expect(new Set(results.map((each) => ('command' in each ? each.command.commandId : '')))).toHaveProperty('size', 1);
+      expect(new Set(results.map((each) => ('command' in each ? each.command.commandId : '')))).toHaveProperty(
+        'size',
+        1,
+      );
       expect(await rig.journal.unresolved(100)).toHaveLength(1);
     });
 
@@ -125,32 +139,47 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
       const first = await unknown(rig.journal);
       const successor = () => newPlace({ supersedes: first.commandId });
       expect(await rig.journal.open(successor(), fence)).toEqual({ kind: 'not_superseded' });
-      const absent = { commandId: first.commandId, version: first.version, to: 'unknown', presumedAbsent: true } as const;
+      const absent = {
+        commandId: first.commandId,
+        version: first.version,
+        to: 'unknown',
+        presumedAbsent: true,
+      } as const;
       await rig.journal.step({ ...absent, atMs, evidence: [] }, fence);
       const passing = successor();
-      const results = await Promise.all([passing, successor(), successor()].map((each) => rig.journal.open(each, fence)));
+      const results = await Promise.all(
+        [passing, successor(), successor()].map((each) => rig.journal.open(each, fence)),
+      );
       expect(results.map(({ kind }) => kind).sort()).toEqual(['not_superseded', 'not_superseded', 'opened']);
       expect(await rig.journal.open(newPlace({ supersedes: randomUUID() }), fence)).toEqual({ kind: 'not_superseded' });
     });
 
-    it.each(['not_sent', 'refused'] as const)('that supersedes passes again behind a successor that ended %s', async (end) => {
-      await using rig = await make();
-      const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
-      const successor = () => newPlace({ supersedes: first.commandId });
-      const sent = await sending(rig.journal, successor());
-      expect(await rig.journal.open(successor(), fence)).toEqual({ kind: 'not_superseded' });
-      await rig.journal.step(answered(sent, end), fence);
-      const results = await Promise.all([1, 2, 3].map(() => rig.journal.open(successor(), fence)));
-      expect(results.map(({ kind }) => kind).sort()).toEqual(['not_superseded', 'not_superseded', 'opened']);
-    });
+    it.each(['not_sent', 'refused'] as const)(
+      'that supersedes passes again behind a successor that ended %s',
+      async (end) => {
+        await using rig = await make();
+        const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+        const successor = () => newPlace({ supersedes: first.commandId });
+        const sent = await sending(rig.journal, successor());
+        expect(await rig.journal.open(successor(), fence)).toEqual({ kind: 'not_superseded' });
+        await rig.journal.step(answered(sent, end), fence);
+        const results = await Promise.all([1, 2, 3].map(() => rig.journal.open(successor(), fence)));
+        expect(results.map(({ kind }) => kind).sort()).toEqual(['not_superseded', 'not_superseded', 'opened']);
+      },
+    );
 
-    it.each(['unknown', 'accepted'] as const)('that supersedes does not pass behind a successor that is %s', async (state) => {
-      await using rig = await make();
-      const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
-      const sent = await sending(rig.journal, newPlace({ supersedes: first.commandId }));
-      await rig.journal.step(answered(sent, state), fence);
-      expect(await rig.journal.open(newPlace({ supersedes: first.commandId }), fence)).toEqual({ kind: 'not_superseded' });
-    });
+    it.each(['unknown', 'accepted'] as const)(
+      'that supersedes does not pass behind a successor that is %s',
+      async (state) => {
+        await using rig = await make();
+        const first = await unknown(rig.journal, newPlace(), { presumedAbsent: true });
+        const sent = await sending(rig.journal, newPlace({ supersedes: first.commandId }));
+        await rig.journal.step(answered(sent, state), fence);
+        expect(await rig.journal.open(newPlace({ supersedes: first.commandId }), fence)).toEqual({
+          kind: 'not_superseded',
+        });
+      },
+    );
 
     it('that superseded is replayed under its own key', async () => {
       await using rig = await make();
@@ -160,7 +189,9 @@ export function openContract(make: () => Promise<JournalUnderTest>): void {
         kind: 'opened',
         command: { supersedes: first.commandId },
       });
-      expect(await rig.journal.open({ ...successor, commandId: randomUUID() }, fence)).toMatchObject({ kind: 'replayed' });
+      expect(await rig.journal.open({ ...successor, commandId: randomUUID() }, fence)).toMatchObject({
+        kind: 'replayed',
+      });
     });
 
     it('refuses an attempt id that does not begin as ours do, or that was used', async () => {

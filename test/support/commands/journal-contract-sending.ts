@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { atMs, attemptId, fence, halt, type JournalUnderTest, newCancel, newPlace, unknown } from './journal-fixtures.ts';
+import {
+  atMs,
+  attemptId,
+  fence,
+  halt,
+  type JournalUnderTest,
+  newCancel,
+  newPlace,
+  unknown,
+} from './journal-fixtures.ts';
 
 export function sendContract(make: () => Promise<JournalUnderTest>): void {
   describe('marking an attempt as sending', () => {

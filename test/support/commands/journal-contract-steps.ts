@@ -46,7 +46,11 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
 
     it('leaves what it does not name as it was', async () => {
       await using rig = await make();
-      const first = await unknown(rig.journal, newPlace(), { misses: 3, orderId: 'o-1', reason: { code: 'A', message: 'a' } });
+      const first = await unknown(rig.journal, newPlace(), {
+        misses: 3,
+        orderId: 'o-1',
+        reason: { code: 'A', message: 'a' },
+      });
       const step = { commandId: first.commandId, version: 2, to: 'unknown', atMs: atMs + 99, evidence: [] } as const;
       expect(await rig.journal.step(step, fence)).toEqual({
         kind: 'stepped',
@@ -94,10 +98,16 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       const nextAttemptId = attemptId();
       const [first] = command.attempts;
       const attempt = { attemptId: first?.attemptId ?? '', from: 'sending', to: 'not_sent' } as const;
-      const result = await rig.journal.step({ ...answered(command, 'not_sent'), to: 'open', attempt, nextAttemptId }, fence);
+      const result = await rig.journal.step(
+        { ...answered(command, 'not_sent'), to: 'open', attempt, nextAttemptId },
+        fence,
+      );
       expect(result).toMatchObject({
         kind: 'stepped',
-        command: { state: 'open', attempts: [{ state: 'not_sent' }, { attemptId: nextAttemptId, number: 2, state: 'prepared' }] },
+        command: {
+          state: 'open',
+          attempts: [{ state: 'not_sent' }, { attemptId: nextAttemptId, number: 2, state: 'prepared' }],
+        },
       });
       expect(await rig.journal.markSending(nextAttemptId, atMs, fence)).toBe(true);
     });
@@ -108,7 +118,10 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
         const command = await sending(rig.journal);
         const step = answered(command, to);
         await expect(rig.journal.step({ ...step, to: 'open', nextAttemptId: attemptId() }, fence)).rejects.toThrow();
-        expect(await rig.journal.find(command.commandId)).toMatchObject({ version: 1, attempts: [{ state: 'sending' }] });
+        expect(await rig.journal.find(command.commandId)).toMatchObject({
+          version: 1,
+          attempts: [{ state: 'sending' }],
+        });
       }
     });
 
@@ -122,7 +135,11 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
       await expect(rig.journal.step({ ...step, version: 3, to: 'unknown' }, fence)).rejects.toThrow();
       const accepted = await rig.journal.step(answered(await sending(rig.journal), 'accepted'), fence);
       if (accepted.kind !== 'stepped') throw new Error(accepted.kind);
-      const back = { attemptId: accepted.command.attempts[0]?.attemptId ?? '', from: 'accepted', to: 'not_sent' } as const;
+      const back = {
+        attemptId: accepted.command.attempts[0]?.attemptId ?? '',
+        from: 'accepted',
+        to: 'not_sent',
+      } as const;
       const later = { ...answered(accepted.command, 'not_sent'), to: 'accepted', attempt: back } as const;
       await expect(rig.journal.step(later, fence)).rejects.toThrow();
     });
@@ -138,7 +155,9 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
     it('of a command that nobody knows is refused', async () => {
       await using rig = await make();
       const command = await sending(rig.journal);
-      await expect(rig.journal.step(answered({ ...command, commandId: randomUUID() }, 'unknown'), fence)).rejects.toThrow();
+      await expect(
+        rig.journal.step(answered({ ...command, commandId: randomUUID() }, 'unknown'), fence),
+      ).rejects.toThrow();
     });
   });
 
@@ -172,8 +191,12 @@ export function stepContract(make: () => Promise<JournalUnderTest>): void {
           command: { ...command, misses },
         });
       expect((await rig.journal.evidenceOf(commandId)).slice(-2)).toMatchObject([evidence, evidence]);
-      expect(await rig.journal.noteMiss({ commandId, version: version - 1, evidence }, fence)).toMatchObject({ kind: 'stale' });
-      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { shard: 0, epoch: 9n })).toEqual({ kind: 'fenced' });
+      expect(await rig.journal.noteMiss({ commandId, version: version - 1, evidence }, fence)).toMatchObject({
+        kind: 'stale',
+      });
+      expect(await rig.journal.noteMiss({ commandId, version, evidence }, { shard: 0, epoch: 9n })).toEqual({
+        kind: 'fenced',
+      });
       const over = await unknown(rig.journal, newPlace(), { to: 'applied' });
       const late = { commandId: over.commandId, version: over.version, evidence };
       expect(await rig.journal.noteMiss(late, fence)).toEqual({ kind: 'stale', command: over });

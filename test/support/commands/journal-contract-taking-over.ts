@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Fence } from '../../../src/store/commands/command-journal.ts';
-import { answer, answered, atMs, fence, halt, type JournalUnderTest, newPlace, sending, unknown } from './journal-fixtures.ts';
+import {
+  answer,
+  answered,
+  atMs,
+  fence,
+  halt,
+  type JournalUnderTest,
+  newPlace,
+  sending,
+  unknown,
+} from './journal-fixtures.ts';
 
 export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
   const next: Fence = { shard: 0, epoch: 2n };
@@ -60,7 +70,9 @@ export function takeOverContract(make: () => Promise<JournalUnderTest>): void {
       expect(await rig.journal.markSending(prepared.attemptId ?? '', atMs, fence)).toBe(false);
       expect(await rig.journal.step(answered(command, 'accepted'), fence)).toEqual({ kind: 'fenced' });
       expect(await rig.journal.raiseHalt(halt(), fence)).toBe('fenced');
-      expect(await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'over', atMs }, fence)).toBe('fenced');
+      expect(await rig.journal.clearHalts({ kind: 'service' }, { by: 'ann', reason: 'over', atMs }, fence)).toBe(
+        'fenced',
+      );
       await expect(rig.journal.takeOver(fence, atMs, 0)).rejects.toThrow();
       await rig.journal.addEvidence(command.commandId, [answer('accepted')]);
       expect(await rig.events()).toEqual(events);

@@ -10,7 +10,10 @@ import { stepContract } from './journal-contract-steps.ts';
 import { takeOverContract } from './journal-contract-taking-over.ts';
 import type { JournalUnderTest } from './journal-fixtures.ts';
 
-/** What every `CommandJournal` promises, whatever keeps it. `make` gives an empty one, on which `fence` holds the shard. */
+/**
+ * What every `CommandJournal` promises, whatever keeps it. `make` gives an empty one, on which
+ * `fence` holds the shard.
+ */
 export function journalContract(make: () => Promise<JournalUnderTest>): void {
   openContract(make);
   sendContract(make);

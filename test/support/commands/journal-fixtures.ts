@@ -112,10 +112,15 @@ export function answered(
 }
 
 /** Opened, marked as sending. */
-export async function sending(journal: CommandJournal, asked: NewCommand = newPlace(), under: Fence = fence): Promise<Command> {
+export async function sending(
+  journal: CommandJournal,
+  asked: NewCommand = newPlace(),
+  under: Fence = fence,
+): Promise<Command> {
   const result = await journal.open(asked, under);
   if (result.kind !== 'opened') throw new Error(`it was ${result.kind}`);
-  if ((await journal.markSending(asked.attemptId ?? '', atMs + 5, under)) !== true) throw new Error('it was not marked');
+  if ((await journal.markSending(asked.attemptId ?? '', atMs + 5, under)) !== true)
+    throw new Error('it was not marked');
   return result.command;
 }
 

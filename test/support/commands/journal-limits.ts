@@ -30,7 +30,9 @@ export class MemoryLimits {
   rows: readonly LimitRow[] = [];
   /** What each command would add to its account, as it was valued when it was journaled. */
   private readonly exposures = new Map<string, Decimal | null>();
-  /** How many changes there were when each command was judged, and at the newest change of each row. */
+  /**
+   * How many changes there were when each command was judged, and at the newest change of each row.
+   */
   private changes = 0;
   private readonly judgedBy = new Map<string, number>();
   private readonly changedAt = new WeakMap<LimitRow, number>();
@@ -40,7 +42,10 @@ export class MemoryLimits {
     this.exposures.set(commandId, measure?.exposure ?? null);
   }
 
-  /** The line of the audit trail; undefined: the bounds are not any more what the change was decided on. */
+  /**
+   * The line of the audit trail; undefined: the bounds are not
+   * any more what the change was decided on.
+   */
   change({
     before,
     bounds,
@@ -55,11 +60,20 @@ export class MemoryLimits {
     const isOfScope = (row: LimitRow) => row.principal === principal && row.accountId === accountId;
     if (!isDeepStrictEqual(this.rows.find(isOfScope)?.bounds ?? {}, before)) return undefined;
     const account = accountId === undefined ? {} : { accountId };
-    const row = { ...(principal !== undefined && { principal }), ...account, bounds, changedBy: by, reason, changedAtMs: atMs };
+    const row = {
+      ...(principal !== undefined && { principal }),
+      ...account,
+      bounds,
+      changedBy: by,
+      reason,
+      changedAtMs: atMs,
+    };
     this.changes += 1;
     this.changedAt.set(row, this.changes);
     const others = this.rows.filter((each) => !isOfScope(each));
-    this.rows = (Object.keys(bounds).length === 0 ? others : [...others, row]).sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    this.rows = (Object.keys(bounds).length === 0 ? others : [...others, row]).sort((a, b) =>
+      placeOf(a) < placeOf(b) ? -1 : 1,
+    );
     const detail = {
       ...(principal !== undefined && { of: principal }),
       ...(approvedBy !== undefined && { approvedBy }),
@@ -74,7 +88,9 @@ export class MemoryLimits {
     const judgedBy = this.judgedBy.get(commandId) ?? 0;
     return this.rows.some(
       (row) =>
-        (row.principal ?? of) === of && (row.accountId ?? account) === account && (this.changedAt.get(row) ?? 0) > judgedBy,
+        (row.principal ?? of) === of &&
+        (row.accountId ?? account) === account &&
+        (this.changedAt.get(row) ?? 0) > judgedBy,
     );
   }
 
@@ -96,7 +112,8 @@ export class MemoryLimits {
       openOrders: open.flatMap(({ stream, orderId }) => orders.readOrder(stream, orderId)?.order ?? []),
       exposureOf: (commandId) => this.exposures.get(commandId) ?? null,
       isBound: (commandId) => bound(commandId).length > 0,
-      placedBy: (order) => commands.find(({ commandId }) => bound(commandId).some(({ orderId }) => orderId === order.orderId)),
+      placedBy: (order) =>
+        commands.find(({ commandId }) => bound(commandId).some(({ orderId }) => orderId === order.orderId)),
     });
   }
 }
@@ -123,15 +140,25 @@ type Rule = (
   account: JournaledAccount,
 ) => readonly LimitReading[];
 
-/** The same rules as `weigh_limits` in Postgres, in the same order; the contract of the journal holds both to them. */
-function weighLimits(asked: JudgedCommand, all: readonly LimitRow[], account: JournaledAccount): readonly LimitReading[] {
+/**
+ * The same rules as `weigh_limits` in Postgres, in the same order; the
+ * contract of the journal holds both to them.
+ */
+function weighLimits(
+  asked: JudgedCommand,
+  all: readonly LimitRow[],
+  account: JournaledAccount,
+): readonly LimitReading[] {
   const { request, measure, principal, limitsRequired } = asked;
   if (request.kind === 'cancel') return [];
   const rows = all.filter(
     (row) => (row.principal ?? principal) === principal && (row.accountId ?? request.accountId) === request.accountId,
   );
-  const missing = limitsRequired ? requiredLimits.filter((name) => rows.every(({ bounds }) => bounds[name] === undefined)) : [];
-  const required: LimitReading[] = missing.length === 0 ? [] : [{ limit: 'required', bound: missing.join(', '), broken: true }];
+  const missing = limitsRequired
+    ? requiredLimits.filter((name) => rows.every(({ bounds }) => bounds[name] === undefined))
+    : [];
+  const required: LimitReading[] =
+    missing.length === 0 ? [] : [{ limit: 'required', bound: missing.join(', '), broken: true }];
   if (rows.length === 0) return required;
   if (measure === undefined) throw new Error('a command comes without what its limits are held against');
   return [...required, ...rules.flatMap((rule) => rule(asked, measure, rows, account))];
@@ -196,7 +223,10 @@ function weighRate(
 ): readonly LimitReading[] {
   const sent = commands.filter(({ createdAtMs, request }) => createdAtMs > atMs - 60_000 && request.kind !== 'cancel');
   const own = sent.filter((each) => each.principal === principal);
-  const [ofAll, ofOne] = [rows.filter((row) => row.principal === undefined), rows.filter((row) => row.principal !== undefined)];
+  const [ofAll, ofOne] = [
+    rows.filter((row) => row.principal === undefined),
+    rows.filter((row) => row.principal !== undefined),
+  ];
   return [
     ...ofNumber(ofAll, 'ordersPerMinute', String(sent.length + 1)),
     ...ofNumber(ofOne, 'ordersPerMinute', String(own.length + 1)),
@@ -221,7 +251,9 @@ function weighDuplicate(
       each.state !== 'not_sent' &&
       each.state !== 'refused' &&
       canonicalTerms(each.request) === terms &&
-      windows.some((window) => each.createdAtMs > atMs - window.ms && (window.principal ?? each.principal) === each.principal),
+      windows.some(
+        (window) => each.createdAtMs > atMs - window.ms && (window.principal ?? each.principal) === each.principal,
+      ),
   );
   const bound = String(Math.max(...windows.map(({ ms }) => ms)));
   const limit = 'duplicateWindowMs';
@@ -239,8 +271,10 @@ function weighExposure(
   if (bound === undefined || measure.exposure === '0') return [];
   const [symbol, other] = limit === 'maxSymbolExposure' ? measure.underlyings : [];
   const because = { limit, bound, broken: true };
-  if (other !== undefined) return [{ ...because, why: `its legs are of several underlyings: ${listText(measure.underlyings)}` }];
-  const isCounted = (of: string) => symbol === undefined || (optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of)) === symbol;
+  if (other !== undefined)
+    return [{ ...because, why: `its legs are of several underlyings: ${listText(measure.underlyings)}` }];
+  const isCounted = (of: string) =>
+    symbol === undefined || (optionRoot(canonicalSymbol(of)) ?? canonicalSymbol(of)) === symbol;
   const orders = account.openOrders.filter(({ instrument }) => isCounted(instrument.symbol));
   const commands = account.commands.filter(
     (each) => each.request.kind !== 'cancel' && counts(each, account) && isCounted(symbolOf(each, account)),
@@ -267,14 +301,16 @@ function counts({ state, request, commandId }: Command, account: Pick<JournaledA
 function symbolOf({ request }: Command, { openOrders }: JournaledAccount): string {
   if (request.kind === 'place') return request.terms.symbol;
   return (
-    openOrders.find((order) => order.stream === request.stream && order.orderId === request.orderId)?.instrument.symbol ?? ''
+    openOrders.find((order) => order.stream === request.stream && order.orderId === request.orderId)?.instrument
+      .symbol ?? ''
   );
 }
 
 function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   const { leavesQty, side, working, price = null, stopPrice = null, instrument } = order;
   if (leavesQty === '0') return '0';
-  if (order.stream === 'prediction') return multiplyDecimals(leavesQty, side === 'buy' ? (working.price ?? price ?? '1') : '1');
+  if (order.stream === 'prediction')
+    return multiplyDecimals(leavesQty, side === 'buy' ? (working.price ?? price ?? '1') : '1');
   const { legs = [] } = instrument;
   const shares =
     instrument.kind !== 'option'
@@ -290,7 +326,8 @@ function orderValue(order: Order, account: JournaledAccount): Decimal | null {
   const net = working.price ?? price ?? '0';
   const isCapped = side.startsWith('buy') && compareDecimals(net, '0') > 0;
   if (legs.length > 1 && journaled == null && !isCapped) return null;
-  const asked = placed?.request.kind === 'place' && placed.request.stream === 'account' ? placed.request.terms.qty : undefined;
+  const asked =
+    placed?.request.kind === 'place' && placed.request.stream === 'account' ? placed.request.terms.qty : undefined;
   if (journaled != null && asked !== undefined) prices.push(divideDecimals(journaled, asked) ?? '0');
   if (prices.length === 0) return null;
   return multiplyDecimals(
@@ -329,12 +366,20 @@ type NumberLimit = { [K in LimitName]: Bounds[K] extends readonly string[] | und
 
 function tightest(rows: readonly LimitRow[], name: NumberLimit): Decimal | undefined {
   const bounds = rows.flatMap(({ bounds: { [name]: bound } }) => (bound === undefined ? [] : [String(bound)]));
-  return bounds.length === 0 ? undefined : bounds.reduce((least, each) => (compareDecimals(each, least) < 0 ? each : least));
+  return bounds.length === 0
+    ? undefined
+    : bounds.reduce((least, each) => (compareDecimals(each, least) < 0 ? each : least));
 }
 
-function ofNumber(rows: readonly LimitRow[], limit: NumberLimit, value: Decimal | null | undefined): readonly LimitReading[] {
+function ofNumber(
+  rows: readonly LimitRow[],
+  limit: NumberLimit,
+  value: Decimal | null | undefined,
+): readonly LimitReading[] {
   const bound = tightest(rows, limit);
-  return bound === undefined || value == null ? [] : [{ limit, bound, broken: compareDecimals(value, bound) > 0, value }];
+  return bound === undefined || value == null
+    ? []
+    : [{ limit, bound, broken: compareDecimals(value, bound) > 0, value }];
 }
 
 function ofList(
@@ -346,7 +391,9 @@ function ofList(
   const bounds = rows.flatMap(({ bounds: { [limit]: bound } }) => (bound === undefined ? [] : [bound]));
   const broken = bounds.find((bound) => !holds(bound));
   const shown = broken ?? bounds[0];
-  return shown === undefined ? [] : [{ limit, bound: listText(shown), broken: broken !== undefined, value: value(shown) }];
+  return shown === undefined
+    ? []
+    : [{ limit, bound: listText(shown), broken: broken !== undefined, value: value(shown) }];
 }
 
 /** As Postgres writes a list. */

@@ -6,7 +6,10 @@ import { createPostgresJournal } from '../../../src/store/commands/postgres-jour
 import { storeRig } from '../orders/store-rig.ts';
 import { atMs, fence } from './journal-fixtures.ts';
 
-/** The journal in Postgres beside the order store, on a database of its own, under epoch 1 of lane 0. */
+/**
+ * The journal in Postgres beside the order store, on a database
+ * of its own, under epoch 1 of lane 0.
+ */
 export async function journalRig() {
   const rig = await storeRig();
   const told = { fenced: 0 };

@@ -20,10 +20,16 @@ import {
 } from '../../../src/domain/command-machine.ts';
 import type { Halt, NewCancelAll, NewCommand } from '../../../src/store/commands/command-journal.ts';
 
-/** As the journal in Postgres names them: a rule of our own, a unique index, a constraint on a row, and what is not there. */
+/**
+ * As the journal in Postgres names them: a rule of our own, a unique index, a
+ * constraint on a row, and what is not there.
+ */
 type ViolationCode = 'TM010' | '23505' | '23514' | 'NO_SUCH_COMMAND';
 
-/** What a database would have refused: whoever asks for it has a mistake, whatever the answer would have been. */
+/**
+ * What a database would have refused: whoever asks for it has a
+ * mistake, whatever the answer would have been.
+ */
 export class JournalViolation extends Error {
   readonly code: ViolationCode;
 
@@ -36,9 +42,17 @@ export class JournalViolation extends Error {
 const kinds: readonly CommandKind[] = ['place', 'replace', 'cancel'];
 const standings: readonly Standing[] = [...commandStates, 'presumed_absent', 'bound'];
 
-/** The states to which these transitions lead. An event that is ignored leads to the state itself: it may be written down there. */
-function endsOf<S extends string>(state: S, transitions: readonly ({ readonly to: S } | 'ignored' | 'impossible')[]): Set<S> {
-  return new Set(transitions.flatMap((next) => (next === 'impossible' ? [] : next === 'ignored' ? [state] : [next.to])));
+/**
+ * The states to which these transitions lead. An event that is ignored leads to the state itself:
+ * it may be written down there.
+ */
+function endsOf<S extends string>(
+  state: S,
+  transitions: readonly ({ readonly to: S } | 'ignored' | 'impossible')[],
+): Set<S> {
+  return new Set(
+    transitions.flatMap((next) => (next === 'impossible' ? [] : next === 'ignored' ? [state] : [next.to])),
+  );
 }
 
 function transitionsOf(state: CommandState): Transition[] {
@@ -91,7 +105,10 @@ export function mustMoveAttempt(attempt: Attempt, to: AttemptState): void {
   must(may, 'TM010', `${attempt.attemptId} may not go from ${attempt.state} to ${to}`);
 }
 
-/** Invariant 12 as a database holds it: at most one attempt of which it is not known that it came to nothing. */
+/**
+ * Invariant 12 as a database holds it: at most one attempt of which
+ * it is not known that it came to nothing.
+ */
 export function mustHoldAttempts({ commandId, attempts }: Pick<Command, 'commandId' | 'attempts'>): void {
   const mayStand = attempts.filter(({ state }) => state !== 'not_sent' && state !== 'refused');
   must(mayStand.length <= 1, '23505', `${commandId} has ${mayStand.length} attempts that may have been sent`);
@@ -104,6 +121,10 @@ export function mustBeNewHalt({ haltId, scope }: Halt, halts: readonly Halt[]): 
 }
 
 export function mustBeNewCancelAll({ cancelAllId, onLanding }: NewCancelAll, others: readonly NewCancelAll[]): void {
-  must(onLanding === 'cancel' || onLanding === 'leave', '23514', `${cancelAllId} does not say what becomes of a landing`);
+  must(
+    onLanding === 'cancel' || onLanding === 'leave',
+    '23514',
+    `${cancelAllId} does not say what becomes of a landing`,
+  );
   must(!others.some((each) => each.cancelAllId === cancelAllId), '23505', `${cancelAllId} names two cancel-alls`);
 }

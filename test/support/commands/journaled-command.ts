@@ -25,7 +25,9 @@ export function opened(asked: NewCommand, fence: Fence): Command {
     createdAtMs: atMs,
     updatedAtMs: atMs,
     attempts:
-      attemptId === undefined ? [] : [{ attemptId, number: 1, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }],
+      attemptId === undefined
+        ? []
+        : [{ attemptId, number: 1, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }],
   };
 }
 

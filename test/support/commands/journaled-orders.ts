@@ -1,7 +1,9 @@
 import { isTerminal, type Order, orderKey, type Stream } from '../../../src/domain/order.ts';
 import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../../src/store/commands/command-journal.ts';
 
-/** The side of the journal that reads what ingest has committed. All answers are of this instant. */
+/**
+ * The side of the journal that reads what ingest has committed. All answers are of this instant.
+ */
 export interface JournaledOrders {
   boundOrders(commandIds: ReadonlySet<string>): BoundOrder[];
   updatesAfter(stream: Stream, orderId: string, afterRevision: number, limit: number): SettlingUpdate[];
@@ -18,7 +20,10 @@ export function pageOf(orders: readonly Order[], after: OpenOrder | undefined, l
     .slice(0, limit);
 }
 
-/** Orders as a test gives them, for the journal of a `CommandRig`. In the simulator they are those that ingest has committed. */
+/**
+ * Orders as a test gives them, for the journal of a `CommandRig`. In the simulator they are those
+ * that ingest has committed.
+ */
 export class ScriptedOrders implements JournaledOrders {
   private readonly updates = new Map<string, SettlingUpdate[]>();
   private readonly bound: BoundOrder[] = [];

@@ -5,12 +5,23 @@ import type { Random } from '../../../src/runtime/random.ts';
 import { atEnd } from './at-end.ts';
 
 /** What happens to a request on its way to the service and back. */
-const fates = ['request_lost', 'answer_lost', 'answer_torn', 'answer_late', 'sent_twice', 'page_before', 'page_after'] as const;
+const fates = [
+  'request_lost',
+  'answer_lost',
+  'answer_torn',
+  'answer_late',
+  'sent_twice',
+  'page_before',
+  'page_after',
+] as const;
 type Fate = (typeof fates)[number];
 
 const longestDelayMs = 1_500;
 
-/** REST of a service behind a network and a proxy that fail: how often is a probability for each request. */
+/**
+ * REST of a service behind a network and a proxy that fail: how
+ * often is a probability for each request.
+ */
 export class LossyRest {
   url = '';
   /** Requests that met each fault. */
@@ -46,7 +57,9 @@ export class LossyRest {
     const fate = this.draw(request.method === 'GET' ? this.reads : this.writes);
     if (fate === 'request_lost') return void response.destroy();
     if (fate === 'page_before') return page(response);
-    const [answer] = await Promise.all(Array.from({ length: fate === 'sent_twice' ? 2 : 1 }, () => this.forward(request, body)));
+    const [answer] = await Promise.all(
+      Array.from({ length: fate === 'sent_twice' ? 2 : 1 }, () => this.forward(request, body)),
+    );
     if (fate === 'answer_late') await systemClock.sleep(this.random.next() * longestDelayMs);
     if (fate === 'answer_lost' || answer === undefined) return void response.destroy();
     if (fate === 'page_after') return page(response);
@@ -75,7 +88,10 @@ export class LossyRest {
     return {
       status: answer.status,
       text,
-      headers: { 'content-type': answer.headers.get('content-type') ?? '', 'content-length': String(Buffer.byteLength(text)) },
+      headers: {
+        'content-type': answer.headers.get('content-type') ?? '',
+        'content-length': String(Buffer.byteLength(text)),
+      },
     };
   }
 }

@@ -23,7 +23,8 @@ describe('the journal in memory', () => {
         if (place !== undefined) orders.bind({ attemptId, commandId, orderId: order.orderId, matches: true });
       },
       journal,
-      events: async () => journal.events.map(({ command: { commandId, version, state } }) => ({ commandId, version, state })),
+      events: async () =>
+        journal.events.map(({ command: { commandId, version, state } }) => ({ commandId, version, state })),
       [Symbol.asyncDispose]: async () => undefined,
     };
   });

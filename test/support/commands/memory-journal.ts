@@ -51,8 +51,9 @@ import { type JournaledOrders, ScriptedOrders } from './journaled-orders.ts';
 export type JournalOperation = keyof CommandJournal;
 
 /**
- * What stands between a caller and the journal: `transact` does the whole call at once. A hook may wait before or after it, reject before it (nothing happened),
- * reject after it (it happened, and the answer was lost), or let it happen long after it has rejected.
+ * What stands between a caller and the journal: `transact` does the whole call at once. A hook may
+ * wait before or after it, reject before it (nothing happened), reject after it (it happened, and
+ * the answer was lost), or let it happen long after it has rejected.
  */
 export type JournalHook = <T>(operation: JournalOperation, transact: () => T) => Promise<T>;
 
@@ -69,7 +70,8 @@ interface JournalEvent {
 }
 
 /**
- * The journal in memory: every call one transaction in one turn, with all invariants that the port promises of the database. It survives the crashes of its clients.
+ * The journal in memory: every call one transaction in one turn, with all invariants that the port
+ * promises of the database. It survives the crashes of its clients.
  *
  * Invariant: `commands` holds what is committed; a call that throws has changed nothing.
  */
@@ -81,7 +83,10 @@ export class MemoryJournal implements CommandJournal {
   readonly events: JournalEvent[] = [];
   readonly halts: Halt[] = [];
   /** Those that are armed. */
-  readonly cancelTimers = new Map<string, Omit<CancelTimer, 'leftMs'> & { readonly shard: number; readonly firesAtMs: number }>();
+  readonly cancelTimers = new Map<
+    string,
+    Omit<CancelTimer, 'leftMs'> & { readonly shard: number; readonly firesAtMs: number }
+  >();
   /** The journal's own clock: it stands unless it is set. */
   nowMs: () => number = () => 0;
   readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
@@ -94,7 +99,8 @@ export class MemoryJournal implements CommandJournal {
   /** By lane: the epoch under which its process has said last which halts it holds, and those. */
   readonly haltsHeld = new Map<number, { readonly epoch: bigint; readonly haltIds: ReadonlySet<string> }>();
   /** The live lanes, where somebody keeps them. */
-  lanes: (expireMs: number) => readonly { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] = () => [];
+  lanes: (expireMs: number) => readonly { readonly lane: number; readonly epoch: bigint; readonly holder: string }[] =
+    () => [];
   private readonly limitsHeld = new MemoryLimits();
   readonly orders: JournaledOrders;
   /** Told in the same instant as each commit of a command. */
@@ -213,7 +219,10 @@ export class MemoryJournal implements CommandJournal {
       const places = [...this.commands.values()]
         .filter(
           ({ shard: its, request, orderId, state }) =>
-            its === shard && request.kind === 'place' && isFinal(state) && (orderId === undefined || state !== 'applied'),
+            its === shard &&
+            request.kind === 'place' &&
+            isFinal(state) &&
+            (orderId === undefined || state !== 'applied'),
         )
         .filter(({ commandId }) => commandId > (after ?? ''))
         .sort((a, b) => (a.commandId < b.commandId ? -1 : 1))
@@ -264,7 +273,10 @@ export class MemoryJournal implements CommandJournal {
         const { kind, accountId, stream } = request;
         if (kind !== 'place' || orderId !== undefined || isFinal(state) || !accountIds.includes(accountId)) return [];
         const { symbol, side } = request.terms;
-        const references = [...(callerRef === undefined ? [] : [callerRef]), ...attempts.map(({ attemptId }) => attemptId)];
+        const references = [
+          ...(callerRef === undefined ? [] : [callerRef]),
+          ...attempts.map(({ attemptId }) => attemptId),
+        ];
         return [{ accountId, stream, commandId, symbol, side, principal, references }];
       }),
     );
@@ -305,7 +317,8 @@ export class MemoryJournal implements CommandJournal {
   endCancelAll(cancelAllId: string, _atMs: number, fence: Fence): Promise<boolean> {
     return this.hook('endCancelAll', () => {
       if (!this.holds(fence)) return false;
-      if (this.cancelAlls.some(({ cancelAll }) => cancelAll.cancelAllId === cancelAllId)) this.endedCancelAlls.add(cancelAllId);
+      if (this.cancelAlls.some(({ cancelAll }) => cancelAll.cancelAllId === cancelAllId))
+        this.endedCancelAlls.add(cancelAllId);
       return true;
     });
   }
@@ -344,7 +357,9 @@ export class MemoryJournal implements CommandJournal {
   }
 
   activeHalts(knownIds: readonly string[] = []): Promise<Halt[]> {
-    return this.hook('activeHalts', () => this.halts.filter((halt) => isActive(halt) || knownIds.includes(halt.haltId)));
+    return this.hook('activeHalts', () =>
+      this.halts.filter((halt) => isActive(halt) || knownIds.includes(halt.haltId)),
+    );
   }
 
   holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean> {
@@ -369,7 +384,9 @@ export class MemoryJournal implements CommandJournal {
   raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
     return this.hook('raiseHalt', () => {
       if (fence !== undefined && !this.holds(fence)) return 'fenced';
-      const same = this.halts.find((each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope));
+      const same = this.halts.find(
+        (each) => isActive(each) && each.cause === halt.cause && sameScope(each.scope, halt.scope),
+      );
       const own = this.halts.find(({ haltId }) => haltId === halt.haltId);
       if (same !== undefined || own !== undefined) return same ?? own ?? halt;
       mustBeNewHalt(halt, this.halts);
@@ -494,7 +511,9 @@ export class MemoryJournal implements CommandJournal {
 
   private placeOf({ stream, orderId }: OpenOrder): Command | undefined {
     const commands = [...this.commands.values()];
-    return commands.find(({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId);
+    return commands.find(
+      ({ request, ...of }) => request.kind === 'place' && request.stream === stream && of.orderId === orderId,
+    );
   }
 
   private cancelAllOfKey(shard: number, principal: string, key: string): NewCancelAll | undefined {
@@ -548,10 +567,14 @@ export class MemoryJournal implements CommandJournal {
     const key = keyOf(asked.principal, asked.idempotencyKey);
     const earlier = this.commands.get(this.byKey.get(key) ?? '');
     if (earlier !== undefined && (!isFinal(earlier.state) || earlier.createdAtMs > asked.atMs - keyKeptMs))
-      return earlier.requestHash === asked.requestHash ? { kind: 'replayed', command: earlier } : { kind: 'key_reused' };
+      return earlier.requestHash === asked.requestHash
+        ? { kind: 'replayed', command: earlier }
+        : { kind: 'key_reused' };
     if (this.usesReferenceAgain(asked)) return { kind: 'caller_ref_reused' };
-    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked)) return { kind: 'not_superseded' };
-    const breach = asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
+    if (asked.supersedes !== undefined && !this.maySupersede(asked.supersedes, asked))
+      return { kind: 'not_superseded' };
+    const breach =
+      asked.attemptId === undefined ? undefined : this.limitsHeld.judge(asked, this.oldestFirst(), this.orders);
     if (breach !== undefined) return { kind: 'limited', breach };
     mustBeWellFormed(asked);
     must(!this.commands.has(asked.commandId), '23505', `${asked.commandId} is there already`);
@@ -562,7 +585,9 @@ export class MemoryJournal implements CommandJournal {
     this.limitsHeld.value(asked);
     if (asked.tokenNumber !== undefined) this.tokensOfCommands.set(command.commandId, asked.tokenNumber);
     if (attemptId !== undefined) this.byAttempt.set(attemptId, command.commandId);
-    this.commit(command, [{ ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } }]);
+    this.commit(command, [
+      { ...note(refusal === undefined ? 'prepared' : 'refused', attemptId, atMs), detail: { ...refusal } },
+    ]);
     return { kind: 'opened', command };
   }
 
@@ -594,7 +619,10 @@ export class MemoryJournal implements CommandJournal {
       mustNameAttempt(nextAttemptId);
       this.mustBeNew(nextAttemptId);
       const number = attempts.length + 1;
-      attempts = [...attempts, { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs }];
+      attempts = [
+        ...attempts,
+        { attemptId: nextAttemptId, number, state: 'prepared', epoch: fence.epoch, preparedAtMs: atMs },
+      ];
     }
     const next = this.shown(stepped(command, step, attempts));
     mustHoldAttempts(next);
@@ -617,7 +645,9 @@ export class MemoryJournal implements CommandJournal {
     const settled = open && isFinal(to) ? { settledAtMs: atMs } : {};
     const outcome = open ? { state: to, reason, ...settled } : {};
     const next = { ...command, ...outcome, attempts, version: command.version + 1, updatedAtMs: atMs };
-    this.commit(next, [{ ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } }]);
+    this.commit(next, [
+      { ...note('taken_over', last.attemptId, atMs), detail: { epoch: `${epoch}`, was: last.state } },
+    ]);
   }
 
   /** With the status of its order, as of now. */
@@ -638,11 +668,16 @@ export class MemoryJournal implements CommandJournal {
 
   private append(commandId: string, evidence: readonly NewEvidence[]): void {
     const before = this.evidence.get(commandId) ?? [];
-    this.evidence.set(commandId, [...before, ...evidence.map((each, i) => ({ ...each, number: before.length + i + 1 }))]);
+    this.evidence.set(commandId, [
+      ...before,
+      ...evidence.map((each, i) => ({ ...each, number: before.length + i + 1 })),
+    ]);
   }
 
   private oldestFirst(): Command[] {
-    return [...this.commands.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1));
+    return [...this.commands.values()].sort(
+      (a, b) => a.createdAtMs - b.createdAtMs || (a.commandId < b.commandId ? -1 : 1),
+    );
   }
 
   private ofShard(commandId: string, { shard }: Fence): Command {
@@ -656,7 +691,8 @@ export class MemoryJournal implements CommandJournal {
   }
 
   private usesReferenceAgain(asked: JudgedCommand): boolean {
-    const sameRef = ({ principal, callerRef }: Command) => principal === asked.principal && callerRef === asked.callerRef;
+    const sameRef = ({ principal, callerRef }: Command) =>
+      principal === asked.principal && callerRef === asked.callerRef;
     return asked.callerRefOnce === true && [...this.commands.values()].some(sameRef);
   }
 

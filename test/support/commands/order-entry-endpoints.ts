@@ -10,7 +10,10 @@ import { accountQuery, type Endpoint } from '../platform/endpoint.ts';
 type Terms = Record<string, unknown>;
 
 const mine = fc.constant('SIM-1001');
-/** Decimals above zero, with a fraction or without, inside of the limits of the account (10,000,000). */
+/**
+ * Decimals above zero, with a fraction or without, inside of
+ * the limits of the account (10,000,000).
+ */
 const quantity = fc
   .tuple(fc.integer({ min: 1, max: 9_999_998 }), fc.integer({ min: 0, max: 999 }))
   .map(([units, thousandths]) => (thousandths === 0 ? `${units}` : `${units}.${String(thousandths).padStart(3, '0')}`));
@@ -134,7 +137,10 @@ function completeReplace({ stopPx: _, expireTime, ...terms }: Terms): Terms {
   };
 }
 
-/** An order of SIM-1001 that can be replaced and cancelled: the last one that was made here, or another. */
+/**
+ * An order of SIM-1001 that can be replaced and cancelled: the
+ * last one that was made here, or another.
+ */
 function workingOrder({ controls, parts }: RunningSandbox, stream: 'account' | 'prediction'): string {
   const clOrdId = `generated-${stream}`;
   const reference = stream === 'account' ? { clOrdId } : { clientOrderRef: clOrdId };

@@ -48,12 +48,14 @@ export async function orderDesk(input: SandboxInput = {}) {
     send,
     place: (over: object = {}) => send('POST', orders, { ...limitOrder, ...over }),
     placeRaw: (body: unknown) => send('POST', orders, body),
-    cancel: (ordId: string, accountId: string = enrolled) => send('DELETE', `${orders}/${ordId}?accountId=${accountId}`),
+    cancel: (ordId: string, accountId: string = enrolled) =>
+      send('DELETE', `${orders}/${ordId}?accountId=${accountId}`),
     placePrediction: (over: object = {}) => send('POST', predictions, { ...predictionOrder, ...over }),
     placePredictionRaw: (body: unknown) => send('POST', predictions, body),
     replace: (orderId: string, body: object | string = {}) =>
       send('PATCH', `${predictions}/${orderId}`, typeof body === 'string' ? body : { accountId: enrolled, ...body }),
-    cancelPrediction: (orderId: string, query = `?accountId=${enrolled}`) => send('DELETE', `${predictions}/${orderId}${query}`),
+    cancelPrediction: (orderId: string, query = `?accountId=${enrolled}`) =>
+      send('DELETE', `${predictions}/${orderId}${query}`),
     venue: (change: object) => control(at, '/venue', change),
     price: (symbol: string, price: string) => control(at, '/prices', { symbol, price }),
     verb: (orderId: string, verb: object) => control(at, `/orders/${orderId}`, verb),

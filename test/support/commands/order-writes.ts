@@ -127,6 +127,12 @@ export const writes: Readonly<Record<string, WriteCase>> = {
     answer: predictionAnswer,
     isPrediction: true,
     run: (deps, baseUrl, options) =>
-      writeTo(deps, baseUrl, { kind: 'cancel', stream: 'prediction', accountId, orderId: predictionId }, 'cancel-1', options),
+      writeTo(
+        deps,
+        baseUrl,
+        { kind: 'cancel', stream: 'prediction', accountId, orderId: predictionId },
+        'cancel-1',
+        options,
+      ),
   },
 };

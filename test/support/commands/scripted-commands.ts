@@ -44,7 +44,10 @@ const sampleMeasure: Measure = {
   ...{ notional: '1875', exposure: '1875', deviationPercent: null, valuedByQuote: false },
 };
 
-/** The command side for tests of REST: it notes what it is asked, and answers what the test says. It judges nothing; tests of the rules use the real desk (`CommandRig`). */
+/**
+ * The command side for tests of REST: it notes what it is asked, and answers what the test says. It
+ * judges nothing; tests of the rules use the real desk (`CommandRig`).
+ */
 export class ScriptedCommands implements Commands, OperatorActs {
   readonly operator: OperatorActs = this;
   readonly submissions: Submission[] = [];
@@ -74,7 +77,10 @@ export class ScriptedCommands implements Commands, OperatorActs {
     unread: [],
     declined: [],
   });
-  cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => CancelAfterResult = ({ accountIds, afterMs }) => ({
+  cancelAfterAnswer: (asked: Parameters<Commands['cancelAfter']>[0]) => CancelAfterResult = ({
+    accountIds,
+    afterMs,
+  }) => ({
     kind: 'done',
     accountIds,
     declined: [],
@@ -146,11 +152,18 @@ export class ScriptedCommands implements Commands, OperatorActs {
   }
 
   async cancelAfter(asked: Parameters<Commands['cancelAfter']>[0]): Promise<CancelAfterResult> {
-    this.words.push({ what: 'cancel-after', on: asked, word: { by: asked.principal, reason: '', requestId: asked.requestId } });
+    this.words.push({
+      what: 'cancel-after',
+      on: asked,
+      word: { by: asked.principal, reason: '', requestId: asked.requestId },
+    });
     return this.cancelAfterAnswer(asked);
   }
 
-  async cancelAll(on: CancelAllScope, word: OperatorWord & { readonly idempotencyKey: string }): Promise<CancelAllResult> {
+  async cancelAll(
+    on: CancelAllScope,
+    word: OperatorWord & { readonly idempotencyKey: string },
+  ): Promise<CancelAllResult> {
     this.words.push({ what: 'cancel-all', on, word });
     return this.cancelAllAnswer(on);
   }

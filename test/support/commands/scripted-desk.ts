@@ -23,7 +23,14 @@ const orderBody = {
   accountId: 'SIM-1001',
   revision: 4,
   order: {
-    ...{ stream: 'prediction', orderId: 'o-1', accountId: 'SIM-1001', side: 'buy', orderType: 'limit', timeInForce: 'gtc' },
+    ...{
+      stream: 'prediction',
+      orderId: 'o-1',
+      accountId: 'SIM-1001',
+      side: 'buy',
+      orderType: 'limit',
+      timeInForce: 'gtc',
+    },
     instrument: { kind: 'prediction', symbol: 'FED-CUT-DEC26', outcome: 'YES' },
     ...{ status: 'new', statusRaw: 'new', certainty: 'certain', pendingAction: 'none', quantity: '50', price: '0.42' },
     working: { quantity: '50', price: '0.42' },
@@ -31,7 +38,10 @@ const orderBody = {
   },
 };
 
-/** REST as the tools of an assistant see it: it answers what a test says, and keeps a command for each key, as the journal does. */
+/**
+ * REST as the tools of an assistant see it: it answers what a test says, and keeps a command for
+ * each key, as the journal does.
+ */
 export class ScriptedDesk {
   url = '';
   /** Requests that would send a command, in the order in which they came. */
@@ -62,10 +72,21 @@ export class ScriptedDesk {
   private answer(request: Received, response: ServerResponse): void {
     this.authorizations.add(request.headers.authorization);
     const isPreview = request.path.endsWith('/preview');
-    const reply = isPreview ? this.preview(request) : request.method === 'GET' ? this.read(request) : this.take(request);
+    const reply = isPreview
+      ? this.preview(request)
+      : request.method === 'GET'
+        ? this.read(request)
+        : this.take(request);
     if (reply === 'lost') response.destroy();
-    else if (typeof reply.body === 'string') response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.body);
-    else json(response, reply.status, reply.body, reply.status < 400 ? {} : { 'content-type': 'application/problem+json' });
+    else if (typeof reply.body === 'string')
+      response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.body);
+    else
+      json(
+        response,
+        reply.status,
+        reply.body,
+        reply.status < 400 ? {} : { 'content-type': 'application/problem+json' },
+      );
   }
 
   private read({ path: asked }: Received): Reply {

@@ -37,7 +37,10 @@ const documented = (status: number, code: string, type: string) =>
 export const outcomeUnknown = documented(504, 'REQUEST_OUTCOME_UNKNOWN', 'timeout');
 export const atCapacity = documented(429, 'ORDER_ENTRY_AT_CAPACITY', 'rate_limit');
 
-/** Order entry of the platform in memory that does with the next writes what the test says, one script a write; beyond the scripts it does its duty. */
+/**
+ * Order entry of the platform in memory that does with the next writes what the test says, one
+ * script a write; beyond the scripts it does its duty.
+ */
 export class ScriptedEntry {
   readonly scripts: WriteScript[] = [];
   private readonly platform: MemoryPlatform;

@@ -1,4 +1,11 @@
-import type { Attempt, Baseline, Command, CommandRequest, CommandState, ReplaceTerms } from '../../../src/domain/command.ts';
+import type {
+  Attempt,
+  Baseline,
+  Command,
+  CommandRequest,
+  CommandState,
+  ReplaceTerms,
+} from '../../../src/domain/command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
 import { equityView, instantAt, predictionView } from '../orders/arbitrary-orders.ts';

@@ -47,7 +47,10 @@ export async function outcomeOf(call: () => Promise<unknown>): Promise<Outcome> 
   }
 }
 
-/** The journal in Postgres and the one in memory, with the same commands in them, whatever states these are in. Shards 0 and 1 are held under `fence`'s epoch. */
+/**
+ * The journal in Postgres and the one in memory, with the same commands in them, whatever states
+ * these are in. Shards 0 and 1 are held under `fence`'s epoch.
+ */
 export async function twinJournals() {
   const rig = await journalRig();
   const memory = new MemoryJournal();
@@ -91,11 +94,14 @@ export async function twinJournals() {
       memory.commands.set(commandId, command);
       return command;
     },
-    /** The names of the calls whose outcomes differ, with both outcomes, and how many were refused. */
+    /**
+     * The names of the calls whose outcomes differ, with both outcomes, and how many were refused.
+     */
     async compare(calls: readonly TwinCall[]) {
-      const { rows } = await session.query<{ it: { code: string; result: unknown } }>('select pg_temp.tried($1) as it', [
-        calls.map(({ sql }) => sql),
-      ]);
+      const { rows } = await session.query<{ it: { code: string; result: unknown } }>(
+        'select pg_temp.tried($1) as it',
+        [calls.map(({ sql }) => sql)],
+      );
       const differing: { name: string; postgres: Outcome; memory: Outcome }[] = [];
       let refused = 0;
       for (const [i, { name, of, call }] of calls.entries()) {

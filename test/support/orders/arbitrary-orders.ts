@@ -75,7 +75,10 @@ function present(fields: { [K in keyof OrderView]?: OrderView[K] | undefined }):
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<OrderView>;
 }
 
-/** The same order under several names: renamed, spelt otherwise, its legs in another order, left out, or without their effects. */
+/**
+ * The same order under several names: renamed, spelt otherwise, its legs in another order, left
+ * out, or without their effects.
+ */
 const open = { symbol: 'AAPL261218C00200000', side: 'buy', ratioQty: '1', positionEffect: 'open' };
 const short = { symbol: 'AAPL261218C00210000', side: 'sell', ratioQty: '1' };
 const instruments: readonly Instrument[] = [
@@ -88,8 +91,9 @@ const instruments: readonly Instrument[] = [
 ];
 
 /**
- * Views of one account order with few distinct values, so that ties at every level of the join are common. Anything may be combined with anything: the
- * platform's discipline is not assumed. List rows have createdAt, and some fields that we don't know.
+ * Views of one account order with few distinct values, so that ties at every level of the join are
+ * common. Anything may be combined with anything: the platform's discipline is not assumed. List
+ * rows have createdAt, and some fields that we don't know.
  */
 export function accountViews(): fc.Arbitrary<OrderView> {
   return fc
@@ -137,8 +141,9 @@ export function accountObservations({ minLength = 1, maxLength = 8 } = {}): fc.A
 }
 
 /**
- * What a platform that keeps its word says of one prediction order: one content a version, versions that rise with time, int64 digits that a double can't
- * tell apart, a restart of versions in a later source epoch, repetitions, and replies that leave the version out.
+ * What a platform that keeps its word says of one prediction order: one content a version, versions
+ * that rise with time, int64 digits that a double can't tell apart, a restart of versions in a
+ * later source epoch, repetitions, and replies that leave the version out.
  */
 export function predictionObservations(maxLength = 12): fc.Arbitrary<Observation[]> {
   const state = fc.record({
@@ -154,7 +159,9 @@ export function predictionObservations(maxLength = 12): fc.Arbitrary<Observation
   return fc.array(epoch, { minLength: 1, maxLength: 3 }).chain((epochs) => {
     const said = epochs.flatMap(({ start, states }, sourceEpoch) => versionsOf(start, states, sourceEpoch));
     const one = fc.tuple(fc.constantFrom(...said), fc.integer({ min: 0, max: 9 }));
-    return fc.array(one, { minLength: 1, maxLength }).map((picks) => picks.map(([o, n]) => (n === 0 ? withoutVersion(o) : o)));
+    return fc
+      .array(one, { minLength: 1, maxLength })
+      .map((picks) => picks.map(([o, n]) => (n === 0 ? withoutVersion(o) : o)));
   });
 }
 
@@ -188,6 +195,9 @@ function withoutVersion({ sourceVersion: _left, ...rest }: Observation): Observa
 /** The same items in another order, some of them more than once. */
 export function shuffledWithRepeats<T>(items: readonly T[]): fc.Arbitrary<T[]> {
   return fc
-    .tuple(fc.shuffledSubarray([...items], { minLength: items.length }), fc.array(fc.constantFrom(...items), { maxLength: 4 }))
+    .tuple(
+      fc.shuffledSubarray([...items], { minLength: items.length }),
+      fc.array(fc.constantFrom(...items), { maxLength: 4 }),
+    )
     .chain(([all, again]) => fc.shuffledSubarray([...all, ...again], { minLength: all.length + again.length }));
 }

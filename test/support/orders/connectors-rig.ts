@@ -13,7 +13,10 @@ import { VirtualClock } from '../runs/virtual-clock.ts';
 import { ScriptedSink } from './scripted-sink.ts';
 
 /** The real connectors on a virtual clock, between a platform, a registry and a sink in memory. */
-export function connectorsRig(options: Partial<ConnectorsOptions> = {}, budget = new ByteBudget({ maxBytes: 64_000_000 })) {
+export function connectorsRig(
+  options: Partial<ConnectorsOptions> = {},
+  budget = new ByteBudget({ maxBytes: 64_000_000 }),
+) {
   const clock = new VirtualClock();
   const platform = new ScriptedPlatform(clock);
   platform.accounts = [{ accountId: 'acct-1', isOpen: true, isSim: true }];

@@ -1,7 +1,10 @@
 import type { LogRow } from '../../../src/domain/committed-batch.ts';
 import { atOf, provenBatches } from './proven-batches.ts';
 
-/** What can happen to the updates of a batch between the log and a consumer. Each returns the rows that arrive. */
+/**
+ * What can happen to the updates of a batch between the log and a
+ * consumer. Each returns the rows that arrive.
+ */
 const kinds: readonly ((rows: readonly [LogRow, LogRow]) => { rows: LogRow[]; found: string | undefined })[] = [
   ([a]) => ({ rows: [a], found: '1 of 2 updates' }),
   ([, b]) => ({ rows: [b], found: '1 of 2 updates' }),
@@ -19,7 +22,10 @@ function edited(row: LogRow, from: string | RegExp, to: string): LogRow {
   return { ...row, payload };
 }
 
-/** `count` batches, each of which but the first was damaged in one of the ways, and the holes that a consumer must find, in order. */
+/**
+ * `count` batches, each of which but the first was damaged in one of the ways, and the holes that a
+ * consumer must find, in order.
+ */
 export function damagedUpdates(count: number): { updates: LogRow[]; marks: LogRow[]; holes: string[] } {
   const updates: LogRow[] = [];
   const marks: LogRow[] = [];
@@ -33,7 +39,9 @@ export function damagedUpdates(count: number): { updates: LogRow[]; marks: LogRo
     updates.push(...(damage?.rows ?? [a, b]));
     const number = index + 1;
     if (damage?.found === undefined) continue;
-    holes.push(`lane 0: HOLE from ${atOf(number)} to ${atOf(number + 1)}: batches ${number} to ${number}: ${damage.found}`);
+    holes.push(
+      `lane 0: HOLE from ${atOf(number)} to ${atOf(number + 1)}: batches ${number} to ${number}: ${damage.found}`,
+    );
   }
   return { updates, marks, holes };
 }

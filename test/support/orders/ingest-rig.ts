@@ -21,7 +21,10 @@ const defaults: IngestOptions = {
   headCacheCount: 20,
 };
 
-/** The real ingest over a database in memory, on a virtual clock, with one outcome recorded for each observation offered. */
+/**
+ * The real ingest over a database in memory, on a virtual clock, with one
+ * outcome recorded for each observation offered.
+ */
 export async function ingestRig(seed: number, over: Partial<IngestOptions> = {}) {
   const clock = new VirtualClock();
   const random = seededRandom(seed);
@@ -60,7 +63,8 @@ export async function ingestRig(seed: number, over: Partial<IngestOptions> = {})
   await clock.advance(100);
   const hold = (await acquired) as { kind: 'held' } & LaneHold;
   lease.confirm(hold.epoch, clock.monotonicMs());
-  const offer = (observation: Observation) => ingest.offer({ ...observation, onOutcome: (outcome) => outcomes.push(outcome) });
+  const offer = (observation: Observation) =>
+    ingest.offer({ ...observation, onOutcome: (outcome) => outcomes.push(outcome) });
   return { clock, random, database, lease, metrics, ingest, hold, handed, outcomes, state, offer };
 }
 

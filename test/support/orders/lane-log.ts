@@ -10,7 +10,8 @@ import { MemoryDatabase } from '../../simulation/world/memory-database.ts';
 const lane = 0;
 
 /**
- * The simulator's database with one lane in the hand of a test, for what reads the log: the test commits rows without ingest, and sets the epoch. A call takes
+ * The simulator's database with one lane in the hand of a test, for what reads
+ * the log: the test commits rows without ingest, and sets the epoch. A call takes
  * no time, unless the test sets `answerMs`.
  */
 export class LaneLog extends MemoryDatabase {
@@ -50,7 +51,10 @@ export class LaneLog extends MemoryDatabase {
     return super.readAfter(...asked);
   }
 
-  /** One batch, committed, as ingest hands it over. Keys as in the log. Each payload says its seq, so that a reader can tell what it got. */
+  /**
+   * One batch, committed, as ingest hands it over. Keys as in the log. Each payload says its seq,
+   * so that a reader can tell what it got.
+   */
   commit(rows: readonly Omit<LogRow, 'payload'>[]): CommittedBatch {
     const { batch, epoch, nextSeq, seqStep } = this;
     const updates = rows.map((row, i) => this.updateRow(row, String(nextSeq + BigInt(i) * seqStep)));
@@ -71,10 +75,17 @@ export class LaneLog extends MemoryDatabase {
   }
 
   private updateRow({ topic, key }: Omit<LogRow, 'payload'>, payload: string): UpdateRow {
-    if (topic === 'continuity') return { stream: 'continuity', orderId: `mark-${payload}`, accountId: key, revision: 1, payload };
+    if (topic === 'continuity')
+      return { stream: 'continuity', orderId: `mark-${payload}`, accountId: key, revision: 1, payload };
     const colon = key.indexOf(':');
     const revision = (this.newestRevisions.get(key) ?? 0) + 1;
     this.newestRevisions.set(key, revision);
-    return { stream: key.slice(0, colon) as Stream, orderId: key.slice(colon + 1), accountId: 'acct-1', revision, payload };
+    return {
+      stream: key.slice(0, colon) as Stream,
+      orderId: key.slice(colon + 1),
+      accountId: 'acct-1',
+      revision,
+      payload,
+    };
   }
 }

@@ -4,7 +4,10 @@ import type { Publisher, PublishRow } from '../../../src/service/log/publisher.t
 import { Host } from '../../simulation/host.ts';
 import { MemoryBroker, type RequestFate } from '../../simulation/world/memory-broker.ts';
 
-/** The log topics of the simulator's broker as one relay sends to them, for tests of a relay: the test says the fate of each send and how long it takes. */
+/**
+ * The log topics of the simulator's broker as one relay sends to them, for tests of a relay: the
+ * test says the fate of each send and how long it takes.
+ */
 export class LossyPublisher implements Publisher {
   /** What a consumer would read, in the order of arrival. */
   readonly arrived: PublishRow[] = [];

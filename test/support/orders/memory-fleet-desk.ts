@@ -1,6 +1,8 @@
 import type { FleetDesk, FleetWord } from '../../../src/store/fleet/fleet-desk.ts';
 
-/** The wishes of operators in memory, for a fleet of one process with the name `one`, and one shard. */
+/**
+ * The wishes of operators in memory, for a fleet of one process with the name `one`, and one shard.
+ */
 export class MemoryFleetDesk implements FleetDesk {
   readonly wishes: { readonly what: string; readonly word: FleetWord }[] = [];
 

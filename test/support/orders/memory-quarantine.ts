@@ -13,7 +13,10 @@ import type {
 
 export const jobId = '7a1f0c52-0d5e-4c1b-9a53-1f2b3c4d5e6f';
 
-/** The quarantine of REST in memory: one row of the order ord-1, and one job over the account ACC-1. A retry is answered at once: it failed. */
+/**
+ * The quarantine of REST in memory: one row of the order ord-1, and one job over the account ACC-1.
+ * A retry is answered at once: it failed.
+ */
 export class MemoryQuarantine implements QuarantineDesk {
   rows: QuarantineMessage[] = [sampleRow()];
   jobs: QuarantineJob[] = [sampleJob()];
@@ -28,7 +31,8 @@ export class MemoryQuarantine implements QuarantineDesk {
     const found = this.matching(scope, filter).filter(({ id }) => BigInt(id) > BigInt(after?.[0] ?? 0));
     const items = found.slice(0, limit).map(({ raw: _raw, retry: _retry, ...entry }): QuarantineEntry => entry);
     const last = items.at(-1);
-    const page: Page<QuarantineEntry> = found.length > limit && last !== undefined ? { items, next: [last.id] } : { items };
+    const page: Page<QuarantineEntry> =
+      found.length > limit && last !== undefined ? { items, next: [last.id] } : { items };
     return page;
   }
 

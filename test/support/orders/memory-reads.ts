@@ -59,7 +59,14 @@ export class MemoryReads implements OrderReads {
     this.updates.push(update);
     const state = JSON.stringify(record.order);
     this.orders = this.orders.filter((order) => order.stream !== stream || order.orderId !== orderId);
-    this.orders.push({ stream, orderId, accountId, revision, sourceVersion: stream === 'prediction' ? 7n : undefined, state });
+    this.orders.push({
+      stream,
+      orderId,
+      accountId,
+      revision,
+      sourceVersion: stream === 'prediction' ? 7n : undefined,
+      state,
+    });
     return update;
   }
 
@@ -78,7 +85,8 @@ export class MemoryReads implements OrderReads {
       .filter((order) => (filter.stream ?? order.stream) === order.stream);
     if (sort === '-updatedAt') {
       // Those that changed last stand last.
-      const changed = (order: StoredOrder) => `2026-11-21T14:30:01.${String(this.orders.indexOf(order)).padStart(6, '0')}Z`;
+      const changed = (order: StoredOrder) =>
+        `2026-11-21T14:30:01.${String(this.orders.indexOf(order)).padStart(6, '0')}Z`;
       const older = inScope.reverse().filter((order) => after === undefined || changed(order) < (after[0] ?? ''));
       return pageOf(older, limit, (last) => [changed(last), last.stream, last.orderId]);
     }
@@ -103,7 +111,9 @@ export class MemoryReads implements OrderReads {
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
     this.reach();
-    return this.orders.find((order) => order.stream === stream && order.orderId === orderId && sees(scope, order.accountId));
+    return this.orders.find(
+      (order) => order.stream === stream && order.orderId === orderId && sees(scope, order.accountId),
+    );
   }
 
   async history(scope: AccountScope, stream: Stream, orderId: string, afterRevision: number, limit: number) {
@@ -134,7 +144,9 @@ export class MemoryReads implements OrderReads {
 
   async findCommand(scope: AccountScope, commandId: string): Promise<CommandWithEvidence | undefined> {
     this.reach();
-    return this.commands.find(({ command }) => command.commandId === commandId && sees(scope, command.request.accountId));
+    return this.commands.find(
+      ({ command }) => command.commandId === commandId && sees(scope, command.request.accountId),
+    );
   }
 
   async accounts(scope: AccountScope): Promise<readonly AccountRow[]> {
@@ -144,7 +156,9 @@ export class MemoryReads implements OrderReads {
 
   async exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]> {
     this.reach();
-    return this.exposureRows.filter((row) => sees(scope, row.accountId) && (accountId ?? row.accountId) === row.accountId);
+    return this.exposureRows.filter(
+      (row) => sees(scope, row.accountId) && (accountId ?? row.accountId) === row.accountId,
+    );
   }
 
   async updatesAfter(scope: AccountScope, afterSeq: bigint, limit: number) {

@@ -15,7 +15,10 @@ interface Fold {
   readonly reductions: readonly Reduction[];
 }
 
-/** Reduces all, in this order. After each index in `persistAfter` the head goes to storage and back, as at a restart or an eviction. */
+/**
+ * Reduces all, in this order. After each index in `persistAfter` the head goes to storage and back,
+ * as at a restart or an eviction.
+ */
 export function fold(observations: readonly Observation[], persistAfter: ReadonlySet<number> = new Set()): Fold {
   let head: Head | undefined;
   const reductions: Reduction[] = [];

@@ -12,8 +12,9 @@ const beganMs = Date.parse('2026-11-21T14:00:00.000Z');
 export const atOf = (number: number): string => formatInstant(beganMs + number * 1_000);
 
 /**
- * Batches as ingest makes them, numbered from 1: two updates each, of orders that live for six updates, then a heartbeat, which proves the batch before. Generation 1,
- * lane 0 unless told otherwise.
+ * Batches as ingest makes them, numbered from 1: two updates each, of orders that
+ * live for six updates, then a heartbeat, which proves the batch before.
+ * Generation 1, lane 0 unless told otherwise.
  */
 export function provenBatches(
   count: number,

@@ -19,11 +19,17 @@ export interface Asked {
   readonly values: readonly unknown[];
 }
 
-/** REST's reads beside the stores that write what they read. `queries`: what they asked the database, in order. */
+/**
+ * REST's reads beside the stores that write what they read.
+ * `queries`: what they asked the database, in order.
+ */
 export async function readRig() {
   const stack = new AsyncDisposableStack();
   const rig = stack.use(await journalRig());
-  const pool = createReadPool({ log: testLog }, { url: rig.database.url, applicationName: 'test-reads', maxConnections: 2 });
+  const pool = createReadPool(
+    { log: testLog },
+    { url: rig.database.url, applicationName: 'test-reads', maxConnections: 2 },
+  );
   stack.defer(() => pool.end());
   const queries: Asked[] = [];
   const counting: Pool = Object.create(pool, {

@@ -9,8 +9,9 @@ import { openOrdersOf } from '../../simulation/database-rows.ts';
 import { ScriptedRegistry } from '../platform/scripted-registry.ts';
 
 /**
- * Ingest and store in one, for tests of whole connectors: the real reducers, settled at once, so that what connectors bring can be compared with the truth.
- * Tests of ingest itself use it as it is, over `MemoryDatabase` (`ingestRig`).
+ * Ingest and store in one, for tests of whole connectors: the real reducers, settled at once, so
+ * that what connectors bring can be compared with the truth. Tests of ingest itself use it as it
+ * is, over `MemoryDatabase` (`ingestRig`).
  */
 export class ReducingSink extends ScriptedRegistry implements ObservationSink {
   readonly heads = new Map<string, Head>();

@@ -9,7 +9,10 @@ import { relayDefaults } from '../../../src/service/log/relay-options.ts';
 import { silentLog } from '../runs/silent-log.ts';
 import { LaneLog } from './lane-log.ts';
 
-/** A relay at work on the machine's clock, on a log in memory, with a source that commits as long as it is told to. */
+/**
+ * A relay at work on the machine's clock, on a log in memory, with a
+ * source that commits as long as it is told to.
+ */
 export class RunningRelay {
   readonly log = new LaneLog(systemClock);
   readonly metrics: Metrics = createMetrics();

@@ -23,7 +23,10 @@ const view: OrderView = {
   updatedAt: '2026-11-21T14:30:01.000Z',
 };
 
-/** The payload of one accepted change of an account order, made as the service makes it: 40 of 100 filled, unless told otherwise. */
+/**
+ * The payload of one accepted change of an account order, made as the service makes it: 40 of 100
+ * filled, unless told otherwise.
+ */
 export function sampleUpdate(
   over: Partial<OrderView> & { readonly revision?: number; readonly generation?: number } = {},
 ): string {

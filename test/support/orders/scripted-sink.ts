@@ -2,7 +2,10 @@ import type { Doubt } from '../../../src/domain/head.ts';
 import type { IngestItem, Observation, Outcome } from '../../../src/domain/observation.ts';
 import type { ObservationSink } from '../../../src/service/sources/observation-sink.ts';
 
-/** A sink for tests of one step of the connectors: it keeps what it is offered, and settles it at once with the outcome that the test says. */
+/**
+ * A sink for tests of one step of the connectors: it keeps what it is offered, and settles it at
+ * once with the outcome that the test says.
+ */
 export class ScriptedSink implements ObservationSink {
   readonly items: IngestItem[] = [];
   full = false;
@@ -40,6 +43,8 @@ export class ScriptedSink implements ObservationSink {
 
   /** Continuity marks of one account as `event`, in order. */
   marks(accountId: string): string[] {
-    return this.items.flatMap((item) => (item.kind === 'continuity' && item.accountIds.includes(accountId) ? [item.event] : []));
+    return this.items.flatMap((item) =>
+      item.kind === 'continuity' && item.accountIds.includes(accountId) ? [item.event] : [],
+    );
   }
 }

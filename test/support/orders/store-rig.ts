@@ -16,7 +16,10 @@ interface StoreRigOptions {
   readonly proxied?: boolean;
 }
 
-/** The real store on a database of its own, holding lane 0, with a superuser beside it that looks and gets in the way. */
+/**
+ * The real store on a database of its own, holding lane 0, with a superuser
+ * beside it that looks and gets in the way.
+ */
 export async function storeRig(options: StoreRigOptions = {}) {
   const stack = new AsyncDisposableStack();
   const database = stack.use(await freshDatabase());
@@ -98,18 +101,38 @@ export function head(orderId: string, revision: number, over: Partial<HeadRow> =
 }
 
 export function update(orderId: string, revision: number, over: Partial<UpdateRow> = {}): UpdateRow {
-  return { stream: 'prediction', orderId, accountId: 'acct-1', revision, payload: `{"order":"${orderId}/${revision}"}`, ...over };
+  return {
+    stream: 'prediction',
+    orderId,
+    accountId: 'acct-1',
+    revision,
+    payload: `{"order":"${orderId}/${revision}"}`,
+    ...over,
+  };
 }
 
 export function quarantined(over: Partial<QuarantineRow> = {}): QuarantineRow {
   return {
-    ...{ stream: 'account', accountId: null, orderId: null, reason: 'not_json', detail: 'no JSON', raw: '{', observedAtMs: 0 },
+    ...{
+      stream: 'account',
+      accountId: null,
+      orderId: null,
+      reason: 'not_json',
+      detail: 'no JSON',
+      raw: '{',
+      observedAtMs: 0,
+    },
     ...over,
   };
 }
 
 /** A batch of one change for each of the orders, or of what `over` says. */
-export function batch(epoch: bigint, number: number, orders: readonly [string, number][], over: Partial<Batch> = {}): Batch {
+export function batch(
+  epoch: bigint,
+  number: number,
+  orders: readonly [string, number][],
+  over: Partial<Batch> = {},
+): Batch {
   return {
     lane: 0,
     epoch,

@@ -20,8 +20,23 @@ export interface StoredOrderSpec {
 
 /** An order as the store takes it, with what reads take out of its state. */
 export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; readonly update: UpdateRow } {
-  const { orderId, stream = 'prediction', accountId = 'acct-1', symbol = 'FED-CUT', status = 'new', revision = 1 } = spec;
-  const { side = 'buy', leavesQty = '10', cumQty = '0', certainty = 'certain', outcome, origin = 'external', references } = spec;
+  const {
+    orderId,
+    stream = 'prediction',
+    accountId = 'acct-1',
+    symbol = 'FED-CUT',
+    status = 'new',
+    revision = 1,
+  } = spec;
+  const {
+    side = 'buy',
+    leavesQty = '10',
+    cumQty = '0',
+    certainty = 'certain',
+    outcome,
+    origin = 'external',
+    references,
+  } = spec;
   const order = {
     ...{
       stream,
@@ -31,7 +46,15 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       side,
       status,
     },
-    ...{ quantity: '10', working: { quantity: leavesQty }, cumQty, leavesQty, pendingAction: 'none', certainty, sourceEpoch: 1 },
+    ...{
+      quantity: '10',
+      working: { quantity: leavesQty },
+      cumQty,
+      leavesQty,
+      pendingAction: 'none',
+      certainty,
+      sourceEpoch: 1,
+    },
     origin,
     ...references,
   };

@@ -12,7 +12,12 @@ export async function takeShards(store: ShardStore, lane: number, epoch: bigint,
 }
 
 /** Frees those of the shards that the lane holds, one after the other. False: one was not freed. */
-export async function freeShards(store: ShardStore, lane: number, epoch: bigint, numbers: readonly number[]): Promise<boolean> {
+export async function freeShards(
+  store: ShardStore,
+  lane: number,
+  epoch: bigint,
+  numbers: readonly number[],
+): Promise<boolean> {
   const freed: boolean[] = [];
   for (const held of await seen(store, numbers)) freed.push(await store.free(lane, epoch, held));
   return !freed.includes(false);

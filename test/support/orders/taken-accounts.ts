@@ -12,8 +12,9 @@ interface Taken {
 }
 
 /**
- * Which process has each account by the rows of the database, from the taking on: long before its status says that it serves the account, and also while it publishes
- * what a dead process left of it.
+ * Which process has each account by the rows of the database, from the taking on:
+ * long before its status says that it serves the account, and also while it
+ * publishes what a dead process left of it.
  */
 export class TakenAccounts {
   private readonly pool: ReturnType<typeof createPool>;
@@ -41,7 +42,10 @@ export class TakenAccounts {
         const instance = this.instanceOf(service);
         return [
           service,
-          { atMs, accounts: this.accounts.filter((account) => instance !== undefined && holderOf(account) === instance) },
+          {
+            atMs,
+            accounts: this.accounts.filter((account) => instance !== undefined && holderOf(account) === instance),
+          },
         ];
       }),
     );

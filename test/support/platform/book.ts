@@ -9,7 +9,10 @@ interface Change {
   readonly step: string;
 }
 
-/** An exchange with one account of each kind and a market that moves by hand, on a virtual clock; no sockets. */
+/**
+ * An exchange with one account of each kind and a market that moves
+ * by hand, on a virtual clock; no sockets.
+ */
 export function book(options: Partial<MarketOptions> & { seed?: number; maxOrders?: number } = {}) {
   const clock = new VirtualClock();
   const changes: Change[] = [];

@@ -14,7 +14,12 @@ import {
   symbolSearchQuery,
 } from '../../../src/venue/platform/wire/market-data.ts';
 import { tokenPath } from '../../../src/venue/platform/wire/oauth.ts';
-import { listStates, ordersPath, pageLimit, predictionOrdersPath } from '../../../src/venue/platform/wire/order-pages.ts';
+import {
+  listStates,
+  ordersPath,
+  pageLimit,
+  predictionOrdersPath,
+} from '../../../src/venue/platform/wire/order-pages.ts';
 import {
   fdaCalendarPath,
   investmentThemePath,
@@ -39,7 +44,10 @@ const symbol = fc.constantFrom(...stocks.map((stock) => stock.symbol));
 const contract = fc.constantFrom('O:AAPL261218C00200000', 'O:KO270115P00064000', 'O:BRKB261218C00460000');
 if (optionContract('KO270115P00064000') === undefined) throw new Error('not listed');
 
-/** The lists' queries (docs/platform-assumptions.md); `cursor` is made by the platform, so none can be made up. */
+/**
+ * The lists' queries (docs/platform-assumptions.md); `cursor` is made
+ * by the platform, so none can be made up.
+ */
 const listQuery = {
   accountId: z.string().min(1),
   updatedAfter: z.iso.datetime().optional(),
@@ -55,7 +63,9 @@ const clientCredentials = z.object({
 const reads: readonly Endpoint[] = [
   get('GET /v1/health', healthPath),
   get('GET /v2/users/me/accounts', accountsPath, { scope: 'account:information' }),
-  get('GET /v1/config/{category}/user-settings/{key}', `${settingsPath('display')}/theme`, { scope: 'account:information' }),
+  get('GET /v1/config/{category}/user-settings/{key}', `${settingsPath('display')}/theme`, {
+    scope: 'account:information',
+  }),
   get('GET /v1/marketdata/search', symbolSearchPath, {
     scope: 'market:information',
     query: symbolSearchQuery,
@@ -78,7 +88,10 @@ const reads: readonly Endpoint[] = [
     known: { ticker: symbol },
   }),
   get('GET /v1/ownership/data', ownershipPath, { scope: 'market:supplemental', query: ownershipQuery }),
-  get('GET /v1/stock/investment-theme', investmentThemePath, { scope: 'market:supplemental', query: investmentThemeQuery }),
+  get('GET /v1/stock/investment-theme', investmentThemePath, {
+    scope: 'market:supplemental',
+    query: investmentThemeQuery,
+  }),
   get('GET /v1/stock/fda-advisory-committee-calendar', fdaCalendarPath, { scope: 'calendar:information' }),
   get('GET /v1/orders', ordersPath, {
     scope: 'order:information',
@@ -152,11 +165,22 @@ const writes: readonly Endpoint[] = [
   },
 ];
 
-/** Every documented endpoint but the screens of the sign-in, which have forms of their own (test/sandbox/auth). */
+/**
+ * Every documented endpoint but the screens of the sign-in, which
+ * have forms of their own (test/sandbox/auth).
+ */
 export const endpoints: readonly Endpoint[] = [...reads, ...writes, ...orderEntryEndpoints];
 
 function get(name: string, path: Endpoint['path'], more: Partial<Endpoint> = {}): Endpoint {
-  return { name, method: 'GET', listener: 'platform', path, accepted: [200], refused: refusedAs('INVALID_PARAMETER'), ...more };
+  return {
+    name,
+    method: 'GET',
+    listener: 'platform',
+    path,
+    accepted: [200],
+    refused: refusedAs('INVALID_PARAMETER'),
+    ...more,
+  };
 }
 
 /** The path of some order of SIM-1001. */

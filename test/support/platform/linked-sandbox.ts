@@ -8,7 +8,10 @@ import { eventually } from '../runs/poll.ts';
 import { ask, runningSandbox } from './sandbox.ts';
 import { signInByForms } from './sign-in.ts';
 
-/** Something that signs in by itself: `tidemark link` in this process, with the forms filled in as a browser without script does. */
+/**
+ * Something that signs in by itself: `tidemark link` in this process, with the forms filled in as a
+ * browser without script does.
+ */
 export async function linkAs(
   user: { username: string; password: string },
   env: Record<string, string>,
@@ -29,7 +32,10 @@ export async function linkAs(
   return io.out();
 }
 
-/** A sandbox whose apps have the callback on a port registered that nobody else has at the moment: tests run side by side. */
+/**
+ * A sandbox whose apps have the callback on a port registered that nobody else
+ * has at the moment: tests run side by side.
+ */
 export async function linkedSandbox(input: SandboxInput = {}): Promise<{ sandbox: RunningSandbox; port: number }> {
   const port = await freePort();
   const client = { redirectUris: [`http://127.0.0.1:${port}/callback`], scopes: [...scopes] };

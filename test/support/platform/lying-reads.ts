@@ -15,7 +15,10 @@ const notFound: HttpOutcome = {
   text: '{"error":{"type":"not_found","code":"ORDER_NOT_FOUND","message":"no such order"}}',
 };
 
-/** The platform's reads in memory, which keep some orders from everybody and remember what they were asked. */
+/**
+ * The platform's reads in memory, which keep some orders from
+ * everybody and remember what they were asked.
+ */
 export class LyingReads {
   /** Ids of orders that are in no list and no GET. */
   readonly hidden = new Set<string>();
@@ -58,7 +61,10 @@ export class LyingReads {
   }
 }
 
-/** The page without the rows of these orders, its other bytes as they were: versions above 2^53 have to survive. */
+/**
+ * The page without the rows of these orders, its other bytes as they
+ * were: versions above 2^53 have to survive.
+ */
 function withoutRows(text: string, ids: ReadonlySet<string>): string {
   const start = text.indexOf('[') + 1;
   const end = text.lastIndexOf(']');

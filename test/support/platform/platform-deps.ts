@@ -10,10 +10,15 @@ import { RefreshingTokenSource } from '../../../src/venue/platform/token-source.
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { silentLog } from '../runs/silent-log.ts';
 
-/** Real time, but waits of the backoff are over at once: what is shown is what is asked, not when. */
+/**
+ * Real time, but waits of the backoff are over at once: what is shown is what is asked, not when.
+ */
 const hastyClock: Clock = { ...systemClock, sleep: () => systemClock.turn() };
 
-/** Everything that a client method needs, with tokens from the token endpoint of `baseUrl`. Closed with the test. */
+/**
+ * Everything that a client method needs, with tokens from the token
+ * endpoint of `baseUrl`. Closed with the test.
+ */
 export function platformDeps(
   baseUrl: string,
   client: { readonly clientId: string; readonly clientSecret: string } = { clientId: 'id', clientSecret: 'hush' },

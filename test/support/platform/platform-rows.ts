@@ -1,4 +1,7 @@
-/** Rows and frames as the platform writes them, for tests of what reads them. `version` is put in as digits, since it may exceed a double. */
+/**
+ * Rows and frames as the platform writes them, for tests of what reads them. `version` is put in as
+ * digits, since it may exceed a double.
+ */
 export type Row = Readonly<Record<string, unknown>>;
 
 export const accountRow: Row = {
@@ -46,7 +49,12 @@ export function rowText(row: Row, version?: string | bigint): string {
 }
 
 /** The text of a stream event that carries the row. */
-export function eventText(stream: 'account' | 'prediction', accountId: string, row: Row, version?: string | bigint): string {
+export function eventText(
+  stream: 'account' | 'prediction',
+  accountId: string,
+  row: Row,
+  version?: string | bigint,
+): string {
   const head = `{"type":"event","timestamp":"2026-11-21T14:30:01.001Z","payload":{"topic":"${stream}","name":"${stream}.order"`;
   return `${head},"target":"account:${accountId}","data":${rowText(row, version)}}}`;
 }

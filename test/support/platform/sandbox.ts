@@ -6,11 +6,15 @@ import { type RunningSandbox, startSandbox } from '../../../src/sandbox/start-sa
 import { atEnd } from '../commands/at-end.ts';
 import { silentLog } from '../runs/silent-log.ts';
 
-/** A sandbox on real sockets whose market stands still unless the test wants otherwise. Stopped with the test, or with its file. */
+/**
+ * A sandbox on real sockets whose market stands still unless the test wants otherwise. Stopped with
+ * the test, or with its file.
+ */
 export async function runningSandbox(input: SandboxInput = {}): Promise<RunningSandbox> {
   const sandbox = await startSandbox(
     { ...input, market: { rate: 0, openOrders: 20, knownOrders: 40, ...input.market } },
-    // Not the market's own seed: an order that somebody places would get the id of one that the market made.
+    // Not the market's own seed: an order that somebody places
+    // would get the id of one that the market made.
     { clock: systemClock, random: seededRandom(1_000_003), log: silentLog },
   );
   atEnd(() => sandbox.stop());
@@ -34,7 +38,12 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Answer> 
 }
 
 export function askToken(sandbox: SandboxDescription, fields: Record<string, string> = {}): Promise<Answer> {
-  const body = { grant_type: 'client_credentials', client_id: sandbox.clientId, client_secret: sandbox.clientSecret, ...fields };
+  const body = {
+    grant_type: 'client_credentials',
+    client_id: sandbox.clientId,
+    client_secret: sandbox.clientSecret,
+    ...fields,
+  };
   return ask(`${sandbox.platform}/v1/oauth2/token`, { method: 'POST', body: new URLSearchParams(body) });
 }
 

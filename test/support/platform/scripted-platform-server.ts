@@ -39,8 +39,10 @@ interface Stored {
 }
 
 /**
- * A platform on real sockets for the service as a process. It knows nothing of our code: plain `http` and `ws`, written from docs/platform-assumptions.md. It does what
- * the test says, and remembers what it was asked. Its lists show what `put` gave them; the stream sends what `emit` and the followers' sockets are given, whether the lists agree or not.
+ * A platform on real sockets for the service as a process. It knows nothing of our code: plain
+ * `http` and `ws`, written from docs/platform-assumptions.md. It does what the test says, and
+ * remembers what it was asked. Its lists show what `put` gave them; the stream sends what `emit`
+ * and the followers' sockets are given, whether the lists agree or not.
  */
 export class ScriptedPlatformServer {
   readonly followers = new Set<Follower>();
@@ -91,7 +93,10 @@ export class ScriptedPlatformServer {
     });
   }
 
-  /** An event to everybody who follows the account. `version` are bare digits, or any other source text. */
+  /**
+   * An event to everybody who follows the account. `version` are
+   * bare digits, or any other source text.
+   */
   emit(stream: ScriptedStream, row: Row, version?: string, accountId = String(row['accountId'])): void {
     this.send(stream, accountId, eventText(stream, accountId, row, version));
   }
@@ -114,7 +119,8 @@ export class ScriptedPlatformServer {
   private upgrade(request: IncomingMessage, raw: Socket, head: Buffer): void {
     raw.on('error', () => undefined);
     this.upgrades += 1;
-    const unauthorized = request.headers.authorization === 'Bearer good' ? undefined : 'HTTP/1.1 401 Unauthorized\r\n\r\n';
+    const unauthorized =
+      request.headers.authorization === 'Bearer good' ? undefined : 'HTTP/1.1 401 Unauthorized\r\n\r\n';
     const refusal = unauthorized ?? this.style.refuseUpgrade?.(this.upgrades);
     if (refusal !== undefined) {
       raw.end(refusal);
@@ -129,7 +135,10 @@ export class ScriptedPlatformServer {
     });
   }
 
-  private hear(follower: Follower, message: { type: string; id: string; payload: { topic: string; target: string } }): void {
+  private hear(
+    follower: Follower,
+    message: { type: string; id: string; payload: { topic: string; target: string } },
+  ): void {
     const { type, id, payload } = message;
     const target = `${payload.topic} ${payload.target.replace('account:', '')}`;
     if (type === 'unsubscribe') follower.targets.delete(target);

@@ -18,9 +18,11 @@ import { eventText, type Row } from './platform-rows.ts';
 type Subscription = 'acknowledge' | 'silent' | { readonly code: string } | { readonly afterMs: number };
 
 /**
- * The platform at the ports of the connectors (reads, tokens, sockets): it shows and answers what the test says. For tests of one step of the connectors.
- * The simulator's `MemoryPlatform` is a whole platform, whose orders change by themselves; `ScriptedPlatformServer` is for the service as a process.
- * On the clock of the test, with a delay of 1 ms each way, so that the order of events is real.
+ * The platform at the ports of the connectors (reads, tokens, sockets): it shows and answers
+ * what the test says. For tests of one step of the connectors. The simulator's
+ * `MemoryPlatform` is a whole platform, whose orders change by themselves;
+ * `ScriptedPlatformServer` is for the service as a process. On the clock of the test, with a
+ * delay of 1 ms each way, so that the order of events is real.
  */
 export class ScriptedPlatform implements OrderReads, TokenSource {
   readonly sockets: ScriptedSocket[] = [];
@@ -31,7 +33,10 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
   /** Items of the list of accounts without an id. */
   unreadableAccounts = 0;
   accountsError: PlatformError | undefined;
-  /** Rows of an account's lists, by `<stream>:<accountId>`; the list filters nothing but what the test's `shows` leaves out. */
+  /**
+   * Rows of an account's lists, by `<stream>:<accountId>`; the list filters nothing but what the
+   * test's `shows` leaves out.
+   */
   readonly rows = new Map<string, Row[]>();
   shows: (row: Row, request: ListRequest) => boolean = () => true;
   listError: ((request: ListRequest) => PlatformError | undefined) | undefined;
@@ -88,13 +93,19 @@ export class ScriptedPlatform implements OrderReads, TokenSource {
     for (const callback of this.renewed) callback(this.token());
   }
 
-  async listOrders(request: ListRequest, onPage: (page: Page) => Promise<void>, signal: AbortSignal): Promise<ListResult> {
+  async listOrders(
+    request: ListRequest,
+    onPage: (page: Page) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<ListResult> {
     this.lists.push(request);
     await this.clock.sleep(1, signal);
     await this.beforeList?.(request);
     const error = this.listError?.(request);
     if (error !== undefined) return { complete: false, error };
-    const rows = (this.rows.get(`${request.stream}:${request.accountId}`) ?? []).filter((row) => this.shows(row, request));
+    const rows = (this.rows.get(`${request.stream}:${request.accountId}`) ?? []).filter((row) =>
+      this.shows(row, request),
+    );
     for (let i = 0; i < rows.length; i += 500) await onPage({ rows: rows.slice(i, i + 500), bytes: 1_000 });
     return { complete: true, rows: rows.length };
   }
@@ -134,7 +145,10 @@ export class ScriptedSocket implements Socket {
   answers = true;
   /** The wall times at which the pings left whose pongs were handed over, by our clock. */
   readonly ponged: number[] = [];
-  /** What becomes of a pong; as a rule it is handed over at once. Put in another for one that waits behind other bytes, or never comes. */
+  /**
+   * What becomes of a pong; as a rule it is handed over at once. Put in another for one that waits
+   * behind other bytes, or never comes.
+   */
   pong: (handOver: () => void) => void = (handOver) => handOver();
   readonly subscribed = new Set<string>();
   readonly url: string;
@@ -159,7 +173,11 @@ export class ScriptedSocket implements Socket {
   }
 
   send(text: string): void {
-    const { type, id, payload } = JSON.parse(text) as { type: string; id: string; payload: { topic: string; target: string } };
+    const { type, id, payload } = JSON.parse(text) as {
+      type: string;
+      id: string;
+      payload: { topic: string; target: string };
+    };
     const accountId = payload.target.slice('account:'.length);
     const name = `${payload.topic}:${accountId}`;
     if (type === 'unsubscribe') {

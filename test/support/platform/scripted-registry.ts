@@ -1,7 +1,10 @@
 import type { Stream } from '../../../src/domain/order.ts';
 import type { AccountRecord, AccountRegistry, OpenOrder } from '../../../src/store/fleet/account-registry.ts';
 
-/** The accounts for tests of one step of the connectors: which orders are open is what the test says. `ReducingSink` and `MemoryDatabase` find it out. */
+/**
+ * The accounts for tests of one step of the connectors: which orders are open is what the test
+ * says. `ReducingSink` and `MemoryDatabase` find it out.
+ */
 export class ScriptedRegistry implements AccountRegistry {
   readonly records = new Map<string, AccountRecord>();
   readonly open = new Map<string, OpenOrder[]>();
@@ -17,7 +20,13 @@ export class ScriptedRegistry implements AccountRegistry {
     this.saves.push(record);
   }
 
-  async openOrders(stream: Stream, accountId: string, _before: number, after: string, limit: number): Promise<OpenOrder[]> {
+  async openOrders(
+    stream: Stream,
+    accountId: string,
+    _before: number,
+    after: string,
+    limit: number,
+  ): Promise<OpenOrder[]> {
     const held = this.open.get(`${stream}:${accountId}`) ?? [];
     return held.filter(({ orderId }) => orderId > after).slice(0, limit);
   }

@@ -14,7 +14,10 @@ interface Wire {
 
 const requestLine = /^(?:GET|POST|PATCH|PUT|DELETE) \S+ HTTP\/1\.1\r$/gm;
 
-/** A bare TCP server: `play` does with each connection what the test says, `bytes` being all that came on it so far. */
+/**
+ * A bare TCP server: `play` does with each connection what the test says,
+ * `bytes` being all that came on it so far.
+ */
 export async function scriptedWire(play: {
   readonly onConnect?: (socket: Socket) => void;
   readonly onBytes?: (socket: Socket, bytes: string, chunk: number) => void;

@@ -8,10 +8,19 @@ export function pkce(): { verifier: string; challenge: string } {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The parameters of an authorization request of the confidential client, or of what `over` says; an empty text leaves one out. */
+/**
+ * The parameters of an authorization request of the confidential client, or of what `over` says; an
+ * empty text leaves one out.
+ */
 export function authorization(sandbox: SandboxDescription, over: Record<string, string> = {}): Record<string, string> {
   const all: Record<string, string> = {
-    ...{ response_type: 'code', client_id: sandbox.clientId, redirect_uri: sandbox.redirectUri, state: 'st-1', scope: '' },
+    ...{
+      response_type: 'code',
+      client_id: sandbox.clientId,
+      redirect_uri: sandbox.redirectUri,
+      state: 'st-1',
+      scope: '',
+    },
     ...over,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
@@ -35,12 +44,23 @@ export async function codeFor(sandbox: SandboxDescription, over: Record<string, 
   return answer.json.code;
 }
 
-/** The token endpoint's answer for a code, of the confidential client or what `over` says; an empty text leaves a field out. */
-export function exchange(sandbox: SandboxDescription, code: string, over: Record<string, string> = {}): Promise<Answer> {
+/**
+ * The token endpoint's answer for a code, of the confidential client or what `over` says; an empty
+ * text leaves a field out.
+ */
+export function exchange(
+  sandbox: SandboxDescription,
+  code: string,
+  over: Record<string, string> = {},
+): Promise<Answer> {
   return token(sandbox, { grant_type: 'authorization_code', code, redirect_uri: sandbox.redirectUri, ...over });
 }
 
-export function refresh(sandbox: SandboxDescription, refreshToken: string, over: Record<string, string> = {}): Promise<Answer> {
+export function refresh(
+  sandbox: SandboxDescription,
+  refreshToken: string,
+  over: Record<string, string> = {},
+): Promise<Answer> {
   return token(sandbox, { grant_type: 'refresh_token', refresh_token: refreshToken, ...over });
 }
 
@@ -58,15 +78,21 @@ export function asPublic(sandbox: SandboxDescription): { client_id: string; clie
 }
 
 /** What `GET /v2/users/me/accounts` shows to an access token. */
-export async function accountsOf(sandbox: SandboxDescription, accessToken: string): Promise<{ status: number; ids: string[] }> {
-  const answer = await ask(`${sandbox.platform}/v2/users/me/accounts`, { headers: { authorization: `Bearer ${accessToken}` } });
+export async function accountsOf(
+  sandbox: SandboxDescription,
+  accessToken: string,
+): Promise<{ status: number; ids: string[] }> {
+  const answer = await ask(`${sandbox.platform}/v2/users/me/accounts`, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
   const accounts: { trading_account_id: string }[] = answer.json?.accounts ?? [];
   return { status: answer.status, ids: accounts.map((account) => account.trading_account_id) };
 }
 
 /**
- * What a browser without script does with the address of the screen: reads the form, fills it in, follows it up to the redirect, whose address is the answer.
- * It is not fetched: that is the client's own.
+ * What a browser without script does with the address of the screen: reads the
+ * form, fills it in, follows it up to the redirect, whose address is the answer. It
+ * is not fetched: that is the client's own.
  */
 export async function signInByForms(
   address: string,

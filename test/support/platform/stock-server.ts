@@ -7,8 +7,9 @@ export const stockClient = { id: 'tidemark', secret: 'stock-secret', redirectUri
 const stockUser = { username: 'erin', password: 'pass-erin', code: '135790' };
 
 /**
- * oidc-provider, which nobody here wrote, on the paths of our specification: PKCE required, refresh tokens that rotate, a sign-in page that asks for a
- * password and then for a 6-digit code. `tokenRequests` counts what came to its token endpoint.
+ * oidc-provider, which nobody here wrote, on the paths of our specification: PKCE required, refresh
+ * tokens that rotate, a sign-in page that asks for a password and then for a 6-digit code.
+ * `tokenRequests` counts what came to its token endpoint.
  */
 export async function stockServer(client: 'confidential' | 'public' = 'confidential') {
   const server = createServer((request, response) => void handle(request, response));
@@ -57,7 +58,14 @@ function configuration(client: 'confidential' | 'public'): object {
     rotateRefreshToken: true,
     routes: { authorization: '/oauth2/authorize', token: '/v1/oauth2/token' },
     scopes: ['order:information'],
-    ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 86_400, Interaction: 600, RefreshToken: 86_400, Session: 86_400 },
+    ttl: {
+      AccessToken: 3600,
+      AuthorizationCode: 60,
+      Grant: 86_400,
+      Interaction: 600,
+      RefreshToken: 86_400,
+      Session: 86_400,
+    },
   };
 }
 
@@ -89,7 +97,10 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
 }
 
-/** What a browser does with the address: keeps cookies, fills in the pages, follows every redirect up to the client's own address. */
+/**
+ * What a browser does with the address: keeps cookies, fills in the pages, follows every redirect
+ * up to the client's own address.
+ */
 export async function browse(address: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = new URL(address);

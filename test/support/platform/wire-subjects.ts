@@ -27,7 +27,10 @@ import type { Outcome, WireSubject } from './wire-variations.ts';
 
 const base = 'http://platform.test';
 const { signal } = new AbortController();
-/** Waits are over at once, and so is the patience of a read: one attempt shows what is made of an answer. */
+/**
+ * Waits are over at once, and so is the patience of a read: one
+ * attempt shows what is made of an answer.
+ */
 const clock = { ...systemClock, sleep: () => systemClock.turn() };
 
 /** A platform whose every answer is this text. */
@@ -194,7 +197,12 @@ export const wireSubjects: readonly WireSubject[] = [
   { name: 'account order', answer: json(wholeAccountRow), read: (text) => row('account', 'snapshot', parseJson(text)) },
   {
     name: 'option order',
-    answer: json({ ...wholeAccountRow, securityType: 'MLEG', category: 'option', legs: [leg, { ...leg, side: 'SELL' }] }),
+    answer: json({
+      ...wholeAccountRow,
+      securityType: 'MLEG',
+      category: 'option',
+      legs: [leg, { ...leg, side: 'SELL' }],
+    }),
     read: (text) => row('account', 'stream', parseJson(text)),
   },
   {
@@ -215,7 +223,12 @@ export const wireSubjects: readonly WireSubject[] = [
   { name: 'event', answer: eventText('account', 'acct-1', { ordId: 'o' }), read: frame },
   {
     name: 'subscribed',
-    answer: json({ type: 'subscribed', id: 's-1', timestamp: 't', payload: { topic: 'account', target: 'account:acct-1' } }),
+    answer: json({
+      type: 'subscribed',
+      id: 's-1',
+      timestamp: 't',
+      payload: { topic: 'account', target: 'account:acct-1' },
+    }),
     read: frame,
   },
   {
@@ -260,7 +273,16 @@ export const wireSubjects: readonly WireSubject[] = [
         {
           n: 'NASDAQ:AAPL',
           s: 'AAPL',
-          v: { ask: 191.6, bid: 191.4, ch: 1, chp: 0.5, description: 'Apple', exchange: 'NASDAQ', lp: 191.5, volume: 10 },
+          v: {
+            ask: 191.6,
+            bid: 191.4,
+            ch: 1,
+            chp: 0.5,
+            description: 'Apple',
+            exchange: 'NASDAQ',
+            lp: 191.5,
+            volume: 10,
+          },
         },
       ],
     }),
@@ -298,7 +320,9 @@ export const wireSubjects: readonly WireSubject[] = [
   },
   {
     name: 'ownership',
-    answer: json({ data: [{ name: 'n', share: 5, change: 1, filingDate: '2026-01-01', percentOfShares: 0.5, source: 's' }] }),
+    answer: json({
+      data: [{ name: 'n', share: 5, change: 1, filingDate: '2026-01-01', percentOfShares: 0.5, source: 's' }],
+    }),
     read: async (text) => fetched(await readOwnership(readDeps(text), base, { symbol: 'KO' }, signal)),
   },
   {
@@ -308,7 +332,9 @@ export const wireSubjects: readonly WireSubject[] = [
   },
   {
     name: 'calendar',
-    answer: json({ data: [{ fromDate: '2026-01-01 00:00:00', toDate: '2026-01-02 00:00:00', eventDescription: 'e', url: 'u' }] }),
+    answer: json({
+      data: [{ fromDate: '2026-01-01 00:00:00', toDate: '2026-01-02 00:00:00', eventDescription: 'e', url: 'u' }],
+    }),
     read: async (text) => fetched(await readFdaCalendar(readDeps(text), base, signal)),
   },
   {

@@ -20,7 +20,10 @@ export interface WireSubject {
 
 interface FieldRow {
   readonly field: string;
-  /** By variation: `=` as if nothing had changed, `without` the same verdict without that field, else the other verdict. */
+  /**
+   * By variation: `=` as if nothing had changed, `without` the same verdict
+   * without that field, else the other verdict.
+   */
   readonly cells: Readonly<Record<Variation, string>>;
 }
 
@@ -42,7 +45,9 @@ export async function rowsOf(subject: WireSubject): Promise<FieldRow[]> {
 
 export function tableOf(subject: WireSubject, rows: readonly FieldRow[]): string {
   const head = `| ${subject.name} | ${variations.join(' | ')} |\n|---|${variations.map(() => '---|').join('')}`;
-  const lines = rows.map(({ field, cells }) => `| \`${field}\` | ${variations.map((each) => cells[each]).join(' | ')} |`);
+  const lines = rows.map(
+    ({ field, cells }) => `| \`${field}\` | ${variations.map((each) => cells[each]).join(' | ')} |`,
+  );
   return [head, ...lines, ''].join('\n');
 }
 
@@ -54,7 +59,9 @@ function cellOf(base: Outcome, other: Outcome): string {
 /** The path of each field, a parent before its own fields; of a list, its first item. */
 function pathsOf(value: unknown, prefix: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [];
-  const entries = Array.isArray(value) ? value.slice(0, 1).map((item, i) => [String(i), item] as const) : Object.entries(value);
+  const entries = Array.isArray(value)
+    ? value.slice(0, 1).map((item, i) => [String(i), item] as const)
+    : Object.entries(value);
   return entries.flatMap(([name, child]) => [[...prefix, name], ...pathsOf(child, [...prefix, name])]);
 }
 

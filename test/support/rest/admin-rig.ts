@@ -5,7 +5,10 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { AdminServer } from '../../../src/service/rest/admin-server.ts';
 import { silentLog } from '../runs/silent-log.ts';
 
-/** An admin port of a service without parts, closed with `stops`. Returns its address, by loopback where it listens everywhere. */
+/**
+ * An admin port of a service without parts, closed with `stops`. Returns its address, by loopback
+ * where it listens everywhere.
+ */
 export async function startAdmin(
   stops: (() => Promise<unknown>)[],
   { host = '127.0.0.1', names = [] }: { readonly host?: string; readonly names?: readonly string[] } = {},

@@ -22,14 +22,20 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Each caller gets one of its own: files that one test leaves must not meet the next. It goes with the process. */
+/**
+ * Each caller gets one of its own: files that one test leaves must not
+ * meet the next. It goes with the process.
+ */
 function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-cwd-'));
   folders.push(folder);
   return folder;
 }
 
-/** A process for a command to run in, in memory: only the given environment, real clock, real network, real files. */
+/**
+ * A process for a command to run in, in memory: only the given
+ * environment, real clock, real network, real files.
+ */
 export function cliIo(env: Record<string, string> = {}): TestIo {
   const written = { out: '', err: '' };
   const listeners = new Set<(signal: string) => void>();

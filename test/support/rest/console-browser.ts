@@ -4,8 +4,9 @@ import { atEnd } from '../commands/at-end.ts';
 import { launchBrowser } from '../servers/browser.ts';
 
 /**
- * Chromium for the console, in which nothing may go wrong unseen: each error of a script, each line in the browser's console, each dialog and each violation
- * of the content security policy is a complaint.
+ * Chromium for the console, in which nothing may go wrong unseen: each error of a
+ * script, each line in the browser's console, each dialog and each violation of
+ * the content security policy is a complaint.
  */
 interface ConsoleBrowser {
   /** A tab of its own, which has a sign-in of its own. It is closed with the test. */
@@ -19,7 +20,8 @@ const reportViolations = `addEventListener('securitypolicyviolation', ({ effecti
 export async function launchConsole(): Promise<ConsoleBrowser> {
   const { context, close } = await launchBrowser({ script: true });
   const complaints: string[] = [];
-  // As text, since it runs in the page. The browser's own line about a violation is not enough: a policy may only report.
+  // As text, since it runs in the page. The browser's own line about a violation
+  // is not enough: a policy may only report.
   await context.addInitScript({ content: reportViolations });
   atEnd(async () => {
     await close();
@@ -39,17 +41,20 @@ function watch(page: Page, complaints: string[]): Page {
     // A cut stream and a refused token are a part of some tests, and the browser reports each.
     if (!/Failed to load resource|net::ERR/.test(message.text())) complaints.push(message.text());
   });
-  // The page and its modules are made at start: one that is not served leaves an empty screen, and a test that waits says nothing about it.
-  // The desk of the demo is no part of them: it ends with the demo, and an open page may still ask it.
+  // The page and its modules are made at start: one that is not served leaves an empty screen, and
+  // a test that waits says nothing about it. The desk of the demo is no part of them: it ends with
+  // the demo, and an open page may still ask it.
   page.on('response', (response) => {
     if (response.status() >= 500 && /^\/console(?!\/demo)/.test(new URL(response.url()).pathname))
       complaints.push(`${response.status()} ${response.url()}`);
   });
-  // Containers that start beside the tests change the machine's network, and Chromium then drops its requests. The page loads its parts again by itself; where one
-  // of its first files was dropped it asks the reader to do so.
+  // Containers that start beside the tests change the machine's network, and Chromium then drops
+  // its requests. The page loads its parts again by itself; where one of its first files was
+  // dropped it asks the reader to do so.
   page.on('requestfailed', (request) => {
     const isFirst = /\/(main|parts\/load-again|state\/frame-pace)\.ts$/.test(request.url());
-    if (isFirst && request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED') page.once('load', () => void page.reload());
+    if (isFirst && request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED')
+      page.once('load', () => void page.reload());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('dialog', (dialog) => {

@@ -17,7 +17,10 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** The console's state without a browser: the test answers its requests, draws its frames and lets its time pass. */
+/**
+ * The console's state without a browser: the test answers its requests,
+ * draws its frames and lets its time pass.
+ */
 export class ConsoleRig {
   readonly asked: Asked[] = [];
   readonly streams: OpenedStream[] = [];
@@ -29,7 +32,10 @@ export class ConsoleRig {
     scopes: ['orders:read', 'orders:write', 'ops:read', 'ops:write'],
     commands: 'on',
   };
-  /** Answers by path and query, with the method before it where it is not GET; one that is missing is 404. */
+  /**
+   * Answers by path and query, with the method before it where it
+   * is not GET; one that is missing is 404.
+   */
   readonly answers = new Map<string, { status: number; body: unknown }>();
   /** Requests without an answer, in the words of `answers`: the connection is cut. */
   readonly away = new Set<string>();
@@ -133,7 +139,10 @@ export class ConsoleRig {
     };
   }
 
-  private async answer(path: string, { method, headers, body, signal }: Parameters<Ports['fetch']>[1]): Promise<HttpAnswer> {
+  private async answer(
+    path: string,
+    { method, headers, body, signal }: Parameters<Ports['fetch']>[1],
+  ): Promise<HttpAnswer> {
     this.asked.push({ method, path, headers, body: body === undefined ? undefined : JSON.parse(body) });
     const token = headers['authorization']?.replace(/^Bearer /, '');
     if (path.startsWith('/v1/') && this.tokens !== undefined && (token === undefined || !this.tokens.includes(token)))

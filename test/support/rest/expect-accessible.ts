@@ -19,8 +19,9 @@ interface Finding {
 }
 
 /**
- * axe-core finds nothing wrong on the page as it is now, in light and in dark. The page must be at rest on the screen that is meant: wait for its content
- * first. axe comes in by the debugger, so the policy of the page stays in force.
+ * axe-core finds nothing wrong on the page as it is now, in light and in dark. The page must be at
+ * rest on the screen that is meant: wait for its content first. axe comes in by the debugger, so
+ * the policy of the page stays in force.
  */
 export async function expectAccessible(page: Page): Promise<void> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);

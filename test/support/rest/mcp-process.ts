@@ -3,7 +3,10 @@ import { neutralEnv } from '../runs/neutral-env.ts';
 import { tidemarkEntry } from '../runs/tidemark-process.ts';
 import { McpRig } from './mcp-rig.ts';
 
-/** `tidemark mcp` as a process of its own, as a client of an assistant starts it. It ends with the test. */
+/**
+ * `tidemark mcp` as a process of its own, as a client of an
+ * assistant starts it. It ends with the test.
+ */
 export class McpProcess {
   readonly rig: McpRig;
   private readonly transport: StdioClientTransport;

@@ -6,9 +6,19 @@ import type { ConsumersAnswer, ServiceView } from '../../../src/service/rest/ser
 import { historyDocument } from '../../../src/service/run/history-document.ts';
 import { statusDocument } from '../../../src/service/run/status-document.ts';
 import type { AccountScope } from '../../../src/store/orders/order-reads.ts';
-import { followedAccount, quietReading, type SampleStatus, sampledMs, sampleSource, sampleStatusParts } from './status-parts.ts';
+import {
+  followedAccount,
+  quietReading,
+  type SampleStatus,
+  sampledMs,
+  sampleSource,
+  sampleStatusParts,
+} from './status-parts.ts';
 
-/** The view of a service with every kind of trouble; all of it is of account ACC-1 where it is of an account. */
+/**
+ * The view of a service with every kind of trouble; all of it is of
+ * account ACC-1 where it is of an account.
+ */
 export class MemoryService implements ServiceView {
   commands: 'on' | 'off' = 'on';
   sample: SampleStatus = {
@@ -34,7 +44,9 @@ export class MemoryService implements ServiceView {
         sinceMs: sampledMs,
       },
     ],
-    quarantined: [{ stream: 'account', reason: 'not_json', accountId: 'ACC-1', rows: 2, oldest: new Date(sampledMs - 50_000) }],
+    quarantined: [
+      { stream: 'account', reason: 'not_json', accountId: 'ACC-1', rows: 2, oldest: new Date(sampledMs - 50_000) },
+    ],
   };
 
   consumersAnswer: ConsumersAnswer = {
@@ -79,7 +91,15 @@ export class MemoryService implements ServiceView {
       shards: [0],
     } as const;
     const lanes = [{ ...lane, shards: [0], address: null, version: '1' }];
-    return { at: lane.since, verdict: '1 shard, 1 process, all held', allHeld: true, shards: 1, free: [], pinned: [], lanes };
+    return {
+      at: lane.since,
+      verdict: '1 shard, 1 process, all held',
+      allHeld: true,
+      shards: 1,
+      free: [],
+      pinned: [],
+      lanes,
+    };
   }
 
   async consumers(): Promise<ConsumersAnswer> {

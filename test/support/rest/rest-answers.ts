@@ -40,11 +40,22 @@ export function commandBody(changes: Readonly<Record<string, unknown>> = {}): Re
 }
 
 export function problemBody(status: number, code: string, detail: string, more: object = {}): object {
-  return { type: 'about:blank', title: 'x', status, detail, code, retryable: status === 503, requestId: 'r-1', ...more };
+  return {
+    type: 'about:blank',
+    title: 'x',
+    status,
+    detail,
+    code,
+    retryable: status === 503,
+    requestId: 'r-1',
+    ...more,
+  };
 }
 
 /** A server that stands for REST, ended with the test. */
-export async function restServer(answer: (request: Received, response: ServerResponse) => void): Promise<ScriptedServer> {
+export async function restServer(
+  answer: (request: Received, response: ServerResponse) => void,
+): Promise<ScriptedServer> {
   const server = await scriptedServer(answer);
   onTestFinished(() => server.close());
   return server;

@@ -21,12 +21,16 @@ interface CallOptions {
   readonly traceparent?: string;
 }
 
-/** How long a shard may be between two holders, or its commands not yet taken over, on a machine that is busy. */
+/**
+ * How long a shard may be between two holders, or its commands not
+ * yet taken over, on a machine that is busy.
+ */
 const takenOverWithinMs = 60_000;
 
 /**
- * One request to the REST port of a service, as a caller makes it: what changes something has an idempotency key, and
- * is asked again, under the same key, while no process has the commands of its account (`NOT_LEADER`).
+ * One request to the REST port of a service, as a caller makes it: what changes something
+ * has an idempotency key, and is asked again, under the same key, while no process has
+ * the commands of its account (`NOT_LEADER`).
  */
 export async function call(
   service: RunningService,
@@ -45,7 +49,12 @@ export async function call(
   }
 }
 
-export async function callAt(address: string, method: string, path: string, options: CallOptions = {}): Promise<RestAnswer> {
+export async function callAt(
+  address: string,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<RestAnswer> {
   const { body, key = randomUUID(), wait, token, forwarded = false, traceparent } = options;
   const response = await fetch(`${address}${path}`, {
     method,

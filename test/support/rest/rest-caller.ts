@@ -19,8 +19,9 @@ const answerWithinMs = 20_000;
 const pauseMs = 50;
 
 /**
- * A caller of REST that knows where each instance listens and not which of them holds an account, as a load balancer would: each request goes to the next one in
- * turn. One that is not answered, or answered "not now" (503, 429), is asked again of the one after it, with the same key.
+ * A caller of REST that knows where each instance listens and not which of them holds an account,
+ * as a load balancer would: each request goes to the next one in turn. One that is not answered, or
+ * answered "not now" (503, 429), is asked again of the one after it, with the same key.
  */
 export class RestCaller {
   private turns = 0;
@@ -30,7 +31,9 @@ export class RestCaller {
     this.addresses = addresses;
   }
 
-  /** The first answer that is about the request itself. Rejects when none comes within `deadlineMs`. */
+  /**
+   * The first answer that is about the request itself. Rejects when none comes within `deadlineMs`.
+   */
   async ask(ask: RestAsk, deadlineMs = 300_000): Promise<RestReply> {
     const startedMs = systemClock.monotonicMs();
     const refusals: string[] = [];
@@ -45,7 +48,9 @@ export class RestCaller {
       turn += 1;
       await systemClock.sleep(pauseMs);
     }
-    throw new Error(`${ask.method} ${ask.path} was not answered within ${deadlineMs} ms: ${refusals.slice(-6).join(', ')}`);
+    throw new Error(
+      `${ask.method} ${ask.path} was not answered within ${deadlineMs} ms: ${refusals.slice(-6).join(', ')}`,
+    );
   }
 
   /** One request to one instance. Rejects when it is not there, or goes away meanwhile. */

@@ -46,7 +46,10 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
 }
 
 /** Forwards over real sockets. */
-export function forwardingOf(options: Pick<RestRigOptions, 'instance' | 'others' | 'forwards'>, metrics = createMetrics()) {
+export function forwardingOf(
+  options: Pick<RestRigOptions, 'instance' | 'others' | 'forwards'>,
+  metrics = createMetrics(),
+) {
   const { instance = 'one', others = { holderOf: () => undefined, all: () => [] }, forwards = {} } = options;
   const http = new UndiciHttp({ clock: systemClock }, { totalMs: forwards.ms ?? 5_000 });
   return new Forwarding(
@@ -57,7 +60,17 @@ export function forwardingOf(options: Pick<RestRigOptions, 'instance' | 'others'
 
 /** A REST server on a real port, over ports that live in memory. */
 export async function startRest(options: RestRigOptions = {}) {
-  const { stream, readGate, log = silentLog, clock = systemClock, principals, ports, withConsole, demoUrl, ...rest } = options;
+  const {
+    stream,
+    readGate,
+    log = silentLog,
+    clock = systemClock,
+    principals,
+    ports,
+    withConsole,
+    demoUrl,
+    ...rest
+  } = options;
   const { instance: _instance, others: _others, forwards: _forwards, ...over } = rest;
   const commands = new ScriptedCommands();
   const reads = new MemoryReads();
@@ -159,12 +172,17 @@ export async function startIssuer() {
   const answers = { status: 200, asked: 0, keys: [jwk] };
   const http: Server = createServer((_request, response) => {
     answers.asked += 1;
-    response.writeHead(answers.status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: answers.keys }));
+    response
+      .writeHead(answers.status, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ keys: answers.keys }));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
 
-  /** Claims over those of a token that may do everything with every account, for an hour, and header fields. Those that are undefined are left out. */
+  /**
+   * Claims over those of a token that may do everything with every account, for an hour, and header
+   * fields. Those that are undefined are left out.
+   */
   const sign = (over: Record<string, unknown> = {}, header: Record<string, unknown> = {}, key = privateKey) => {
     const now = Math.floor(systemClock.nowMs() / 1000);
     const claims = {
@@ -187,7 +205,14 @@ export async function startIssuer() {
     unsigned: () => {
       const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const now = Math.floor(systemClock.nowMs() / 1000);
-      const claims = { iss: issuer, aud: audience, sub: 'caller', exp: now + 3600, scope: 'orders:read', accounts: ['*'] };
+      const claims = {
+        iss: issuer,
+        aud: audience,
+        sub: 'caller',
+        exp: now + 3600,
+        scope: 'orders:read',
+        accounts: ['*'],
+      };
       return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`;
     },
     answers,

@@ -74,12 +74,17 @@ interface SampleOptions {
 }
 
 /** A request that the route takes, of account ACC-1, its order ord-1 and its one command. */
-export function sampleRequest(route: Route, options: SampleOptions = {}): { readonly path: string; readonly init: RequestInit } {
+export function sampleRequest(
+  route: Route,
+  options: SampleOptions = {},
+): { readonly path: string; readonly init: RequestInit } {
   const named = { ...ids, ...options.ids };
   const path = route.path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(named[name] ?? ''));
-  const query = route.operationId.startsWith('cancel') && route.method === 'DELETE' ? `?accountId=${named['accountId']}` : '';
+  const query =
+    route.operationId.startsWith('cancel') && route.method === 'DELETE' ? `?accountId=${named['accountId']}` : '';
   const body = bodies[route.operationId];
-  if (route.body !== undefined && body === undefined) throw new Error(`there is no sample body for ${route.operationId}`);
+  if (route.body !== undefined && body === undefined)
+    throw new Error(`there is no sample body for ${route.operationId}`);
   const own = body && {
     ...body,
     ...('accountId' in body && { accountId: named['accountId'] }),

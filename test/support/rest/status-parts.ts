@@ -50,7 +50,10 @@ export interface SampleStatus {
   readonly quarantined?: ReturnType<StatusParts['quarantined']>;
 }
 
-/** The parts of a service that holds its lane and follows account ACC-1, all well, with what a test changes. */
+/**
+ * The parts of a service that holds its lane and follows account
+ * ACC-1, all well, with what a test changes.
+ */
 export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
   const { state = 'held', mayAct = true, reading = {}, halts = [], unresolvedIn = [], quarantined = [] } = over;
   const holder = 'holder' in over ? over.holder : 'one';
@@ -67,14 +70,20 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
       ...{ anyFollows: true, unfollowed: 0, unusableLogins: 0 },
     }),
     unfollowed: () => [],
-    keeper: { state, view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 } },
+    keeper: {
+      state,
+      view: { holder, epoch: 3n, sinceMs: sampledMs - 90_000, takeover: undefined, takeovers: 1, fenced: 0 },
+    },
     lease: { lane: 1, mayAct: () => mayAct },
     ingest: { depth: 0, full: false },
     relay: { status: () => ({ source: 'memory', acknowledgedSeq: '484', heldRows: 0 }) },
     sources: {
       status: () => sources,
       credentials: () =>
-        [...new Set(sources.map(({ credential }) => credential))].map((credential) => ({ credential, state: 'held' as const })),
+        [...new Set(sources.map(({ credential }) => credential))].map((credential) => ({
+          credential,
+          state: 'held' as const,
+        })),
     },
     desk: {
       status: (scope = { kind: 'all' }) => ({

@@ -11,7 +11,11 @@ export class TraceRig {
 
   constructor(clock: Clock, { sampler = 'parentbased_always_on' as SamplerName, ratio = 1 } = {}) {
     const options = { serviceName: 'tidemark', version: '1.2.3', sampler, ratio };
-    this.opened = startTracing({ clock, random: seededRandom(7) }, options, new SimpleSpanProcessor({ exporter: this.exporter }));
+    this.opened = startTracing(
+      { clock, random: seededRandom(7) },
+      options,
+      new SimpleSpanProcessor({ exporter: this.exporter }),
+    );
   }
 
   get tracing(): Tracing {

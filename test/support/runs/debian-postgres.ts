@@ -6,7 +6,10 @@ import { unprivilegedUser } from '../../../src/demo/devstack/prepare-postgres-cl
 import { makeTemporaryFolder } from '../../../src/runtime/temporary-folder.ts';
 import { ensureProgram } from '../servers/debian-package.ts';
 
-/** The folder of Debian's newest Postgres: a server with `pg_dump` and `pg_restore` of its own version, which the one of npm does not have. */
+/**
+ * The folder of Debian's newest Postgres: a server with `pg_dump` and `pg_restore` of its own
+ * version, which the one of npm does not have.
+ */
 export function postgresTools(): string {
   const folders = () =>
     globSync('/usr/lib/postgresql/*/bin').filter((folder) =>

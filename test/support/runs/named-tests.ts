@@ -29,7 +29,10 @@ export function tableRows(markdown: string): TableRow[] {
     .map(([area = '', what = '', sandbox = '', client = '']) => ({ area, what, sandbox, client }));
 }
 
-/** The tests of a cell, several are parted by `<br>`. Undefined when something in it is neither a test nor a reason. */
+/**
+ * The tests of a cell, several are parted by `<br>`. Undefined when
+ * something in it is neither a test nor a reason.
+ */
 export function testsOf(cell: string): NamedTest[] | undefined {
   if (/^–\s+\S/.test(cell)) return [];
   const tests: NamedTest[] = [];
@@ -41,15 +44,21 @@ export function testsOf(cell: string): NamedTest[] | undefined {
   return tests;
 }
 
-/** The titles of a test file as they stand in its source, with the places of `it.each` and of templates still open. */
+/**
+ * The titles of a test file as they stand in its source, with the places
+ * of `it.each` and of templates still open.
+ */
 export function titlesOf(source: string): string[] {
-  const title = /(\bdescribe(?:\.each)?(?:<[^>]*>)?(?:\([^)]*\))?)?\(\s*(['"`])((?:\\.|(?!\2).)*)\2\s*,\s*(?:async\s*)?\(/g;
+  const title =
+    /(\bdescribe(?:\.each)?(?:<[^>]*>)?(?:\([^)]*\))?)?\(\s*(['"`])((?:\\.|(?!\2).)*)\2\s*,\s*(?:async\s*)?\(/g;
   return [...source.matchAll(title)]
     .filter(([, describes]) => describes === undefined)
     .map((match) => (match[3] ?? '').replace(/\\(.)/g, '$1'));
 }
 
-/** Whether `name` is the title of the source, or what it becomes when its open places are filled. */
+/**
+ * Whether `name` is the title of the source, or what it becomes when its open places are filled.
+ */
 export function isTitle(title: string, name: string): boolean {
   if (title === name) return true;
   const parts = title.split(/%[a-z]|\$\{[^}]*\}|\$\w+/);
@@ -61,11 +70,17 @@ export function isTitle(title: string, name: string): boolean {
 
 /** Every test that a document names, each once. */
 export function namedTests(markdown: string): NamedTest[] {
-  const tests = tableRows(markdown).flatMap(({ sandbox, client }) => [...(testsOf(sandbox) ?? []), ...(testsOf(client) ?? [])]);
+  const tests = tableRows(markdown).flatMap(({ sandbox, client }) => [
+    ...(testsOf(sandbox) ?? []),
+    ...(testsOf(client) ?? []),
+  ]);
   return [...new Map(tests.map((test) => [`${test.file} ${test.title}`, test])).values()];
 }
 
-/** Those of the named tests of which no run of this report passed. A title with open places stands for all that they became. */
+/**
+ * Those of the named tests of which no run of this report passed. A title with open places stands
+ * for all that they became.
+ */
 export function notPassed({ testResults }: Pick<RunReport, 'testResults'>, named: readonly NamedTest[]): NamedTest[] {
   return named.filter(({ file, title }) => {
     const results = testResults.filter(({ name }) => name.endsWith(`/${file}`)).flatMap((it) => it.assertionResults);

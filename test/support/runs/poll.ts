@@ -9,12 +9,16 @@ interface EventuallyOptions {
   readonly giveUp?: (error: unknown) => boolean;
 }
 
-/** An attempt may cost the service under test 5 ms (`/metrics`): one every 10 ms over many seconds takes the processor from what it waits for. */
+/**
+ * An attempt may cost the service under test 5 ms (`/metrics`): one every 10 ms over many seconds
+ * takes the processor from what it waits for.
+ */
 const longestPauseMs = 100;
 
 /**
- * Runs `attempt` until it stops throwing, and resolves with what it returned; after the deadline rejects with its last error. The pause between two attempts grows
- * to a tenth of the time waited so far, and not above 100 ms.
+ * Runs `attempt` until it stops throwing, and resolves with what it returned; after the deadline
+ * rejects with its last error. The pause between two attempts grows to a tenth of the time waited
+ * so far, and not above 100 ms.
  */
 export async function eventually<T>(attempt: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
   const { deadlineMs = 60_000, everyMs = 10, giveUp = () => false } = options;

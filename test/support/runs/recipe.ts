@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The blocks of code under a heading of docs/recipes.md, in order, up to the next heading of its level. */
+/**
+ * The blocks of code under a heading of docs/recipes.md, in
+ * order, up to the next heading of its level.
+ */
 export function recipe(heading: string): string[] {
   const page = readFileSync('docs/recipes.md', 'utf8');
   const [, after] = page.split(`\n## ${heading}\n`);

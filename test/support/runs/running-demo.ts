@@ -10,7 +10,10 @@ import { tidemarkEntry } from './tidemark-process.ts';
 
 interface Demo {
   readonly child: ChildProcess;
-  /** Its TMPDIR: whatever it starts has this folder's name in its command line, and leaves nothing in it. */
+  /**
+   * Its TMPDIR: whatever it starts has this folder's name in its
+   * command line, and leaves nothing in it.
+   */
   readonly folder: string;
   readonly exited: Promise<number | null>;
   out: string;

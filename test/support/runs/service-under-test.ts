@@ -13,7 +13,10 @@ import { eventually } from './poll.ts';
 import { silentLog } from './silent-log.ts';
 import { type LogLine, TidemarkProcess } from './tidemark-process.ts';
 
-/** Where a service under test finds its parts. What is left out comes from the run's own Postgres and Kafka. */
+/**
+ * Where a service under test finds its parts. What is left out
+ * comes from the run's own Postgres and Kafka.
+ */
 interface WorldOptions {
   readonly databaseUrl?: string;
   readonly brokers?: readonly string[];
@@ -24,8 +27,8 @@ interface WorldOptions {
 }
 
 /**
- * Quicker than in earnest, so that a test need not wait: a lease that a killed holder loses in 2 s, an audit every 2 s. The proportions stay (renew < act <
- * expire).
+ * Quicker than in earnest, so that a test need not wait: a lease that a killed holder loses in 2 s,
+ * an audit every 2 s. The proportions stay (renew < act < expire).
  */
 const quick = {
   TIDEMARK_LEASE_RENEW_MS: '400',
@@ -44,7 +47,10 @@ export class World {
   readonly topics: TopicNames;
   private readonly env: Readonly<Record<string, string>>;
 
-  private constructor(parts: { databaseUrl: string; brokers: readonly string[]; topics: TopicNames }, options: WorldOptions) {
+  private constructor(
+    parts: { databaseUrl: string; brokers: readonly string[]; topics: TopicNames },
+    options: WorldOptions,
+  ) {
     this.databaseUrl = parts.databaseUrl;
     this.brokers = parts.brokers;
     this.topics = parts.topics;
@@ -86,7 +92,10 @@ export class World {
     }
   }
 
-  /** Ledger, database and topic side by side, as they are now; the topic read whole by a new consumer. */
+  /**
+   * Ledger, database and topic side by side, as they are now; the
+   * topic read whole by a new consumer.
+   */
   async proof(sandbox: SandboxDescription): Promise<RunProof> {
     const accounts = await visibleAccounts(fetch, sandbox);
     const counts = new TopicCounts();
@@ -101,12 +110,16 @@ export class World {
     }
   }
 
-  /** Waits until nothing is under way any more, and returns the proof. The market must be at rest and healed. Throws with what is still missing. */
+  /**
+   * Waits until nothing is under way any more, and returns the proof. The market must be at rest
+   * and healed. Throws with what is still missing.
+   */
   settledProof(sandbox: SandboxDescription, deadlineMs = 120_000): Promise<RunProof> {
     return eventually(
       async () => {
         const proof = await this.proof(sandbox);
-        if (proof.lost > 0 || proof.consumed !== proof.updates) throw new Error(`not settled: ${JSON.stringify(proof)}`);
+        if (proof.lost > 0 || proof.consumed !== proof.updates)
+          throw new Error(`not settled: ${JSON.stringify(proof)}`);
         return proof;
       },
       { deadlineMs, everyMs: 500 },
@@ -173,7 +186,12 @@ export class RunningService {
   }
 
   /** Until a metric, summed over the series that have the labels, is at least so much. */
-  waitMetric(name: string, labels: Readonly<Record<string, string>>, least: number, deadlineMs = 120_000): Promise<number> {
+  waitMetric(
+    name: string,
+    labels: Readonly<Record<string, string>>,
+    least: number,
+    deadlineMs = 120_000,
+  ): Promise<number> {
     return eventually(
       async () => {
         this.assertRunning();

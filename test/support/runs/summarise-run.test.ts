@@ -12,7 +12,9 @@ const file = (status: string, tests: string[]) => ({
 
 it('counts what passed and what failed', () => {
   expect(summarise(report(), 0)).toEqual({ passed: 3, failed: 0, complaints: [] });
-  expect(summarise(report({ numFailedTests: 2, testResults: [file('failed', ['failed', 'failed'])] }), 1)).toMatchObject({
+  expect(
+    summarise(report({ numFailedTests: 2, testResults: [file('failed', ['failed', 'failed'])] }), 1),
+  ).toMatchObject({
     passed: 3,
     failed: 2,
     complaints: ['failed: a.test.ts › a test', 'failed: a.test.ts › a test'],
@@ -31,11 +33,11 @@ it.each([
 });
 
 it('leaves out what the caller filtered away, but not a run without a test', () => {
-  expect([isFiltered(['--project', 'unit']), isFiltered(['-t', 'name']), isFiltered(['--testNamePattern=name'])]).toEqual([
-    false,
-    true,
-    true,
-  ]);
+  expect([
+    isFiltered(['--project', 'unit']),
+    isFiltered(['-t', 'name']),
+    isFiltered(['--testNamePattern=name']),
+  ]).toEqual([false, true, true]);
   expect(summarise(report({ numPendingTests: 9 }), 0, true)).toEqual({ passed: 3, failed: 0, complaints: [] });
   expect(summarise(report({ numPassedTests: 0, numPendingTests: 9 }), 0, true)).toMatchObject({ failed: 1 });
 });

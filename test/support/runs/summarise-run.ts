@@ -23,9 +23,13 @@ export function isFiltered(args: readonly string[]): boolean {
   return args.some((arg) => arg === '-t' || arg.startsWith('--testNamePattern'));
 }
 
-/** The verdict on a run: no report, no test, a skipped test, a file that broke before its tests and a failed process are failures. */
+/**
+ * The verdict on a run: no report, no test, a skipped test, a file that broke before its tests and
+ * a failed process are failures.
+ */
 export function summarise(report: RunReport | undefined, exitCode: number, filtered = false): RunSummary {
-  if (report === undefined) return { passed: 0, failed: 1, complaints: [`vitest left no report (exit code ${exitCode})`] };
+  if (report === undefined)
+    return { passed: 0, failed: 1, complaints: [`vitest left no report (exit code ${exitCode})`] };
   const complaints: string[] = [];
   const skipped = filtered ? 0 : report.numPendingTests + report.numTodoTests;
   if (skipped > 0) complaints.push(`${skipped} skipped or todo: a test that does not run counts as failed`);

@@ -2,4 +2,7 @@ import { pino } from 'pino';
 import type { Log } from '../../../src/observability/log.ts';
 
 /** A log for tests: warnings and worse on standard error, or everything with LOG_LEVEL=debug. */
-export const testLog: Log = pino({ level: process.env['LOG_LEVEL'] ?? 'warn' }, pino.destination({ dest: 2, sync: true }));
+export const testLog: Log = pino(
+  { level: process.env['LOG_LEVEL'] ?? 'warn' },
+  pino.destination({ dest: 2, sync: true }),
+);

@@ -1,6 +1,9 @@
 import { type Random, seededRandom, systemRandom } from '../../../src/runtime/random.ts';
 
-/** Randomness for a test, of a new seed each run, which is printed; TIDEMARK_TEST_SEED=<seed> plays the same again. */
+/**
+ * Randomness for a test, of a new seed each run, which is printed;
+ * TIDEMARK_TEST_SEED=<seed> plays the same again.
+ */
 export function printedRandom(test: string): Random {
   const given = process.env['TIDEMARK_TEST_SEED'];
   const seed = given === undefined ? Math.floor(systemRandom.next() * 2 ** 32) : Number(given);

@@ -17,7 +17,10 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** `tidemark …` as a process of its own, as an operator runs it: signals reach it, and nothing of the test is in it. */
+/**
+ * `tidemark …` as a process of its own, as an operator runs it: signals
+ * reach it, and nothing of the test is in it.
+ */
 export class TidemarkProcess {
   /** Everything that it wrote, on either output. */
   readonly lines: readonly string[];
@@ -35,7 +38,10 @@ export class TidemarkProcess {
     });
   }
 
-  /** Starts it, from this checkout unless `entry` is that of another build. It ends with the test (or its file), or with the process of the test when that is killed. */
+  /**
+   * Starts it, from this checkout unless `entry` is that of another build. It ends with the test
+   * (or its file), or with the process of the test when that is killed.
+   */
   static async start(
     args: readonly string[],
     env: Readonly<Record<string, string>>,
@@ -51,7 +57,12 @@ export class TidemarkProcess {
         stopSignal: 'KILL',
         patienceMs: 20_000,
         // By its first line, as npx starts it, on the Node that runs the tests.
-        env: { ...neutralEnv(), PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, ...compileCache(entry), ...env },
+        env: {
+          ...neutralEnv(),
+          PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+          ...compileCache(entry),
+          ...env,
+        },
         onLine: (line) => lines.push(line),
       },
     );
@@ -81,7 +92,10 @@ export class TidemarkProcess {
     });
   }
 
-  /** The first line of its log that `wanted` takes, as soon as it is there. Rejects, with what it last said, when the process ends first. */
+  /**
+   * The first line of its log that `wanted` takes, as soon as it is there. Rejects, with what it
+   * last said, when the process ends first.
+   */
   awaitLog(what: string, wanted: (line: LogLine) => boolean, deadlineMs = 120_000): Promise<LogLine> {
     let ended = false;
     return eventually(
@@ -104,7 +118,10 @@ export class TidemarkProcess {
 
 class GoneError extends Error {}
 
-/** What Node compiled of a build in a temporary folder would stay in the user's cache when that folder is gone. */
+/**
+ * What Node compiled of a build in a temporary folder would stay in
+ * the user's cache when that folder is gone.
+ */
 function compileCache(entry: string): Record<string, string> {
   return entry === tidemarkEntry ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' };
 }

@@ -1,7 +1,9 @@
 import { writeSync } from 'node:fs';
 import { promiseHooks } from 'node:v8';
 
-/** Continuations of promises in one turn of the event loop. The simulator's busiest turn has 4,000. */
+/**
+ * Continuations of promises in one turn of the event loop. The simulator's busiest turn has 4,000.
+ */
 const mostContinuations = 200_000;
 
 let watched = 0;
@@ -16,10 +18,11 @@ promiseHooks.onBefore(() => {
 });
 
 /**
- * `turn`, one turn of the event loop, in which every promise that can go on goes on. A loop of promises that are all
- * resolved never lets the loop turn: no timer fires, no deadline of a test runner, nothing that JavaScript could throw
- * reaches it. So the process ends, with a line that says where the loop is. Not by a watch on the machine's clock: a
- * machine under load would fail good tests.
+ * `turn`, one turn of the event loop, in which every promise that can go on goes on. A
+ * loop of promises that are all resolved never lets the loop turn: no timer fires, no
+ * deadline of a test runner, nothing that JavaScript could throw reaches it. So the
+ * process ends, with a line that says where the loop is. Not by a watch on the machine's
+ * clock: a machine under load would fail good tests.
  */
 export async function watchingTurn(turn: () => Promise<unknown>): Promise<void> {
   watched += 1;

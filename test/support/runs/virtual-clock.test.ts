@@ -76,7 +76,10 @@ describe('a loop that waits for nothing', () => {
   it.each([
     ['asks the time alone', async (clock: VirtualClock) => void clock.monotonicMs()],
     ['sleeps for no time', (clock: VirtualClock) => clock.sleep(0)],
-    ['sleeps until a signal that has aborted', (clock: VirtualClock) => clock.sleep(clock.nowMs(), AbortSignal.abort())],
+    [
+      'sleeps until a signal that has aborted',
+      (clock: VirtualClock) => clock.sleep(clock.nowMs(), AbortSignal.abort()),
+    ],
     ['takes turns', (clock: VirtualClock) => clock.turn()],
     ['sleeps for next to no time', (clock: VirtualClock) => clock.sleep(1e-6)],
     [
@@ -117,7 +120,9 @@ describe('a loop that waits for nothing', () => {
       const turnsWithoutWaiting = async () => { for (;;) await answersAtOnce().catch(() => undefined); };
       void turnsWithoutWaiting();
       await new VirtualClock().advance(10);`;
-    const ended = spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', script], { encoding: 'utf8' });
+    const ended = spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', script], {
+      encoding: 'utf8',
+    });
     expect(ended.signal).toBe('SIGKILL');
     expect(ended.stderr).toMatch(/a loop that waits for nothing[\s\S]*turnsWithoutWaiting/);
   });

@@ -20,17 +20,20 @@ interface Armed {
 }
 
 /**
- * Time that moves only when told to, for code whose only waits are this clock and promises. Timers fire in the order in which they are due, those
- * due together in the order in which they were armed, and between two of them everything that the first set off runs until it waits for time again:
- * the same calls give the same order of events, on every machine.
+ * Time that moves only when told to, for code whose only waits are this clock and promises. Timers
+ * fire in the order in which they are due, those due together in the order in which they were
+ * armed, and between two of them everything that the first set off runs until it waits for time
+ * again: the same calls give the same order of events, on every machine.
  *
- * Invariant: no timer fires early, late, twice or after it was cancelled; `monotonicMs` never goes back. Wall time may (`stepWall`).
+ * Invariant: no timer fires early, late, twice or after it was cancelled; `monotonicMs` never goes
+ * back. Wall time may (`stepWall`).
  *
- * A loop that waits for nothing would starve the test as it starves a process. The clock counts how often it is asked
- * within a millisecond of its time (so a sleep of zero counts too). Beyond a bound its time has ended: to read it
- * throws, no timer fires any more, and so the loop ends where it stands. `settle` rejects, which fails the test. A loop
- * that never asks the clock is caught by `turn-watch.ts`. Where the test itself calls what reads the clock, between two
- * of its own `await`s, that counts once: a test may emit 20,000 frames in a row.
+ * A loop that waits for nothing would starve the test as it starves a process. The clock counts how
+ * often it is asked within a millisecond of its time (so a sleep of zero counts too). Beyond a
+ * bound its time has ended: to read it throws, no timer fires any more, and so the loop ends where
+ * it stands. `settle` rejects, which fails the test. A loop that never asks the clock is caught by
+ * `turn-watch.ts`. Where the test itself calls what reads the clock, between two of its own
+ * `await`s, that counts once: a test may emit 20,000 frames in a row.
  */
 export class VirtualClock implements Clock {
   private elapsedMs = 0;
@@ -102,7 +105,10 @@ export class VirtualClock implements Clock {
     this.wallOffsetMs += byMs;
   }
 
-  /** Lets `byMs` pass. Resolves when everything due by then has run as far as it can without more time. */
+  /**
+   * Lets `byMs` pass. Resolves when everything due by then has
+   * run as far as it can without more time.
+   */
   async advance(byMs: number): Promise<void> {
     const untilMs = this.elapsedMs + byMs;
     await this.settle();
@@ -110,7 +116,10 @@ export class VirtualClock implements Clock {
     this.moveTo(untilMs);
   }
 
-  /** Lets time pass, timer by timer, until `done` holds. False: it does not within `limitMs`, or nothing waits for time any more. */
+  /**
+   * Lets time pass, timer by timer, until `done` holds. False: it does not within `limitMs`, or
+   * nothing waits for time any more.
+   */
   async advanceUntil(done: () => boolean, limitMs: number): Promise<boolean> {
     const untilMs = this.elapsedMs + limitMs;
     await this.settle();
@@ -121,7 +130,10 @@ export class VirtualClock implements Clock {
     return true;
   }
 
-  /** Runs everything that can run without time passing. One turn of the event loop drains promises however long their chains are. */
+  /**
+   * Runs everything that can run without time passing. One turn of the event loop drains promises
+   * however long their chains are.
+   */
   async settle(): Promise<void> {
     this.driving = true;
     try {
@@ -171,7 +183,10 @@ function before(a: Armed, b: Armed): boolean {
   return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 }
 
-/** A binary heap: the simulator keeps thousands of timers, most of them deadlines that are cancelled. */
+/**
+ * A binary heap: the simulator keeps thousands of timers, most
+ * of them deadlines that are cancelled.
+ */
 function pushHeap(heap: Armed[], item: Armed): void {
   let at = heap.length;
   heap.push(item);

@@ -19,8 +19,9 @@ interface VitestRunOptions {
 }
 
 /**
- * One run of vitest to its end, on the Node that runs this; INT and TERM go on to it. Its temporary folder is the run's own, unless `env` names one, and goes with it: a
- * worker that is ended from outside cleans up nothing.
+ * One run of vitest to its end, on the Node that runs this; INT and TERM go on to it. Its temporary
+ * folder is the run's own, unless `env` names one, and goes with it: a worker that is ended from
+ * outside cleans up nothing.
  */
 export async function runVitest(args: readonly string[], options: VitestRunOptions = {}): Promise<VitestRun> {
   const folder = mkdtempSync(join(temporaryFolder(), 'tidemark-test-'));

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { makeDocuments } from '../../../src/service/rest/documents/asyncapi-document.ts';
 import { routeTable } from '../../../src/service/rest/route-table.ts';
 
-// Writes the documents of the interfaces to a folder, for the linters of `npm run check`: node test/support/runs/write-documents.ts FOLDER
+// Writes the documents of the interfaces to a folder, for the linters of `npm run check`: node
+// test/support/runs/write-documents.ts FOLDER
 const [, , folder = 'node_modules/.cache/documents'] = process.argv;
 const { openapi, asyncapi } = makeDocuments(routeTable, '1.0.0');
 mkdirSync(folder, { recursive: true });

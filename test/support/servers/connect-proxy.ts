@@ -22,13 +22,19 @@ export type ProxyManner =
 
 interface ConnectProxyOptions {
   readonly manner?: ProxyManner;
-  /** The port on 127.0.0.1 to which a tunnel for `host:port` leads. Undefined: it is refused with 502. */
+  /**
+   * The port on 127.0.0.1 to which a tunnel for `host:port`
+   * leads. Undefined: it is refused with 502.
+   */
   readonly portOf: (authority: string) => number | undefined;
   /** Clients speak TLS with the proxy itself. */
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer };
 }
 
-/** A proxy on a real socket that knows CONNECT alone, and leads every name where the test says: the names need not exist. */
+/**
+ * A proxy on a real socket that knows CONNECT alone, and leads every name where
+ * the test says: the names need not exist.
+ */
 export async function connectProxy({ manner = 'pass', portOf, tls }: ConnectProxyOptions) {
   const asked: string[] = [];
   const heads: string[] = [];
@@ -53,12 +59,15 @@ export async function connectProxy({ manner = 'pass', portOf, tls }: ConnectProx
       asked.push(`${method} ${authority}`);
       const port = portOf(authority);
       if (typeof manner === 'object' || method !== 'CONNECT' || port === undefined)
-        return client.write(`HTTP/1.1 ${typeof manner === 'object' ? manner.status : 502} No\r\nContent-Length: 2\r\n\r\nno`);
+        return client.write(
+          `HTTP/1.1 ${typeof manner === 'object' ? manner.status : 502} No\r\nContent-Length: 2\r\n\r\nno`,
+        );
       if (manner === 'silent') return undefined;
       if (manner === 'garbage') return client.write('SSH-2.0-OpenSSH_9.6\r\n');
       if (manner === 'dies_answering') return client.end('HTTP/1.1 200 Conn');
       if (manner === 'dies_after') return client.end('HTTP/1.1 200 OK\r\n\r\n');
-      if (manner === 'speaks') return client.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+      if (manner === 'speaks')
+        return client.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
       client.off('data', onData);
       return void tunnel(client, port);
     };

@@ -8,7 +8,9 @@ describe('a fresh database', () => {
     await using one = await freshDatabase();
     await using other = await freshDatabase();
     await onServer(one.url, (client) => client.query('create table mark (n int)'));
-    await expect(onServer(other.url, (client) => client.query('select n from mark'))).rejects.toThrow('"mark" does not exist');
+    await expect(onServer(other.url, (client) => client.query('select n from mark'))).rejects.toThrow(
+      '"mark" does not exist',
+    );
   });
 
   it('is migrated', async () => {

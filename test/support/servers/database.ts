@@ -9,7 +9,10 @@ export interface TestDatabase extends AsyncDisposable {
   readonly name: string;
   /** Connection URL as the owner. */
   readonly url: string;
-  /** Drops it. Rejects, after dropping, when somebody was still connected: a leaked pool fails the test. */
+  /**
+   * Drops it. Rejects, after dropping, when somebody was still
+   * connected: a leaked pool fails the test.
+   */
   drop(): Promise<void>;
 }
 
@@ -37,7 +40,9 @@ async function create(like: string): Promise<TestDatabase> {
 async function dropDatabase(server: string, name: string): Promise<void> {
   const leaked = await onServer(server, async (client) => {
     // A closed connection takes a moment to vanish from the server's list.
-    const left = await eventually(() => noneConnected(client, name), { deadlineMs: 2_000 }).catch((error: Error) => error);
+    const left = await eventually(() => noneConnected(client, name), { deadlineMs: 2_000 }).catch(
+      (error: Error) => error,
+    );
     await client.query(`drop database if exists ${name} with (force)`);
     return left;
   });
@@ -50,5 +55,6 @@ async function noneConnected(client: Client, name: string): Promise<void> {
     "select application_name, state, query from pg_stat_activity where datname = $1 and backend_type = 'client backend'",
     [name],
   );
-  if (rows.length > 0) throw new Error(`${rows.length} connections to the test's database were leaked: ${JSON.stringify(rows)}`);
+  if (rows.length > 0)
+    throw new Error(`${rows.length} connections to the test's database were leaked: ${JSON.stringify(rows)}`);
 }

@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 
 const waitSeconds = 300;
 const installMs = 180_000;
-// apt-get waits for dpkg's lock, not for that of its lists, and several processes of one run may be here at once.
+// apt-get waits for dpkg's lock, not for that of its lists, and several
+// processes of one run may be here at once.
 const lock = '/tmp/tidemark-apt.lock';
 
 /**
- * Makes sure that a program of a Debian package is there: installs it where we are root and apt-get exists. Throws with the sentence that fixes it
- * otherwise; a test that needs it fails then, and never skips.
+ * Makes sure that a program of a Debian package is there: installs it where we are
+ * root and apt-get exists. Throws with the sentence that fixes it otherwise; a test
+ * that needs it fails then, and never skips.
  */
 export function ensureProgram(program: string, packageName = program): void {
   if (isThere(program)) return;

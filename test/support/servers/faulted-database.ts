@@ -9,17 +9,42 @@ import { eventually } from '../runs/poll.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 /**
- * What becomes of a statement on its way: it is `lost` before it arrives (cut off, or half open), arrives `late` (after its caller gave up), or is done, and its
- * answer is lost (cut off, half open), torn or slow.
+ * What becomes of a statement on its way: it is `lost` before it arrives (cut off, or
+ * half open), arrives `late` (after its caller gave up), or is done, and its answer is
+ * lost (cut off, half open), torn or slow.
  */
-const onTheWay = ['lost', 'half_open', 'late', 'answer_lost', 'answer_half_open', 'answer_torn', 'answer_slow'] as const;
+const onTheWay = [
+  'lost',
+  'half_open',
+  'late',
+  'answer_lost',
+  'answer_half_open',
+  'answer_torn',
+  'answer_slow',
+] as const;
 
-/** What becomes of a statement at work, where it first needs a lock of this table: an error of its own, the end of its session, or of its caller. */
+/**
+ * What becomes of a statement at work, where it first needs a lock of this table: an error of its
+ * own, the end of its session, or of its caller.
+ */
 const atWork = ['lock_timeout', 'slow', 'canceled', 'terminated', 'caller_gone'] as const;
 
-/** The tables that the functions of the command side write or lock, one after the other: a stop at each is another middle of the statement. */
+/**
+ * The tables that the functions of the command side write or lock, one after the other: a stop at
+ * each is another middle of the statement.
+ */
 const tables = [
-  ...['command_fence', 'commands', 'attempts', 'evidence', 'command_events', 'halts', 'halt_events', 'limits', 'approvals'],
+  ...[
+    'command_fence',
+    'commands',
+    'attempts',
+    'evidence',
+    'command_events',
+    'halts',
+    'halt_events',
+    'limits',
+    'approvals',
+  ],
   ...['audit_log', 'cancel_alls', 'orders'],
 ] as const;
 
@@ -27,9 +52,20 @@ type Fault =
   | { readonly way: (typeof onTheWay)[number]; readonly at: string; readonly bytes: number }
   | { readonly work: (typeof atWork)[number]; readonly table: (typeof tables)[number] };
 
-/** Names that are in the statements of the command side, and '' for the next one, whatever it is: the greeting of a new session as well. */
+/**
+ * Names that are in the statements of the command side, and '' for the next one, whatever it is:
+ * the greeting of a new session as well.
+ */
 const statements = [
-  ...['open_command', 'mark_sending', 'step_command', 'take_over_commands', 'raise_halt', 'clear_halts', 'change_limits'],
+  ...[
+    'open_command',
+    'mark_sending',
+    'step_command',
+    'take_over_commands',
+    'raise_halt',
+    'clear_halts',
+    'change_limits',
+  ],
   ...[
     'request_approval',
     'public.approvals',
@@ -51,7 +87,10 @@ export function drawFault(random: Random): Fault {
   return { way: pick(random, onTheWay), at: pick(random, statements), bytes: 1 + Math.floor(random.next() * 200) };
 }
 
-/** Shorter than those of the service, in the same order: the server's deadline comes before the client's. */
+/**
+ * Shorter than those of the service, in the same order: the
+ * server's deadline comes before the client's.
+ */
 const deadlines = { connectionTimeoutMillis: 800, query_timeout: 800, statement_timeout: 600, lock_timeout: 250 };
 const lateMs = 1_000;
 const slowMs = 400;
@@ -80,7 +119,8 @@ export async function faultedDatabase(rig: JournalRig) {
     if (way === 'late') proxy.behave({ kind: 'delay', ms: lateMs }, 'toTarget');
     if (way === 'answer_lost') proxy.behave({ kind: 'after', bytes: 0, ending: 'reset' }, 'toClient');
     if (way === 'answer_half_open') proxy.behave({ kind: 'swallow' }, 'toClient');
-    if (way === 'answer_torn') proxy.behave({ kind: 'after', bytes, ending: bytes % 2 === 0 ? 'reset' : 'swallow' }, 'toClient');
+    if (way === 'answer_torn')
+      proxy.behave({ kind: 'after', bytes, ending: bytes % 2 === 0 ? 'reset' : 'swallow' }, 'toClient');
     if (way === 'answer_slow') proxy.behave({ kind: 'delay', ms: slowMs }, 'toClient');
   }
 
@@ -106,7 +146,8 @@ export async function faultedDatabase(rig: JournalRig) {
       ).catch(() => []);
       if (pids.length > 0) struck += 1;
       if (work === 'canceled') await rig.pool.query('select pg_cancel_backend(p) from unnest($1::int[]) as p', [pids]);
-      if (work === 'terminated') await rig.pool.query('select pg_terminate_backend(p) from unnest($1::int[]) as p', [pids]);
+      if (work === 'terminated')
+        await rig.pool.query('select pg_terminate_backend(p) from unnest($1::int[]) as p', [pids]);
       if (work === 'caller_gone') proxy.cut('reset');
       if (work === 'lock_timeout') await systemClock.sleep(deadlines.lock_timeout * 2);
       if (work === 'slow') await systemClock.sleep(deadlines.lock_timeout / 2);

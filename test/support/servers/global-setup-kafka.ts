@@ -12,10 +12,15 @@ declare module 'vitest' {
   }
 }
 
-/** One real Kafka for all tests of the run: KAFKA_BROKERS (comma separated) where it is set, else a container, else embedded. Without one the run fails. */
+/**
+ * One real Kafka for all tests of the run: KAFKA_BROKERS (comma separated) where it is set, else a
+ * container, else embedded. Without one the run fails.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const givenBrokers = (process.env['KAFKA_BROKERS'] ?? '').split(',').filter((address) => address !== '');
-  const { part, release } = await shared('kafka', () => startKafka({ clock: systemClock, log: testLog, cacheDir, givenBrokers }));
+  const { part, release } = await shared('kafka', () =>
+    startKafka({ clock: systemClock, log: testLog, cacheDir, givenBrokers }),
+  );
   project.provide('kafkaBrokers', part.brokers);
   return release;
 }

@@ -12,12 +12,18 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A database of the server on which tests make their own (see database.ts). */
     postgresUrl: string;
-    /** Name of a migrated database to copy from. Nobody may connect to it: a copy fails while somebody is. */
+    /**
+     * Name of a migrated database to copy from. Nobody may connect
+     * to it: a copy fails while somebody is.
+     */
     postgresTemplate: string;
   }
 }
 
-/** One real Postgres for all tests of the run: DATABASE_URL where it is set, else a container, else embedded. Without one the run fails. */
+/**
+ * One real Postgres for all tests of the run: DATABASE_URL where it is set, else a container, else
+ * embedded. Without one the run fails.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { part, release } = await shared('postgres', startWithTemplate);
   project.provide('postgresUrl', part.url);

@@ -35,6 +35,8 @@ function firstLine(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     if (child.stdout === null) throw new Error('the child has no standard output');
     createInterface({ input: child.stdout }).once('line', resolve);
-    child.once('exit', (code, signal) => reject(new Error(`the child ended before it had started anything: ${code ?? signal}`)));
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the child ended before it had started anything: ${code ?? signal}`)),
+    );
   });
 }

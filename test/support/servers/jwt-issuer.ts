@@ -4,7 +4,10 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 
-/** An identity provider on a real port, as far as we need one: it publishes its keys, signs, and changes its key. Stopped with the test. */
+/**
+ * An identity provider on a real port, as far as we need one: it publishes its keys, signs, and
+ * changes its key. Stopped with the test.
+ */
 export async function jwtIssuer(audience: string) {
   let published: JWK[] = [];
   let key = await newKey('first');
@@ -23,12 +26,25 @@ export async function jwtIssuer(audience: string) {
   return {
     told,
     env: { TIDEMARK_AUTH_ISSUER: url, TIDEMARK_AUTH_AUDIENCE: audience, TIDEMARK_AUTH_JWKS_URL: `${url}/keys` },
-    /** A token by the present key; `claims` over those that let a trader in, undefined leaves one out. */
+    /**
+     * A token by the present key; `claims` over those that let a
+     * trader in, undefined leaves one out.
+     */
     sign(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
       const exp = Math.floor(systemClock.nowMs() / 1000) + 3600;
-      const all = { iss: url, aud: audience, sub: 'trader', exp, scope: 'orders:read orders:write', accounts: [], ...claims };
+      const all = {
+        iss: url,
+        aud: audience,
+        sub: 'trader',
+        exp,
+        scope: 'orders:read orders:write',
+        accounts: [],
+        ...claims,
+      };
       const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-      return new SignJWT(present).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid }).sign(key.privateKey);
+      return new SignJWT(present)
+        .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid })
+        .sign(key.privateKey);
     },
     /** Signs by a new key from now on, and publishes that alone. */
     async rotate(): Promise<void> {

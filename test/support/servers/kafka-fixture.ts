@@ -5,7 +5,11 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { TopicRecord } from '../../../src/service/log/follow-topic.ts';
 import { type KafkaOptions, kafkaDefaults } from '../../../src/service/log/kafka-options.ts';
-import { LogPublisher, type LogPublisherOptions, logPublisherDefaults } from '../../../src/service/log/log-publisher.ts';
+import {
+  LogPublisher,
+  type LogPublisherOptions,
+  logPublisherDefaults,
+} from '../../../src/service/log/log-publisher.ts';
 import { applyTopics, planTopics } from '../../../src/service/log/plan-topics.ts';
 import { readTopic } from '../../../src/service/log/read-topic.ts';
 import { type TopicNames, type TopicSpec, topicNames, topicSpecs } from '../../../src/service/log/topics.ts';

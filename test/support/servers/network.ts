@@ -19,7 +19,10 @@ export function through(proxy: TcpProxy, address: string): string {
   return url.href.replace(/\/$/, '');
 }
 
-/** A broker of the test's own that nobody can reach but through the proxy: it tells its clients the proxy's port. */
+/**
+ * A broker of the test's own that nobody can reach but through the
+ * proxy: it tells its clients the proxy's port.
+ */
 export async function kafkaBehindProxy(): Promise<TcpProxy> {
   const proxy = await TcpProxy.start({ targetPort: 9 });
   onTestFinished(() => proxy.stop());

@@ -15,6 +15,10 @@ declare module 'oidc-provider' {
     readonly Grant: new (about: {
       accountId: string;
       clientId: string;
-    }) => { addOIDCScope(scope: string): void; addResourceScope(resource: string, scope: string): void; save(): Promise<string> };
+    }) => {
+      addOIDCScope(scope: string): void;
+      addResourceScope(resource: string, scope: string): void;
+      save(): Promise<string>;
+    };
   }
 }

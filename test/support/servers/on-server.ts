@@ -1,7 +1,10 @@
 import type { Client } from 'pg';
 import { DatabaseSession } from '../../../src/store/session/database-session.ts';
 
-/** Runs `work` on a connection of its own, without what the database of a test turned (turned-settings.ts), to the database at `url`, and ends it. */
+/**
+ * Runs `work` on a connection of its own, without what the database of a test turned
+ * (turned-settings.ts), to the database at `url`, and ends it.
+ */
 export async function onServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new DatabaseSession({
     connectionString: url,

@@ -27,7 +27,9 @@ type Attributes = readonly { readonly key: string; readonly value: Value }[];
 interface Export {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: Attributes };
-    readonly scopeSpans: readonly { readonly spans: readonly (Omit<ReceivedSpan, 'about'> & { attributes: Attributes })[] }[];
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<ReceivedSpan, 'about'> & { attributes: Attributes })[];
+    }[];
   }[];
 }
 
@@ -42,7 +44,12 @@ export async function startOtlpReceiver() {
     if (receiver.status === 200)
       for (const { resource, scopeSpans } of resourceSpans)
         for (const { attributes, ...span } of scopeSpans.flatMap((scope) => scope.spans))
-          spans.push({ ...span, links: span.links ?? [], about: read(attributes), resource: read(resource.attributes) });
+          spans.push({
+            ...span,
+            links: span.links ?? [],
+            about: read(attributes),
+            resource: read(resource.attributes),
+          });
     response.writeHead(receiver.status, { 'content-type': 'application/json' }).end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,5 +66,10 @@ function read(attributes: Attributes): Record<string, unknown> {
 }
 
 function readValue({ stringValue, boolValue, intValue, arrayValue }: Value): unknown {
-  return arrayValue?.values.map(readValue) ?? stringValue ?? boolValue ?? (intValue === undefined ? undefined : Number(intValue));
+  return (
+    arrayValue?.values.map(readValue) ??
+    stringValue ??
+    boolValue ??
+    (intValue === undefined ? undefined : Number(intValue))
+  );
 }

@@ -6,7 +6,10 @@ interface RawOptions {
   readonly drip?: { readonly everyMs: number; readonly parts: readonly string[] };
 }
 
-/** What a server answers to these bytes, as it came, until it closes the connection. Rejects when it can't be reached. */
+/**
+ * What a server answers to these bytes, as it came, until it closes the
+ * connection. Rejects when it can't be reached.
+ */
 export function sendRaw(address: string, bytes: string, { drip }: RawOptions = {}): Promise<string> {
   const { hostname, port } = new URL(address);
   return new Promise((resolve, reject) => {

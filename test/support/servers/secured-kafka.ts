@@ -40,12 +40,18 @@ export async function startSecuredKafka(users: Readonly<Record<string, string>>)
   const ports = { SASL: sasl, MUTUAL: mutualTls, OPEN: open, CONTROLLER: controller };
   const settings = join(folder, 'server.properties');
   mkdirSync(join(folder, 'data'));
-  writeFileSync(settings, properties({ ports, users, keys: authority.sign('broker').both, authority: authority.cert, folder }));
+  writeFileSync(
+    settings,
+    properties({ ports, users, keys: authority.sign('broker').both, authority: authority.cert, folder }),
+  );
   const java = ['-cp', image.classPath, ...smallJvm, `-XX:SharedArchiveFile=${image.classArchive}`] as const;
   const scram = mechanisms
     .slice(1)
     .flatMap((mechanism) =>
-      Object.entries(users).flatMap(([name, password]) => ['--add-scram', `${mechanism}=[name=${name},password=${password}]`]),
+      Object.entries(users).flatMap(([name, password]) => [
+        '--add-scram',
+        `${mechanism}=[name=${name},password=${password}]`,
+      ]),
     );
   const format = ['kafka.tools.StorageTool', 'format', '-t', kafkaUuid(), '-c', settings, ...scram];
   await promisify(execFile)('java', [...java, ...format], { timeout: 60_000 });
@@ -57,11 +63,17 @@ export async function startSecuredKafka(users: Readonly<Record<string, string>>)
     onLine: (line) => lines.push(line),
   });
   const answers = async () => {
-    if ((await kafkaAnswers({ host: '127.0.0.1', port: open }, 2_000)) < 1) throw new Error(lines.slice(-30).join('\n'));
+    if ((await kafkaAnswers({ host: '127.0.0.1', port: open }, 2_000)) < 1)
+      throw new Error(lines.slice(-30).join('\n'));
   };
   await eventually(answers, { deadlineMs: 60_000, everyMs: 100 });
   return {
-    ...{ sasl: `127.0.0.1:${sasl}`, mutualTls: `127.0.0.1:${mutualTls}`, open: `127.0.0.1:${open}`, authority: authority.cert },
+    ...{
+      sasl: `127.0.0.1:${sasl}`,
+      mutualTls: `127.0.0.1:${mutualTls}`,
+      open: `127.0.0.1:${open}`,
+      authority: authority.cert,
+    },
     clientCertificate: (user) => authority.sign(user),
     stop: () => broker.stop(),
   };
@@ -76,7 +88,8 @@ interface Plan {
 }
 
 function properties({ ports, users, keys, authority, folder }: Plan): string {
-  const at = (names: readonly (keyof Plan['ports'])[]) => names.map((name) => `${name}://127.0.0.1:${ports[name]}`).join(',');
+  const at = (names: readonly (keyof Plan['ports'])[]) =>
+    names.map((name) => `${name}://127.0.0.1:${ports[name]}`).join(',');
   const passwords = Object.entries(users).map(([name, password]) => `user_${name}="${password}"`);
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
   const settings = {

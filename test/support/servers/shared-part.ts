@@ -1,13 +1,20 @@
-/** A part that several vitest projects of one process ask for: started by the first, stopped by the last. */
+/**
+ * A part that several vitest projects of one process ask for:
+ * started by the first, stopped by the last.
+ */
 interface SharedPart<T> {
   users: number;
   starting: Promise<T>;
 }
 
-// Each project loads the global setups as modules of its own; only the global object is common to them.
+// Each project loads the global setups as modules of its own;
+// only the global object is common to them.
 const parts = globalThis as unknown as Record<symbol, SharedPart<{ stop(): Promise<void> }> | undefined>;
 
-/** The part called `name`, started when nobody has; `release` stops it when nobody else uses it. A failed start is told to every user. */
+/**
+ * The part called `name`, started when nobody has; `release` stops it when nobody else uses it. A
+ * failed start is told to every user.
+ */
 export async function shared<T extends { stop(): Promise<void> }>(
   name: string,
   start: () => Promise<T>,

@@ -13,7 +13,10 @@ interface PrometheusOptions {
     /** The label `instance`. Left out: the address. */
     readonly instance?: string;
   }[];
-  /** Between two scrapes, and between two judgements of the rules. The committed configuration has ten. */
+  /**
+   * Between two scrapes, and between two judgements of the rules.
+   * The committed configuration has ten.
+   */
   readonly everySeconds: number;
 }
 
@@ -23,7 +26,10 @@ interface StartedPrometheus {
   stop(): Promise<void>;
 }
 
-/** A real Prometheus with the committed configuration and rules, but other targets and intervals. The program must be there (`ensureProgram('prometheus')`). */
+/**
+ * A real Prometheus with the committed configuration and rules, but other targets and intervals.
+ * The program must be there (`ensureProgram('prometheus')`).
+ */
 export async function startPrometheus(options: PrometheusOptions): Promise<StartedPrometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-prometheus-'));
   await cp('grafana/prometheus', folder, { recursive: true });

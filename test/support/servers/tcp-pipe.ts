@@ -8,18 +8,30 @@ export type Behaviour =
   | { readonly kind: 'pass' }
   /** Each byte arrives this much later, in order. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Nothing arrives until the behaviour changes; then everything does: a network that stalls, a peer that is frozen. */
+  /**
+   * Nothing arrives until the behaviour changes; then everything does: a
+   * network that stalls, a peer that is frozen.
+   */
   | { readonly kind: 'hold' }
-  /** What is sent is lost, and so is the end of the connection: half open. A connection that lost bytes is reset when the behaviour changes. */
+  /**
+   * What is sent is lost, and so is the end of the connection: half open. A connection that lost
+   * bytes is reset when the behaviour changes.
+   */
   | { readonly kind: 'swallow' }
-  /** The next `bytes` bytes of each connection pass, then it is cut or goes half open: in the middle of a frame, of an answer, of a handshake. */
+  /**
+   * The next `bytes` bytes of each connection pass, then it is cut or goes half open: in the middle
+   * of a frame, of an answer, of a handshake.
+   */
   | { readonly kind: 'after'; readonly bytes: number; readonly ending: Cut | 'swallow' }
   /** One bit of every n-th byte is flipped. */
   | { readonly kind: 'corrupt'; readonly everyBytes: number }
   /** `bytes` bytes at a time, `everyMs` apart. */
   | { readonly kind: 'dribble'; readonly bytes: number; readonly everyMs: number };
 
-/** Beyond this the sender is no longer read, so that a held sender feels back pressure instead of filling our memory. */
+/**
+ * Beyond this the sender is no longer read, so that a held sender feels
+ * back pressure instead of filling our memory.
+ */
 const maxQueuedBytes = 1024 * 1024;
 
 interface Piece {
@@ -30,8 +42,8 @@ interface Piece {
 /**
  * One direction of a proxied connection.
  *
- * Invariant: bytes leave in the order in which they came, none twice; once one is lost (`swallow`) nothing more ever leaves, since no real
- * network delivers what follows a hole.
+ * Invariant: bytes leave in the order in which they came, none twice; once one is lost (`swallow`)
+ * nothing more ever leaves, since no real network delivers what follows a hole.
  */
 export class TcpPipe {
   private behaviour: Behaviour;
@@ -145,7 +157,8 @@ export class TcpPipe {
   }
 
   private flip(bytes: Buffer, every: number): void {
-    for (let i = every - 1 - (this.passedBytes % every); i < bytes.length; i += every) bytes[i] = (bytes[i] ?? 0) ^ 0x10;
+    for (let i = every - 1 - (this.passedBytes % every); i < bytes.length; i += every)
+      bytes[i] = (bytes[i] ?? 0) ^ 0x10;
   }
 
   private swallow(): void {

@@ -12,8 +12,8 @@ interface Connection {
 }
 
 /**
- * A TCP proxy on a port of its own that does to connections what networks do. What it does is switched while it runs, for the connections
- * that are open and those that come.
+ * A TCP proxy on a port of its own that does to connections what networks do. What it does is
+ * switched while it runs, for the connections that are open and those that come.
  *
  * States: accepting ⇄ refusing (`refuse`, `accept`: same port), then stopped.
  */
@@ -27,7 +27,10 @@ export class TcpProxy implements AsyncDisposable {
   private server: Server;
   private targetPort: number;
   private readonly connections = new Set<Connection>();
-  private readonly behaviours: Record<Direction, Behaviour> = { toTarget: { kind: 'pass' }, toClient: { kind: 'pass' } };
+  private readonly behaviours: Record<Direction, Behaviour> = {
+    toTarget: { kind: 'pass' },
+    toClient: { kind: 'pass' },
+  };
 
   private constructor(server: Server, targetPort: number) {
     this.server = server;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * A prefix that no other test uses, for topic names, consumer groups and transactional ids: all tests share one broker, and a group or
- * transaction of a killed test may live on there for a minute.
+ * A prefix that no other test uses, for topic names, consumer groups and
+ * transactional ids: all tests share one broker, and a group or transaction of a
+ * killed test may live on there for a minute.
  */
 export function topicPrefix(): string {
   return `t${randomBytes(6).toString('hex')}.`;

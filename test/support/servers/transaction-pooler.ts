@@ -8,7 +8,9 @@ const query = 'Q'.charCodeAt(0);
 const terminate = 'X'.charCodeAt(0);
 const idle = 'I'.charCodeAt(0);
 
-/** Cuts a stream of the protocol into whole messages, which start with a letter and their length. */
+/**
+ * Cuts a stream of the protocol into whole messages, which start with a letter and their length.
+ */
 function messagesOf(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (chunk) => {
@@ -27,8 +29,10 @@ interface Backend {
 }
 
 /**
- * A pooler in transaction mode, as PgBouncer is one: each client gets, for each transaction, the server session that was used last and is free, and a new one where
- * none is. It knows no passwords, drops all startup parameters, and serves what our client sends: no TLS, no COPY, no cancel.
+ * A pooler in transaction mode, as PgBouncer is one: each client gets, for each
+ * transaction, the server session that was used last and is free, and a new one where
+ * none is. It knows no passwords, drops all startup parameters, and serves what our
+ * client sends: no TLS, no COPY, no cancel.
  */
 export class TransactionPooler implements AsyncDisposable {
   readonly port: number;

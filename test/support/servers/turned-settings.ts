@@ -1,6 +1,7 @@
 /**
- * What a database or a role may say to the contrary of what we depend on, and a session of ours sets (src/store/session/database-session.ts). Every database of a test says
- * it, so the whole suite of the store shows that no setting of these changes what is read or written.
+ * What a database or a role may say to the contrary of what we depend on, and a session of ours
+ * sets (src/store/session/database-session.ts). Every database of a test says it, so the whole
+ * suite of the store shows that no setting of these changes what is read or written.
  */
 export const turnedForms: Readonly<Record<string, string>> = {
   DateStyle: 'German, DMY',
@@ -42,6 +43,8 @@ export const turnedRules: Readonly<Record<string, string>> = {
 /** `ALTER DATABASE` for each. */
 export function turnSettings(database: string, settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
-    .map(([name, value]) => `alter database ${database} set ${name} to ${name === 'search_path' ? value : `'${value}'`}`)
+    .map(
+      ([name, value]) => `alter database ${database} set ${name} to ${name === 'search_path' ? value : `'${value}'`}`,
+    )
     .join('; ');
 }

@@ -16,8 +16,9 @@ const quiet = { clock: systemClock, log: silentLog };
 const run = promisify(execFile);
 
 /**
- * A migrated primary and a real standby that streams from it, behind one address, as a managed service has them. The standby is a copy of the primary's folder,
- * made while it was stopped: the packaged binaries have no `pg_basebackup`.
+ * A migrated primary and a real standby that streams from it, behind one address, as a managed
+ * service has them. The standby is a copy of the primary's folder, made while it was stopped: the
+ * packaged binaries have no `pg_basebackup`.
  */
 export async function withStandby() {
   const stack = new AsyncDisposableStack();
@@ -47,9 +48,15 @@ export async function withStandby() {
     standbyUrl: standby.url,
     /** The address of the database: leads to the primary until `leadTo`. */
     url: proxiedUrl(primary.url, proxy),
-    /** Connections that come go there; those that are open stay, as behind a virtual address or a name in DNS. */
+    /**
+     * Connections that come go there; those that are open stay, as
+     * behind a virtual address or a name in DNS.
+     */
     leadTo: (url: string) => proxy.retarget(Number(new URL(url).port)),
-    /** The primary goes on running and takes no writes, as after a managed failover: sessions stay, each write is answered with 25006. */
+    /**
+     * The primary goes on running and takes no writes, as after a managed failover: sessions stay,
+     * each write is answered with 25006.
+     */
     demote: () => setReadOnly(primary.url, true),
     undoDemote: () => setReadOnly(primary.url, false),
     /** Until the standby has all that the primary has. */

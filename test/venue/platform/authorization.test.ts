@@ -127,6 +127,9 @@ describe('what the redirect brings back', () => {
   ])('ends the flow with %s', async (_what, parameters, code) => {
     const authorization = await beginAuthorization(options);
     const callback = new URLSearchParams(parameters(authorization.state.reveal()));
-    expect(readCallback(options, authorization, callback)).toMatchObject({ ok: false, error: { code, retryable: false } });
+    expect(readCallback(options, authorization, callback)).toMatchObject({
+      ok: false,
+      error: { code, retryable: false },
+    });
   });
 });

@@ -90,7 +90,8 @@ describe('what is observed of POST /v1/orders', () => {
 });
 
 describe('the time that the platform asks for', () => {
-  const full = (retryAfter: string) => answered(429, envelope('ORDER_ENTRY_AT_CAPACITY'), { 'retry-after': retryAfter });
+  const full = (retryAfter: string) =>
+    answered(429, envelope('ORDER_ENTRY_AT_CAPACITY'), { 'retry-after': retryAfter });
 
   it('comes with the word that nothing was sent', () => {
     expect(judgeWrite(full('7'), prediction)).toMatchObject({ kind: 'not_sent', mayRepeat: true, retryAfterMs: 7_000 });

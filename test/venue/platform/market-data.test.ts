@@ -29,20 +29,27 @@ async function client(input: SandboxInput = {}) {
 describe('market data through the client', () => {
   it('finds symbols with an API key, and says INVALID_API_KEY without a right one', async () => {
     const { deps, base, description } = await client();
-    const search = (key: string, query: string) => searchSymbols(deps, base, new Secret(key), { query, limit: 2 }, signal);
+    const search = (key: string, query: string) =>
+      searchSymbols(deps, base, new Secret(key), { query, limit: 2 }, signal);
     expect(await search(description.apiKey, 'berkshire')).toEqual({
       ok: true,
       value: [{ symbol: 'BRK.B', description: 'Berkshire Hathaway Inc. Class B', tag: 'financials', type: 'stock' }],
     });
     const options = await search(description.apiKey, '.KO');
     expect(options.ok && options.value.map(({ type }) => type)).toEqual(['option', 'option']);
-    expect(await search('wrong', 'apple')).toMatchObject({ ok: false, error: { status: 401, code: 'INVALID_API_KEY' } });
+    expect(await search('wrong', 'apple')).toMatchObject({
+      ok: false,
+      error: { status: 401, code: 'INVALID_API_KEY' },
+    });
   });
 
   it('reads chart quotes with prices as decimal text', async () => {
     const { deps, base } = await client();
     const quotes = await readChartQuotes(deps, base, ['KO', 'F'], signal);
-    expect(quotes).toMatchObject({ ok: true, value: [{ s: 'KO' }, { s: 'F', v: { lp: '11.08', ask: '11.09', bid: '11.07' } }] });
+    expect(quotes).toMatchObject({
+      ok: true,
+      value: [{ s: 'KO' }, { s: 'F', v: { lp: '11.08', ask: '11.09', bid: '11.07' } }],
+    });
     expect(await readChartQuotes(deps, base, ['GONE'], signal)).toMatchObject({
       ok: false,
       error: { status: 404, code: 'NO_DATA' },
@@ -71,7 +78,12 @@ describe('market data through the client', () => {
     const newest = first.value?.ok === true ? first.value.quotes : [];
     expect(newest).toHaveLength(3);
     const bounds = { 'timestamp.gte': newest[2]?.sipTimestamp, 'timestamp.lt': newest[0]?.sipTimestamp };
-    const between = await readOptionsQuotes(deps, base, { ticker, order: 'asc', sort: 'timestamp', ...bounds }, signal).next();
+    const between = await readOptionsQuotes(
+      deps,
+      base,
+      { ticker, order: 'asc', sort: 'timestamp', ...bounds },
+      signal,
+    ).next();
     expect(between.value).toEqual({ ok: true, quotes: [newest[2], newest[1]] });
   });
 
@@ -85,8 +97,14 @@ describe('market data through the client', () => {
     const { deps, base } = await client();
     const read = (adjusted: boolean) => readPreviousDay(deps, base, { ticker: 'KO', adjusted }, signal);
     expect(await read(true)).toMatchObject({ ok: true, value: { adjusted: true, results: [{ T: 'KO', c: '64.02' }] } });
-    expect(await read(false)).toMatchObject({ ok: true, value: { adjusted: false, results: [{ T: 'KO', c: '128.04' }] } });
-    expect(await readPreviousDay(deps, base, { ticker: 'GONE' }, signal)).toMatchObject({ ok: false, error: { status: 404 } });
+    expect(await read(false)).toMatchObject({
+      ok: true,
+      value: { adjusted: false, results: [{ T: 'KO', c: '128.04' }] },
+    });
+    expect(await readPreviousDay(deps, base, { ticker: 'GONE' }, signal)).toMatchObject({
+      ok: false,
+      error: { status: 404 },
+    });
   });
 
   it('reads owners, with shares as digits', async () => {

@@ -47,7 +47,10 @@ describe('the client writes to the platform', () => {
   it('a prediction order, a replace and a cancel, each seen pending', async () => {
     const { desk, placePrediction, replace, cancelPrediction } = await client();
     const placed = await placePrediction();
-    expect(placed).toMatchObject({ kind: 'accepted', answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' } });
+    expect(placed).toMatchObject({
+      kind: 'accepted',
+      answer: { state: 'pending_new', clientOrderRef: 'a-1', version: '1' },
+    });
     const [{ orderId }] = await desk.byReference('a-1');
     await eventually(async () => expect((await desk.order('prediction', orderId)).state).toBe('new'));
     expect(await replace(orderId, { quantity: '20' })).toMatchObject({
@@ -60,7 +63,12 @@ describe('the client writes to the platform', () => {
 
   it('and learns of a rejection by success, text and ordRejReason', async () => {
     const { place } = await client({ venue: { orderLimit: '1' } });
-    const answer = { success: false, status: 'REJECTED', ordRejReason: 'INSUFFICIENT_BUYING_POWER', text: expect.any(String) };
+    const answer = {
+      success: false,
+      status: 'REJECTED',
+      ordRejReason: 'INSUFFICIENT_BUYING_POWER',
+      text: expect.any(String),
+    };
     expect(await place()).toMatchObject({ kind: 'rejected', answer });
   });
 
@@ -109,7 +117,12 @@ describe('the client writes to the platform', () => {
       { legs: [1, 2, 3, 4, 5] },
     ])
       expect(await place(over)).toMatchObject(invalid);
-    for (const over of [{ clientOrderRef: 'a b' }, { clientOrderRef: undefined }, { outcome: 'MAYBE' }, { surprise: 1 }])
+    for (const over of [
+      { clientOrderRef: 'a b' },
+      { clientOrderRef: undefined },
+      { outcome: 'MAYBE' },
+      { surprise: 1 },
+    ])
       expect(await placePrediction(over)).toMatchObject(invalid);
     expect(await replace('x', { symbol: 'X' })).toMatchObject(invalid);
     for (const id of ['', '.', '..']) {
@@ -122,25 +135,35 @@ describe('the client writes to the platform', () => {
 });
 
 describe('the client judges every fault of a write as the table says', () => {
-  const combinations = writeFaults.flatMap((fault) => applicationsOf[fault].map((applied) => [fault, applied] as const));
+  const combinations = writeFaults.flatMap((fault) =>
+    applicationsOf[fault].map((applied) => [fault, applied] as const),
+  );
 
-  it.each(combinations)('%s, applied %s: what is not known is never called refused or not sent', async (fault, applied) => {
-    const { desk, place, placePrediction } = await client();
-    await desk.fault({ fault, applied, delayMs: 0, times: 2 });
-    // A hanging answer ends by the cut of the healing.
-    const healing = fault === 'hang' ? healWhenHanging(desk.at, 2) : undefined;
-    const [account, prediction] = await Promise.all([place({ clientId: 'acc' }), placePrediction({ clientOrderRef: 'pred' })]);
-    await healing;
-    const promised = fault === 'at_capacity' || fault === 'unavailable';
-    const refused = fault === 'status_401';
-    expect(account.kind).toBe(refused ? 'refused' : 'unknown');
-    expect(prediction.kind).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
-    for (const reference of ['acc', 'pred']) {
-      await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
-      const accepted = (await desk.decisions()).filter((line) => line.decision === 'accepted' && line.reference === reference);
-      expect(accepted).toHaveLength(applied === 'no' ? 0 : 1);
-    }
-  });
+  it.each(combinations)(
+    '%s, applied %s: what is not known is never called refused or not sent',
+    async (fault, applied) => {
+      const { desk, place, placePrediction } = await client();
+      await desk.fault({ fault, applied, delayMs: 0, times: 2 });
+      // A hanging answer ends by the cut of the healing.
+      const healing = fault === 'hang' ? healWhenHanging(desk.at, 2) : undefined;
+      const [account, prediction] = await Promise.all([
+        place({ clientId: 'acc' }),
+        placePrediction({ clientOrderRef: 'pred' }),
+      ]);
+      await healing;
+      const promised = fault === 'at_capacity' || fault === 'unavailable';
+      const refused = fault === 'status_401';
+      expect(account.kind).toBe(refused ? 'refused' : 'unknown');
+      expect(prediction.kind).toBe(promised ? 'not_sent' : refused ? 'refused' : 'unknown');
+      for (const reference of ['acc', 'pred']) {
+        await eventually(async () => expect(await desk.byReference(reference)).toHaveLength(applied === 'no' ? 0 : 1));
+        const accepted = (await desk.decisions()).filter(
+          (line) => line.decision === 'accepted' && line.reference === reference,
+        );
+        expect(accepted).toHaveLength(applied === 'no' ? 0 : 1);
+      }
+    },
+  );
 });
 
 async function healWhenHanging(at: Awaited<ReturnType<typeof orderDesk>>['at'], count: number): Promise<void> {

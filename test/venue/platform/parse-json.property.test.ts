@@ -5,7 +5,17 @@ import { parseJson } from '../../../src/venue/platform/parse-json.ts';
 /** JSON values whose keys and strings are full of what the text search looks for. */
 const tricky = fc.oneof(
   fc.string(),
-  fc.constantFrom('version', '"version":', '"version":5', '\\"version":5', '\\', '"', ',"version":1', 'x"version" : 2', '\u0000'),
+  fc.constantFrom(
+    'version',
+    '"version":',
+    '"version":5',
+    '\\"version":5',
+    '\\',
+    '"',
+    ',"version":1',
+    'x"version" : 2',
+    '\u0000',
+  ),
 );
 const values = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -31,7 +41,8 @@ describe('parseJson', () => {
   it('reads any JSON as JSON.parse does, but for the digits of versions', () => {
     fc.assert(
       fc.property(values, fc.constantFrom(undefined, 1), (value, indent) => {
-        // Compared with what JSON.parse makes of the text, not with `value`: V8 13.6 reads a key of one escaped character (`"\\""`) as `\\`.
+        // Compared with what JSON.parse makes of the text, not with `value`: V8 13.6 reads a key of
+        // one escaped character (`"\\""`) as `\\`.
         const text = JSON.stringify(value, null, indent);
         expect(parseJson(text)).toEqual(expected(JSON.parse(text)));
       }),

@@ -42,7 +42,9 @@ describe('parseJson', () => {
   });
 
   it('makes strings of integers and numbers that a double would change', () => {
-    expect(parseJson('{"seq":12345678901234567,"small":12,"price":0.5,"huge":1e400,"list":[-9007199254740993]}')).toEqual({
+    expect(
+      parseJson('{"seq":12345678901234567,"small":12,"price":0.5,"huge":1e400,"list":[-9007199254740993]}'),
+    ).toEqual({
       seq: '12345678901234567',
       small: 12,
       price: 0.5,
@@ -64,13 +66,20 @@ describe('parseJson', () => {
   });
 
   it('repairs what Postgres cannot store: NUL and lone surrogates', () => {
-    expect(parseJson('{"a":"x\\u0000y","b":"\\ud800","c":"\\ud83d\\ude00"}')).toEqual({ a: 'x\ufffdy', b: '\ufffd', c: '😀' });
+    expect(parseJson('{"a":"x\\u0000y","b":"\\ud800","c":"\\ud83d\\ude00"}')).toEqual({
+      a: 'x\ufffdy',
+      b: '\ufffd',
+      c: '😀',
+    });
     expect(storableText('plain')).toBe('plain');
   });
 
-  it.each(['', '{', '{"version":}', '{"version":01x}', '\ufeff{}', "{'a':1}", '{"version":5,}'])('throws for %j', (text) => {
-    expect(() => parseJson(text)).toThrow(SyntaxError);
-  });
+  it.each(['', '{', '{"version":}', '{"version":01x}', '\ufeff{}', "{'a':1}", '{"version":5,}'])(
+    'throws for %j',
+    (text) => {
+      expect(() => parseJson(text)).toThrow(SyntaxError);
+    },
+  );
 
   it('does not let a `__proto__` key become a prototype', () => {
     const value = parseJson('{"__proto__":{"admin":true},"version":1}') as Record<string, unknown>;

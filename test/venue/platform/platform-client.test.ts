@@ -16,7 +16,10 @@ async function client(over: { readonly apiKey?: string } = {}) {
 
 it('reaches every endpoint that it has a method for', async () => {
   const platform = await client({ apiKey: 'sandbox-api-key' });
-  expect(await platform.searchSymbols({ query: 'berkshire' })).toMatchObject({ ok: true, value: [{ symbol: 'BRK.B' }] });
+  expect(await platform.searchSymbols({ query: 'berkshire' })).toMatchObject({
+    ok: true,
+    value: [{ symbol: 'BRK.B' }],
+  });
   expect(await platform.chartQuotes(['KO'])).toMatchObject({ ok: true, value: [{ s: 'KO' }] });
   expect(await platform.previousDay({ ticker: 'KO' })).toMatchObject({ ok: true, value: { results: [{}] } });
   for await (const page of platform.optionsQuotes({ ticker: `O:${listedOption('C', 200)}`, limit: 3 })) {

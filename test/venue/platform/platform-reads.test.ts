@@ -18,7 +18,10 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
 
-/** Real time, but waits of the backoff are over at once: what is shown here is what is asked, not when. */
+/**
+ * Real time, but waits of the backoff are over at once: what is
+ * shown here is what is asked, not when.
+ */
 const hastyClock: Clock = { ...systemClock, sleep: () => systemClock.turn() };
 const signal = new AbortController().signal;
 
@@ -58,7 +61,10 @@ describe('listing orders', () => {
   it('reads every page, in order, and says that it is complete', async () => {
     const { client, calls } = await reads((request, response) => {
       const page = Number(query(request)['cursor'] ?? 0);
-      json(response, 200, { orders: [{ ...accountRow, ordId: `o${page}` }], ...(page < 2 && { nextCursor: String(page + 1) }) });
+      json(response, 200, {
+        orders: [{ ...accountRow, ordId: `o${page}` }],
+        ...(page < 2 && { nextCursor: String(page + 1) }),
+      });
     });
     const pages: Page[] = [];
     const result = await client.listOrders(
@@ -88,7 +94,12 @@ describe('listing orders', () => {
     );
     expect(rows).toEqual([{ ...predictionRow, version: '9007199254740993' }]);
     expect(calls()[0]?.path).toContain('/staging/v1/predictions/orders?');
-    expect(query(calls()[0] as Received)).toEqual({ accountId: 'acct-1', limit: '500', state: 'all', clientOrderRef: 'ref' });
+    expect(query(calls()[0] as Received)).toEqual({
+      accountId: 'acct-1',
+      limit: '500',
+      state: 'all',
+      clientOrderRef: 'ref',
+    });
   });
 
   it.each<[string, Answer]>([
@@ -149,7 +160,10 @@ describe('getting one order', () => {
       if (request.path.includes('gone')) return json(response, 404, { error: 'not found' });
       json(response, 403, { error: { code: 'FORBIDDEN', message: 'no' } });
     });
-    expect(await client.getOrder('account', 'acct-1', 'here', signal)).toMatchObject({ kind: 'found', row: accountRow });
+    expect(await client.getOrder('account', 'acct-1', 'here', signal)).toMatchObject({
+      kind: 'found',
+      row: accountRow,
+    });
     expect(await client.getOrder('account', 'acct-1', 'gone', signal)).toEqual({ kind: 'absent' });
     expect(await client.getOrder('account', 'acct-1', 'a+b', signal)).toMatchObject({
       kind: 'failed',

@@ -63,7 +63,11 @@ describe('reads with a shape', () => {
 
   it('take an answer that says of itself that it failed for a failure', async () => {
     const { deps, base } = await client((request, response) =>
-      json(response, 200, request.path.startsWith('/v1/chart') ? { s: 'error', d: [] } : { status: 'DELAYED', results: [] }),
+      json(
+        response,
+        200,
+        request.path.startsWith('/v1/chart') ? { s: 'error', d: [] } : { status: 'DELAYED', results: [] },
+      ),
     );
     const bad = { ok: false, error: { code: 'BAD_ANSWER' } };
     expect(await readChartQuotes(deps, base, ['KO'], signal)).toMatchObject(bad);
@@ -75,14 +79,20 @@ describe('reads with a shape', () => {
     const { deps, base } = await client((_, response) =>
       json(response, 200, { s: 'ok', d: [{ n: 'X', s: 'X', v: { beta: 2 } }] }),
     );
-    expect(await readChartQuotes(deps, base, ['X'], signal)).toEqual({ ok: true, value: [{ n: 'X', s: 'X', v: { beta: 2 } }] });
+    expect(await readChartQuotes(deps, base, ['X'], signal)).toEqual({
+      ok: true,
+      value: [{ n: 'X', s: 'X', v: { beta: 2 } }],
+    });
   });
 });
 
 describe('the health of the platform', () => {
   it('is asked once, and told as it is', async () => {
     const down = await client((_, response) => json(response, 503, { error: { code: 'DOWN', message: 'm' } }));
-    expect(await readHealth(down.deps, down.base, signal)).toMatchObject({ ok: false, error: { status: 503, code: 'DOWN' } });
+    expect(await readHealth(down.deps, down.base, signal)).toMatchObject({
+      ok: false,
+      error: { status: 503, code: 'DOWN' },
+    });
     expect(down.calls()).toHaveLength(1);
     expect(down.calls()[0]?.headers.authorization).toBeUndefined();
     const html = await client((_, response) => void response.end('<html>'));

@@ -17,7 +17,10 @@ import { freshDatabase } from '../../support/servers/database.ts';
 
 const credentialName = 'login:alice';
 
-/** A linked login in one database, and what each process that uses it has of its own: pool, HTTP and token source. */
+/**
+ * A linked login in one database, and what each process that uses it has
+ * of its own: pool, HTTP and token source.
+ */
 async function rig(mode: RefreshMode = 'rotate') {
   const { description: sandbox } = await runningSandbox({ tokens: { refresh: { mode } } });
   const database = await freshDatabase();
@@ -76,7 +79,10 @@ describe('two token sources on one database, as two processes have them,', () =>
       const [one, two] = tokens;
       const askMany = (source: RefreshingTokenSource, generation: number) =>
         Array.from({ length: 5 }, () => held(source.renew(generation)));
-      const results = await Promise.all([...askMany(first.source, one.generation), ...askMany(second.source, two.generation)]);
+      const results = await Promise.all([
+        ...askMany(first.source, one.generation),
+        ...askMany(second.source, two.generation),
+      ]);
       expect(new Set(results.map(({ secret }) => secret.reveal())).size).toBe(1);
       tokens = await Promise.all([held(first.source.get()), held(second.source.get())]);
       expect(await answers(sandbox)).toEqual(Array(round).fill(200));
@@ -87,7 +93,9 @@ describe('two token sources on one database, as two processes have them,', () =>
   it('get over a lost answer with the old refresh token, where the platform allows it', async () => {
     const { sandbox, first } = await rig('grace');
     const { generation } = await held(first.source.get());
-    await control(sandbox, '/faults', { rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }] });
+    await control(sandbox, '/faults', {
+      rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }],
+    });
     expect(await first.source.renew(generation)).toMatchObject({ ok: false, error: { code: 'TOKEN_UNAVAILABLE' } });
     const again = await eventually(() => held(first.source.get()), { deadlineMs: 10_000 });
     expect((await accountsOf(sandbox, again.secret.reveal())).status).toBe(200);
@@ -97,7 +105,9 @@ describe('two token sources on one database, as two processes have them,', () =>
   it('end in LOGIN_REQUIRED after a lost answer where the platform takes the old one for a theft, and begin again with a new sign-in', async () => {
     const { sandbox, first, second } = await rig();
     const { generation } = await held(first.source.get());
-    await control(sandbox, '/faults', { rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }] });
+    await control(sandbox, '/faults', {
+      rules: [{ on: 'request', fault: 'torn', method: 'POST', path: '/v1/oauth2/token' }],
+    });
     await first.source.renew(generation);
     await eventually(
       async () => expect(await first.source.get()).toMatchObject({ ok: false, error: { code: 'LOGIN_REQUIRED' } }),

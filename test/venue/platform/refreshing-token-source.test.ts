@@ -166,7 +166,12 @@ describe('a refresh token', () => {
   const rotate: Answer = (request, response, count) => {
     const sent = new URLSearchParams(request.body).get('refresh_token');
     if (sent !== `r${count - 1}`) return json(response, 400, { error: 'invalid_grant' });
-    json(response, 200, { access_token: `t${count}`, token_type: 'Bearer', expires_in: 1000, refresh_token: `r${count}` });
+    json(response, 200, {
+      access_token: `t${count}`,
+      token_type: 'Bearer',
+      expires_in: 1000,
+      refresh_token: `r${count}`,
+    });
   };
 
   it('is replaced in the store before the token that came with it is used', async () => {

@@ -24,8 +24,16 @@ const failures: [string, Answer, object][] = [
   ['503', (_, response) => json(response, 503, { error: 'busy' }), { status: 503, sent: 'yes' }],
   ['429', (_, response) => json(response, 429, {}, { 'retry-after': '0' }), { status: 429, sent: 'yes' }],
   ['401', (_, response) => json(response, 401, { error: 'expired' }), { status: 401, sent: 'yes' }],
-  ['a redirect', (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end(), { status: 302, sent: 'yes' }],
-  ['HTML with status 200', (_, response) => void response.end('<html>'), { status: 200, code: 'BAD_ANSWER', sent: 'yes' }],
+  [
+    'a redirect',
+    (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+    { status: 302, sent: 'yes' },
+  ],
+  [
+    'HTML with status 200',
+    (_, response) => void response.end('<html>'),
+    { status: 200, code: 'BAD_ANSWER', sent: 'yes' },
+  ],
   ['a reset', (_, response) => void response.destroy(), { code: 'NO_ANSWER', sent: 'maybe' }],
 ];
 
@@ -33,13 +41,18 @@ describe('a write that is no order', () => {
   it.each(failures)('is sent once, and never again, after %s', async (_, answer, error) => {
     const { deps, base, writes } = await client(answer);
     expect(await changeEmail(deps, base, 'a@b.example', signal)).toMatchObject({ ok: false, error });
-    expect(await deleteUserSettings(deps, base, { category: 'a', keys: ['b'] }, signal)).toMatchObject({ ok: false, error });
+    expect(await deleteUserSettings(deps, base, { category: 'a', keys: ['b'] }, signal)).toMatchObject({
+      ok: false,
+      error,
+    });
     expect(writes().map(({ method }) => method)).toEqual(['POST', 'DELETE']);
   });
 
   it('carries its body as JSON and the token as a header', async () => {
     const { deps, base, writes } = await client((_, response) => json(response, 200, {}));
-    expect(await deleteUserSettings(deps, base, { category: 'dis/play', keys: ['a', 'b'] }, signal)).toMatchObject({ ok: true });
+    expect(await deleteUserSettings(deps, base, { category: 'dis/play', keys: ['a', 'b'] }, signal)).toMatchObject({
+      ok: true,
+    });
     expect(writes()).toMatchObject([
       {
         path: '/v1/config/dis%2Fplay/user-settings',
@@ -63,6 +76,9 @@ describe('a write that is no order', () => {
     await deps.tokens.get();
     const gone = await scriptedServer((_, response) => json(response, 200, {}));
     await gone.close();
-    expect(await changeEmail(deps, gone.url, 'a@b.example', signal)).toMatchObject({ ok: false, error: { sent: 'no' } });
+    expect(await changeEmail(deps, gone.url, 'a@b.example', signal)).toMatchObject({
+      ok: false,
+      error: { sent: 'no' },
+    });
   });
 });

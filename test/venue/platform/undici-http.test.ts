@@ -46,7 +46,11 @@ describe('UndiciHttp', () => {
   });
 
   it('says that nothing was sent when nobody listens or the name is unknown', async () => {
-    expect(await http().request(get('http://127.0.0.1:1/'))).toMatchObject({ kind: 'failed', code: 'connect', sent: 'no' });
+    expect(await http().request(get('http://127.0.0.1:1/'))).toMatchObject({
+      kind: 'failed',
+      code: 'connect',
+      sent: 'no',
+    });
     expect(await http().request(get('http://no-such-host.invalid/'))).toMatchObject({ kind: 'failed', sent: 'no' });
   });
 
@@ -89,7 +93,11 @@ describe('UndiciHttp', () => {
     const url = `http://127.0.0.1:${(raw.address() as { port: number }).port}`;
     const client = http();
     for (const path of ['/torn', '/html', '/reset']) {
-      expect(await client.request(get(`${url}${path}`))).toMatchObject({ kind: 'failed', code: 'broken', sent: 'maybe' });
+      expect(await client.request(get(`${url}${path}`))).toMatchObject({
+        kind: 'failed',
+        code: 'broken',
+        sent: 'maybe',
+      });
     }
     expect(connections).toBe(3);
   });

@@ -25,7 +25,8 @@ describe('users and settings through the client', () => {
   it('reads a setting as it is, with a version in it and with all its digits', async () => {
     const values = ['{"theme":{"version":2}}', '9007199254740993', '"x\\u0000"'];
     const server = await scriptedServer(({ path }, response, count) => {
-      if (path === '/v1/oauth2/token') return json(response, 200, { access_token: 't', token_type: 'bearer', expires_in: 1000 });
+      if (path === '/v1/oauth2/token')
+        return json(response, 200, { access_token: 't', token_type: 'bearer', expires_in: 1000 });
       response.writeHead(200, { 'content-type': 'application/json' }).end(values[count - 2]);
     });
     onTestFinished(() => server.close());
@@ -40,7 +41,9 @@ describe('users and settings through the client', () => {
     const { deps, base } = await client();
     const remove = (keys: string[]) => deleteUserSettings(deps, base, { category: 'trading', keys }, signal);
     expect(await remove(['confirmOrders', 'defaultRoute'])).toEqual({ ok: true, value: undefined });
-    expect(await readUserSetting(deps, base, { category: 'trading', key: 'confirmOrders' }, signal)).toMatchObject({ ok: false });
+    expect(await readUserSetting(deps, base, { category: 'trading', key: 'confirmOrders' }, signal)).toMatchObject({
+      ok: false,
+    });
     expect(await remove(['confirmOrders'])).toMatchObject({
       ok: false,
       error: { status: 404, code: 'USER_SETTING_DELETE_ERROR', retryable: false, sent: 'yes' },

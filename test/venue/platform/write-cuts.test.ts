@@ -9,7 +9,10 @@ const hasty = writeDeps(fixedToken(), { totalMs: 600 });
 const proxies: TcpProxy[] = [];
 afterAll(() => Promise.all(proxies.map((proxy) => proxy.stop())));
 
-/** The platform behind a network that does what the test says: all that reaches it is what the network let through. */
+/**
+ * The platform behind a network that does what the test says: all that
+ * reaches it is what the network let through.
+ */
 async function throughNetwork(write: (typeof writes)[string]) {
   const wire = await scriptedWire({
     onBytes: (socket, bytes) => wholeRequest(bytes) && socket.end(httpAnswer(write.status, write.answer)),
@@ -20,7 +23,10 @@ async function throughNetwork(write: (typeof writes)[string]) {
   expect(await write.run(patient, url)).toMatchObject({ kind: 'accepted' });
   const length = wire.received[0]?.length ?? 0;
   expect(length).toBeGreaterThan(100);
-  /** The bytes of the run after the first one, and that it was one connection with one request at most. */
+  /**
+   * The bytes of the run after the first one, and that it was one
+   * connection with one request at most.
+   */
   const reached = (run: number) => {
     expect([proxy.accepted, wire.connections]).toEqual([run + 1, run + 1]);
     return wire.received[run] ?? '';
@@ -43,7 +49,8 @@ describe.each(Object.entries(writes))('%s through a network', (_name, write) => 
         const there = reached(run);
         expect(there).toBe(whole.slice(0, there.length));
         expect(there.length).toBeLessThanOrEqual(bytes);
-        // Without one byte of it there, nothing can have happened; but we know that only where none was written.
+        // Without one byte of it there, nothing can have happened; but
+        // we know that only where none was written.
         expect(there === '' ? ['unknown', 'not_sent'] : ['unknown']).toContain(result.kind);
       }
     },

@@ -64,16 +64,19 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
     },
   );
 
-  it.each(['fin', 'rst'] as const)('is never repeated when the connection is cut by %s while it is written', async (how) => {
-    const wire = await scriptedWire({
-      onBytes: (socket) => (how === 'fin' ? socket.end() : socket.resetAndDestroy()),
-    });
-    for (let i = 1; i <= 10; i += 1) {
-      const result = await write.run(patient, wire.url);
-      expect(result).toEqual({ kind: 'unknown', reason: noAnswer });
-      expect(wire.connections).toBe(i);
-    }
-  });
+  it.each(['fin', 'rst'] as const)(
+    'is never repeated when the connection is cut by %s while it is written',
+    async (how) => {
+      const wire = await scriptedWire({
+        onBytes: (socket) => (how === 'fin' ? socket.end() : socket.resetAndDestroy()),
+      });
+      for (let i = 1; i <= 10; i += 1) {
+        const result = await write.run(patient, wire.url);
+        expect(result).toEqual({ kind: 'unknown', reason: noAnswer });
+        expect(wire.connections).toBe(i);
+      }
+    },
+  );
 
   it.each(['fin', 'rst'] as const)('is not sent when the connection ended by %s before it was written', async (how) => {
     let cut = false;
@@ -171,7 +174,8 @@ describe.each(Object.entries(writes))('%s on the wire', (_name, write) => {
 
   it('is refused by 401 without a repetition, and renews its token once', async () => {
     const wire = await scriptedWire({
-      onBytes: (socket, bytes) => wholeRequest(bytes) && socket.end(httpAnswer(401, '', { 'www-authenticate': 'Bearer' })),
+      onBytes: (socket, bytes) =>
+        wholeRequest(bytes) && socket.end(httpAnswer(401, '', { 'www-authenticate': 'Bearer' })),
     });
     const tokens = fixedToken();
     const result = await write.run(writeDeps(tokens), wire.url);

@@ -16,7 +16,13 @@ export type ShownPanel = DrawnDashboard['panels'][number] & {
 export type Theme = ReturnType<typeof createTheme>;
 
 /** Of timeseries panels, where the JSON says nothing. Grafana keeps them with the panel and not in its library. */
-const lineDefaults = { lineInterpolation: 'linear', gradientMode: 'none', axisPlacement: 'auto', pointSize: 5, barAlignment: 0 };
+const lineDefaults = {
+  lineInterpolation: 'linear',
+  gradientMode: 'none',
+  axisPlacement: 'auto',
+  pointSize: 5,
+  barAlignment: 0,
+};
 
 /** The data of a panel as Grafana's datasource gives them, with the panel's units, colours, limits and words. */
 export function framesOf(panel: ShownPanel, stepMs: number, theme: Theme): DataFrame[] {

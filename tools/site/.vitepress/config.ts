@@ -4,7 +4,8 @@ import { sidebar } from '../sidebar.ts';
 // Read by VitePress, in the project's folder (build.ts).
 export default {
   title: 'Tidemark',
-  description: 'Follows order streams, keeps the newest state of every order in Postgres, and publishes every change to Kafka',
+  description:
+    'Follows order streams, keeps the newest state of every order in Postgres, and publishes every change to Kafka',
   srcDir: '.cache/pages',
   outDir: 'dist',
   cacheDir: '.cache/vitepress',

@@ -39,8 +39,9 @@ const askAgainMs = 3_000;
 const askRarelyMs = 15_000;
 
 /**
- * One cancel-all under one key. Its answer lists the orders that were open; afterwards each cancel is followed by the steps of its command and by the order
- * itself. While cancels are missing, or it stays in force, the same request asks how far it is: that cancels nothing else.
+ * One cancel-all under one key. Its answer lists the orders that were open; afterwards each cancel
+ * is followed by the steps of its command and by the order itself. While cancels are missing, or it
+ * stays in force, the same request asks how far it is: that cancels nothing else.
  */
 export class CancelAllRun {
   readonly wish: CancelAllWish;
@@ -64,7 +65,8 @@ export class CancelAllRun {
   /** Sends it, or asks how far it is. */
   async ask(): Promise<Answer<CancelAllDocument>> {
     const { accountId, body } = this.wish;
-    const path = accountId === undefined ? '/v1/cancel-all' : `/v1/accounts/${encodeURIComponent(accountId)}/cancel-all`;
+    const path =
+      accountId === undefined ? '/v1/cancel-all' : `/v1/accounts/${encodeURIComponent(accountId)}/cancel-all`;
     const answer = await this.keyed.send({ method: 'POST', path, body });
     if (answer.kind === 'ok') this.answer.value = answer.body;
     this.fault.value = answer.kind === 'ok' ? undefined : sentenceOf(answer);

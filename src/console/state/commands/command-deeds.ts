@@ -27,7 +27,9 @@ interface CommandDeeds {
 
 const overStatuses = ['filled', 'canceled', 'rejected', 'expired', 'replaced'];
 
-/** `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all. */
+/**
+ * `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all.
+ */
 export function deedsOf(
   { state, orderId, orderStatus, kind }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind'>,
   { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },

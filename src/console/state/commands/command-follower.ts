@@ -20,8 +20,9 @@ const tryAgainMs = 2_000;
 const agreesSoonMs = 1_000;
 
 /**
- * One command with all that is known about it: read again at each of its steps, at each update of its order, and once the next look at the platform is over. So
- * nothing is asked while nothing happens.
+ * One command with all that is known about it: read again at each of its steps,
+ * at each update of its order, and once the next look at the platform is over.
+ * So nothing is asked while nothing happens.
  */
 export class CommandFollower {
   readonly state: Signal<FollowedState> = signal<FollowedState>({ kind: 'loading' });

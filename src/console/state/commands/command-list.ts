@@ -15,7 +15,10 @@ type CommandListState =
   | {
       readonly kind: 'shown';
       readonly rows: readonly CommandRow[];
-      /** Where the next page begins; absent when all are here, or when older ones were left out to keep the page small. */
+      /**
+       * Where the next page begins; absent when all are here, or when older
+       * ones were left out to keep the page small.
+       */
       readonly next?: string;
       readonly isCut: boolean;
       /** The last further page could not be read. */

@@ -4,10 +4,23 @@ import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 /** A command in a list: as REST has it, or as its newest step on the stream. */
 export type CommandRow = Pick<
   CommandAnswer,
-  'commandId' | 'version' | 'kind' | 'stream' | 'accountId' | 'orderId' | 'state' | 'callerRef' | 'terms' | 'createdAt' | 'reason'
+  | 'commandId'
+  | 'version'
+  | 'kind'
+  | 'stream'
+  | 'accountId'
+  | 'orderId'
+  | 'state'
+  | 'callerRef'
+  | 'terms'
+  | 'createdAt'
+  | 'reason'
 > & { readonly presumedAbsent: boolean };
 
-/** The filters of the list, as they are in the address. `state`: a state, or `unresolved` for all whose outcome is not known. */
+/**
+ * The filters of the list, as they are in the address. `state`: a state, or `unresolved` for all
+ * whose outcome is not known.
+ */
 export interface CommandFilters {
   readonly account?: string;
   readonly kind?: string;
@@ -18,7 +31,13 @@ export interface CommandFilters {
   readonly order?: string;
 }
 
-const filterNames = ['account', 'kind', 'state', 'key', 'reference'] as const satisfies readonly (keyof CommandFilters)[];
+const filterNames = [
+  'account',
+  'kind',
+  'state',
+  'key',
+  'reference',
+] as const satisfies readonly (keyof CommandFilters)[];
 
 export function filtersOf(query: URLSearchParams): CommandFilters {
   const given = filterNames.map((name) => [name, query.get(name) ?? ''] as const).filter(([, value]) => value !== '');
@@ -32,7 +51,16 @@ export function isUnresolved({ state }: Pick<CommandRow, 'state'>): boolean {
 export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
   const { commandId, version, kind, stream, accountId, orderId, state, callerRef, terms, createdAt, reason } = outcome;
   return {
-    ...{ commandId, version, kind, stream, accountId, state, createdAt, presumedAbsent: outcome.presumedAbsent === true },
+    ...{
+      commandId,
+      version,
+      kind,
+      stream,
+      accountId,
+      state,
+      createdAt,
+      presumedAbsent: outcome.presumedAbsent === true,
+    },
     ...(orderId !== undefined && { orderId }),
     ...(callerRef !== undefined && { callerRef }),
     ...(terms !== undefined && { terms: { ...terms } }),
@@ -40,8 +68,14 @@ export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
   };
 }
 
-/** Whether the row is one of those that the filters ask for. The key is not in a row: undefined says that only the service knows. */
-export function matches(row: CommandRow, { account, kind, state, key, reference, order }: CommandFilters): boolean | undefined {
+/**
+ * Whether the row is one of those that the filters ask for. The key is not in a row: undefined says
+ * that only the service knows.
+ */
+export function matches(
+  row: CommandRow,
+  { account, kind, state, key, reference, order }: CommandFilters,
+): boolean | undefined {
   if (order !== undefined && row.orderId !== order) return false;
   if (account !== undefined && row.accountId !== account) return false;
   if (kind !== undefined && row.kind !== kind) return false;

@@ -9,12 +9,20 @@ export type Step =
   | { readonly kind: 'asked'; readonly at: string }
   | { readonly kind: 'prepared' | 'sending'; readonly at: string }
   /** The answer where no fact has it: a takeover ended the wait for it. */
-  | { readonly kind: 'answered'; readonly at: string; readonly state: Attempt['state']; readonly reason?: Attempt['reason'] }
+  | {
+      readonly kind: 'answered';
+      readonly at: string;
+      readonly state: Attempt['state'];
+      readonly reason?: Attempt['reason'];
+    }
   | { readonly kind: 'fact'; readonly at: string; readonly fact: Fact }
   /** Reads in a row that did not show it. `from` and `at`: the first and the last of them. */
   | { readonly kind: 'missed'; readonly at: string; readonly from: string; readonly facts: readonly Fact[] };
 
-/** What was asked for, then each attempt with all that is known of it. `since`: what is known of a command without an attempt. */
+/**
+ * What was asked for, then each attempt with all that is known of it. `since`: what is known of a
+ * command without an attempt.
+ */
 export interface TimelineGroup {
   readonly name: 'asked' | 'attempt' | 'since';
   readonly attempt?: Attempt;
@@ -53,7 +61,10 @@ function stepsOf({ preparedAt, sendingAt, answeredAt, state, reason }: Attempt, 
   ];
 }
 
-/** By time; in the same millisecond in the order in which it must have happened: the steps of an attempt, then facts. */
+/**
+ * By time; in the same millisecond in the order in which it must have
+ * happened: the steps of an attempt, then facts.
+ */
 function inTime(steps: readonly Step[], facts: readonly Fact[]): Step[] {
   const all = [...steps, ...facts.map((fact) => ({ kind: 'fact', at: fact.at, fact }) as const)];
   return all.sort((a, b) => a.at.localeCompare(b.at)).reduce(withMisses, []);

@@ -12,8 +12,9 @@ interface KeyedRequest {
 const waitsMs = [500, 2_000] as const;
 
 /**
- * One deed under one idempotency key, for as long as the deed is wanted: the service does it once, however often it is asked. So a second click while a
- * request is under way joins that request, and a request without an answer is sent again.
+ * One deed under one idempotency key, for as long as the deed is wanted: the service does it once,
+ * however often it is asked. So a second click while a request is under way joins that request, and
+ * a request without an answer is sent again.
  */
 export class KeyedSend<T> {
   readonly key: string;
@@ -27,7 +28,10 @@ export class KeyedSend<T> {
     this.key = `console-${ports.newId()}`;
   }
 
-  /** Never rejects. `away`: three tries had no answer, and it may have been done; the same call later finds out. */
+  /**
+   * Never rejects. `away`: three tries had no answer, and it may have
+   * been done; the same call later finds out.
+   */
   send(request: KeyedRequest): Promise<Answer<T>> {
     this.underWay ??= this.tryAll(request).finally(() => {
       this.underWay = undefined;

@@ -11,7 +11,10 @@ import { mayCommand } from './may-command.ts';
 export type NewTerms = Readonly<Partial<Record<TermName, string>>>;
 export type TermName = 'quantity' | 'price' | 'stopPx' | 'timeInForce' | 'expireTime';
 
-/** One term of an order: its name in the body of a replace, and its value now, empty where it has none. */
+/**
+ * One term of an order: its name in the body of a replace, and
+ * its value now, empty where it has none.
+ */
 interface Term {
   readonly name: TermName;
   readonly now: string;
@@ -20,7 +23,8 @@ interface Term {
 /** Deeds that this reader may do with an order now. */
 export function orderDeeds(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
-  // The platform has no way to replace an account order. What it makes of the cancel of an order that has ended here is for it to say.
+  // The platform has no way to replace an account order. What it makes of the cancel of an order
+  // that has ended here is for it to say.
   return stream === 'prediction' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
 
@@ -45,8 +49,9 @@ export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly
 }
 
 /**
- * A cancel or a replace of the order as the reader has seen it. When the order has changed since, the service does nothing (412); the reader then looks at the
- * order as it is, and decides again, under the same key.
+ * A cancel or a replace of the order as the reader has seen it. When the order has
+ * changed since, the service does nothing (412); the reader then looks at the order as it
+ * is, and decides again, under the same key.
  */
 export class OrderDeed {
   /** The order that the reader has before the eyes. */
@@ -77,7 +82,10 @@ export class OrderDeed {
     });
   }
 
-  /** After a 412: the order as it is now becomes the one that was seen. Resolves with the one before; undefined where it could not be read. */
+  /**
+   * After a 412: the order as it is now becomes the one that was seen. Resolves with the one
+   * before; undefined where it could not be read.
+   */
   async lookAgain(): Promise<ListedOrder | undefined> {
     const { stream, orderId } = this.seen;
     const answer = await this.state.rest.get<ListedOrder>(`/v1/orders/${stream}/${encodeURIComponent(orderId)}`);

@@ -1,6 +1,7 @@
 import type { AccountListDocument } from '../../../contract/account-answers.ts';
+import type { ApprovalDocument, HaltChange, HaltDocument } from '../../../contract/halt-answers.ts';
 import type { LimitLine } from '../../../contract/limit-bodies.ts';
-import type { ApprovalDocument, ExposureLine, HaltChange, HaltDocument } from '../../../contract/rest-answers.ts';
+import type { ExposureLine } from '../../../contract/rest-answers.ts';
 import type { ConsoleState } from '../console-state.ts';
 import { Polled } from '../polled.ts';
 import { pause } from '../ports.ts';
@@ -25,8 +26,9 @@ const slowMs = 30_000;
 const exposureShare = 0.1;
 
 /**
- * What is at risk and what is stopped. Exposure is read again after orders or commands changed, at a bounded pace. Halts come live; they are read as well,
- * since a halt that was raised while the database was away has no event yet.
+ * What is at risk and what is stopped. Exposure is read again after orders or commands changed, at
+ * a bounded pace. Halts come live; they are read as well, since a halt that was raised while the
+ * database was away has no event yet.
  */
 export class RiskWatch {
   readonly exposure: Polled<ExposureNow>;

@@ -1,5 +1,5 @@
 import type { AccountListDocument } from '../../../contract/account-answers.ts';
-import type { HaltDocument } from '../../../contract/rest-answers.ts';
+import type { HaltDocument } from '../../../contract/halt-answers.ts';
 
 /** One line of the stops: all accounts together, or one account, with the halts in force there. */
 export interface ScopeLine {
@@ -10,7 +10,10 @@ export interface ScopeLine {
 }
 
 /** All accounts first, then those that are halted, then the others, by name. */
-export function stopsByScope(accounts: AccountListDocument['items'], halts: readonly HaltDocument[]): readonly ScopeLine[] {
+export function stopsByScope(
+  accounts: AccountListDocument['items'],
+  halts: readonly HaltDocument[],
+): readonly ScopeLine[] {
   const simulated = new Map(accounts.map(({ accountId, isSim }) => [accountId, isSim]));
   const of = (accountId: string | undefined) =>
     halts.filter(({ scope }) => (scope.kind === 'account' ? scope.accountId : undefined) === accountId);
@@ -18,7 +21,9 @@ export function stopsByScope(accounts: AccountListDocument['items'], halts: read
     ...simulated.keys(),
     ...halts.flatMap(({ scope }) => (scope.kind === 'account' ? [scope.accountId] : [])),
   ]);
-  const lines = [...named].sort().map((accountId) => ({ accountId, isSim: simulated.get(accountId), halts: of(accountId) }));
+  const lines = [...named]
+    .sort()
+    .map((accountId) => ({ accountId, isSim: simulated.get(accountId), halts: of(accountId) }));
   const halted = lines.filter((line) => line.halts.length > 0);
   const free = lines.filter((line) => line.halts.length === 0);
   return [{ accountId: undefined, isSim: undefined, halts: of(undefined) }, ...halted, ...free];

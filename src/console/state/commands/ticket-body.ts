@@ -3,7 +3,10 @@ import type { PlaceAccountBody, PlacePredictionBody } from '../../../contract/co
 export type TicketKind = 'equity' | 'option' | 'prediction';
 type Body = PlaceAccountBody | PlacePredictionBody;
 
-/** A ticket as it is typed: every field is text, empty where nothing was typed. Sides, types and times in force are in the words of their endpoint. */
+/**
+ * A ticket as it is typed: every field is text, empty where nothing was typed. Sides, types and
+ * times in force are in the words of their endpoint.
+ */
 export interface TicketFields {
   readonly kind: TicketKind;
   readonly accountId: string;
@@ -53,7 +56,10 @@ export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
   return { ...firstWords(kind), ...texts, outcome: 'YES', legs: [emptyLeg] };
 }
 
-/** Which of the fields belong to a ticket with these choices; those that do not are neither shown nor sent. */
+/**
+ * Which of the fields belong to a ticket with these choices;
+ * those that do not are neither shown nor sent.
+ */
 export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
   const isPrediction = kind === 'prediction';
   return {
@@ -67,7 +73,10 @@ export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
   };
 }
 
-/** The path and the exact body that the ticket sends. Only the service judges it: empty fields that it needs come back as its faults. */
+/**
+ * The path and the exact body that the ticket sends. Only the service judges it: empty fields that
+ * it needs come back as its faults.
+ */
 export function requestOf(fields: TicketFields): { readonly path: string; readonly body: Body } {
   return fields.kind === 'prediction'
     ? { path: '/v1/predictions/orders', body: predictionBody(fields) }
@@ -111,7 +120,10 @@ function predictionBody(fields: TicketFields): PlacePredictionBody {
   });
 }
 
-/** The shapes of the bodies are the goal, not a promise: the service says where what was typed is not one. */
+/**
+ * The shapes of the bodies are the goal, not a promise: the
+ * service says where what was typed is not one.
+ */
 function withoutEmpty<T extends Body>(fields: Readonly<Partial<Record<keyof T, unknown>>>): T {
   const given = Object.entries<unknown>(fields).map(
     ([name, value]) => [name, typeof value === 'string' ? value.trim() : value] as const,
@@ -136,7 +148,10 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
   supersedes: ['supersedes'],
 };
 
-/** The field of the ticket that a path of a fault names: `qty` is `quantity`, `legs[1].symbol` stays. Undefined: it has none. */
+/**
+ * The field of the ticket that a path of a fault names: `qty` is `quantity`, `legs[1].symbol`
+ * stays. Undefined: it has none.
+ */
 export function fieldOfPath(path: string): string | undefined {
   if (/^legs\[\d\]\.\w+$/.test(path)) return path;
   return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];

@@ -3,21 +3,34 @@ import type { CommandAnswer } from '../../../contract/rest-answers.ts';
 import type { Ports } from '../ports.ts';
 import { type Answer, type Rest, sentenceOf } from '../rest.ts';
 import { KeyedSend } from './keyed-send.ts';
-import { emptyFields, fieldOfPath, firstWords, isEmpty, requestOf, type TicketFields, type TicketKind } from './ticket-body.ts';
+import {
+  emptyFields,
+  fieldOfPath,
+  firstWords,
+  isEmpty,
+  requestOf,
+  type TicketFields,
+  type TicketKind,
+} from './ticket-body.ts';
 
 /** States: open → sending → sent; sending → refused → sending …; sending → away → sending. */
 type Progress =
   | { readonly kind: 'open' }
   | { readonly kind: 'sending' }
-  /** Nothing of this ticket is at the service. `faults` by field of the ticket, `why` for the rest. */
+  /**
+   * Nothing of this ticket is at the service. `faults` by field of the ticket, `why` for the rest.
+   */
   | { readonly kind: 'refused'; readonly why: string | undefined; readonly faults: ReadonlyMap<string, string> }
-  /** No answer: it may have been sent. The ticket stays as it is, and only the same request may follow. */
+  /**
+   * No answer: it may have been sent. The ticket stays as it is,
+   * and only the same request may follow.
+   */
   | { readonly kind: 'away' }
   | { readonly kind: 'sent'; readonly commandId: string };
 
 /**
- * One order on its way to the service. It has one idempotency key from its first to its last moment, so at most one command can come of it, however often it
- * is sent and whatever is cut.
+ * One order on its way to the service. It has one idempotency key from its first to its last
+ * moment, so at most one command can come of it, however often it is sent and whatever is cut.
  */
 export class Ticket {
   readonly fields: Signal<TicketFields>;
@@ -63,7 +76,8 @@ export class Ticket {
   private async after(answer: Answer<CommandAnswer>): Promise<Progress> {
     if (answer.kind === 'ok') return { kind: 'sent', commandId: answer.body.commandId };
     if (answer.kind === 'away') return { kind: 'away' };
-    // An earlier request of this ticket, with other terms, arrived late: there is a command, and it is the only one.
+    // An earlier request of this ticket, with other terms, arrived late:
+    // there is a command, and it is the only one.
     const earlier = answer.code === 'IDEMPOTENCY_KEY_REUSED' ? await this.findCommand() : undefined;
     if (earlier !== undefined) return { kind: 'sent', commandId: earlier };
     const placed = answer.faults.map(({ path, message }) => {

@@ -20,7 +20,10 @@ export const columnNames = [
 ] as const;
 export type ColumnName = (typeof columnNames)[number];
 
-/** The blotter as its address says it: filters, order and columns. A view is sent to a colleague as a link. */
+/**
+ * The blotter as its address says it: filters, order and columns.
+ * A view is sent to a colleague as a link.
+ */
 export interface BlotterView {
   readonly stream?: Stream;
   readonly account?: string;
@@ -48,7 +51,10 @@ export const defaultView: BlotterView = {
   widths: {},
 };
 
-/** Reads the view from the words after `?`. Unknown words count as left out: an address that a person wrote never breaks the page. */
+/**
+ * Reads the view from the words after `?`. Unknown words count as left out: an address that a
+ * person wrote never breaks the page.
+ */
 export function viewOf(query: URLSearchParams): BlotterView {
   const text = (name: string) => query.get(name)?.trim() || undefined;
   const [stream, origin, side, sort = ''] = [text('stream'), text('origin'), text('side'), text('sort')];
@@ -124,7 +130,10 @@ export function withoutFilters(): Partial<BlotterView> {
   return Object.fromEntries(filterNames.map((name) => [name, undefined]));
 }
 
-/** A filter that hides rows: its name for people, how many rows it alone hides, and the view without it. */
+/**
+ * A filter that hides rows: its name for people, how many rows
+ * it alone hides, and the view without it.
+ */
 interface Hiding {
   readonly filter: string;
   /** Undefined: not all of them have been read. */
@@ -133,8 +142,9 @@ interface Hiding {
 }
 
 /**
- * For a view that shows nothing: the filters that a reader can drop to see something, or all that are set where none of them alone is the reason. Closed orders are
- * read only once a reader asks for them, so `Open only` is always among them.
+ * For a view that shows nothing: the filters that a reader can drop to see something, or all that
+ * are set where none of them alone is the reason. Closed orders are read only once a reader asks
+ * for them, so `Open only` is always among them.
  */
 export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): readonly Hiding[] {
   const all = [...rows];
@@ -202,7 +212,10 @@ const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => numbe
   order: (a, b) => byText(a.orderId, b.orderId),
 };
 
-/** Rows that are equal in the column come newest first, then by key, so that none changes its place without a reason. */
+/**
+ * Rows that are equal in the column come newest first, then by key, so that
+ * none changes its place without a reason.
+ */
 export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => number {
   const compare = comparers[sort.column];
   const sign = sort.descending ? -1 : 1;

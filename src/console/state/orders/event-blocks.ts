@@ -1,4 +1,7 @@
-/** One event of a stream of server-sent events (WHATWG HTML, section 9.2). A block without data has an id alone. */
+/**
+ * One event of a stream of server-sent events (WHATWG HTML, section
+ * 9.2). A block without data has an id alone.
+ */
 export interface EventBlock {
   readonly id?: string;
   readonly event: string;
@@ -6,10 +9,15 @@ export interface EventBlock {
   readonly data?: string;
 }
 
-/** The largest record is far smaller; a stream that sends more without a line end is none of ours. */
+/**
+ * The largest record is far smaller; a stream that sends more without a line end is none of ours.
+ */
 const longestBlock = 4 * 1024 * 1024;
 
-/** Cuts the text of a stream into events. Text may come in any pieces; a line may end with CR, LF or both. */
+/**
+ * Cuts the text of a stream into events. Text may come in any
+ * pieces; a line may end with CR, LF or both.
+ */
 export class EventBlocks {
   private rest = '';
   private block: { id?: string; event: string; data?: string } = { event: 'message' };
@@ -48,10 +56,14 @@ export class EventBlocks {
   }
 }
 
-/** Where the line ends and the next begins. A CR at the end of the text may be half of a CR LF, so it waits for the next piece. */
+/**
+ * Where the line ends and the next begins. A CR at the end of the text may be half of a CR LF, so
+ * it waits for the next piece.
+ */
 function lineEnd(text: string, from: number): { readonly at: number; readonly next: number } | undefined {
   const feed = text.indexOf('\n', from);
-  // Our service ends lines with LF alone: looking for a CR far beyond the line would read the whole piece for every line.
+  // Our service ends lines with LF alone: looking for a CR far beyond the line
+  // would read the whole piece for every line.
   const line = text.slice(from, feed < 0 ? text.length : feed);
   const turn = line.indexOf('\r');
   if (turn < 0) return feed < 0 ? undefined : { at: feed, next: feed + 1 };

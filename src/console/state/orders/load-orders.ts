@@ -8,10 +8,16 @@ interface OrderPage {
 }
 
 /** `cut`: there are more than `most`. */
-export type LoadEnd = { readonly kind: 'all' } | { readonly kind: 'cut' } | { readonly kind: 'failed'; readonly why: string };
+export type LoadEnd =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'failed'; readonly why: string };
 
 interface LoadOptions {
-  /** `open`: by id, the cheap way to all of them. `over`: those that changed last come first, since there may be years of them. */
+  /**
+   * `open`: by id, the cheap way to all of them. `over`: those that changed last come first, since
+   * there may be years of them.
+   */
   readonly which: 'open' | 'over';
   readonly most: number;
 }
@@ -20,7 +26,10 @@ const pageSize = 500;
 const mostTries = 6;
 const queries = { open: { open: 'true' }, over: { open: 'false', sort: '-updatedAt' } } as const;
 
-/** Reads orders page by page, and gives each page to `take` at once: the first rows show before the last are read. */
+/**
+ * Reads orders page by page, and gives each page to `take` at once: the
+ * first rows show before the last are read.
+ */
 export async function loadOrders(
   { ports, rest }: { readonly ports: Ports; readonly rest: Rest },
   { which, most }: LoadOptions,

@@ -33,7 +33,10 @@ export function csvOf(rows: readonly OrderRow[]): string {
 
 const decimal = /^-?\d+(?:\.\d+)?$/;
 
-/** A spreadsheet runs a text that begins with one of these as a formula; an apostrophe before it makes it text. */
+/**
+ * A spreadsheet runs a text that begins with one of these as a
+ * formula; an apostrophe before it makes it text.
+ */
 const formula = /^[=+\-@\t\r]/;
 
 function cellOf(text: string): string {

@@ -8,7 +8,10 @@ type HistoryState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly why: string }
-  /** Updates by revision, oldest first; there may be none, or not the first ones, where the log is not kept that long. */
+  /**
+   * Updates by revision, oldest first; there may be none, or not the first
+   * ones, where the log is not kept that long.
+   */
   | {
       readonly kind: 'shown';
       readonly order: ListedOrder;
@@ -44,7 +47,10 @@ export class OrderHistory {
     this.orderId = orderId;
   }
 
-  /** Reads it, or reads it again after the stream began anew: updates in between are then in what is read, or come by the stream. */
+  /**
+   * Reads it, or reads it again after the stream began anew: updates in between are then in what is
+   * read, or come by the stream.
+   */
   async load(signal: AbortSignal): Promise<void> {
     this.reads += 1;
     await this.read(signal);

@@ -5,7 +5,8 @@ import type { OrderChanges, OrderStore } from './order-store.ts';
 import { exchangeRows, placeIn } from './sorted-rows.ts';
 
 /**
- * The rows of one view, in its order. While it is paused the list stands still, and `waiting` counts the orders that changed meanwhile. Invariant: `shown` has
+ * The rows of one view, in its order. While it is paused the list stands still, and
+ * `waiting` counts the orders that changed meanwhile. Invariant: `shown` has
  * exactly the rows of `rows`, which are sorted.
  */
 export class OrderList {

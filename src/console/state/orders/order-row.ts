@@ -1,6 +1,9 @@
 import type { NormalisedOrder, OrderUpdate, Stream } from '../../../../types/records.d.ts';
 
-/** One order in its newest state, as the blotter has it. A row is never changed: a newer state is a new row. */
+/**
+ * One order in its newest state, as the blotter has it. A row is
+ * never changed: a newer state is a new row.
+ */
 export interface OrderRow {
   readonly key: string;
   readonly stream: Stream;
@@ -35,7 +38,19 @@ function keyOf({ stream, orderId }: { readonly stream: Stream; readonly orderId:
 
 export function rowOfUpdate(update: OrderUpdate, rank: number, arrivedMs: number): OrderRow {
   const { stream, orderId, accountId, revision, generation, sourceVersion, order, changed } = update;
-  return { key: keyOf(update), stream, orderId, accountId, revision, generation, sourceVersion, order, changed, rank, arrivedMs };
+  return {
+    key: keyOf(update),
+    stream,
+    orderId,
+    accountId,
+    revision,
+    generation,
+    sourceVersion,
+    order,
+    changed,
+    rank,
+    arrivedMs,
+  };
 }
 
 export function rowOfListed(listed: ListedOrder, rank: number): OrderRow {
@@ -44,7 +59,10 @@ export function rowOfListed(listed: ListedOrder, rank: number): OrderRow {
   return { key: keyOf(listed), stream, orderId, accountId, revision, order, rank, ...unknown };
 }
 
-/** The rule for consumers: keep the highest (generation, revision). A list does not say the generation, so it wins by its revision alone. */
+/**
+ * The rule for consumers: keep the highest (generation, revision). A list does not say the
+ * generation, so it wins by its revision alone.
+ */
 export function isNewer(candidate: OrderRow, known: OrderRow | undefined): boolean {
   if (known === undefined) return true;
   if (candidate.generation !== undefined && known.generation !== undefined && candidate.generation !== known.generation)
@@ -57,8 +75,15 @@ export function directionOf(side: string): 'buy' | 'sell' {
   return side.startsWith('buy') ? 'buy' : 'sell';
 }
 
-/** What the order waits for and asks: `191.5`, `stop 190`, `190 stop 191`, or its type where it names no price. */
-export function priceText({ price, stopPrice, orderType }: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
+/**
+ * What the order waits for and asks: `191.5`, `stop 190`, `190 stop
+ * 191`, or its type where it names no price.
+ */
+export function priceText({
+  price,
+  stopPrice,
+  orderType,
+}: Pick<NormalisedOrder, 'price' | 'stopPrice' | 'orderType'>): string {
   const words = [price, stopPrice === undefined ? undefined : `stop ${stopPrice}`].filter((word) => word !== undefined);
   return words.length === 0 ? orderType.replaceAll('_', ' ') : words.join(' ');
 }

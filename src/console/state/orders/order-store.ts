@@ -9,13 +9,16 @@ export interface OrderChanges {
 }
 
 interface StoreOptions {
-  /** Orders that are over are kept up to this number; the one that changed longest ago goes first. */
+  /**
+   * Orders that are over are kept up to this number; the one that changed longest ago goes first.
+   */
   readonly mostClosed: number;
 }
 
 /**
- * The newest state of every order that this page knows. However many updates come between two frames, each order counts once: listeners get one set of changes
- * for each drawn frame. Invariant: a row is replaced by a newer one only, whatever the order of arrival.
+ * The newest state of every order that this page knows. However many updates come between two
+ * frames, each order counts once: listeners get one set of changes for each drawn frame. Invariant:
+ * a row is replaced by a newer one only, whatever the order of arrival.
  */
 export class OrderStore {
   readonly rows = new Map<string, OrderRow>();
@@ -42,7 +45,9 @@ export class OrderStore {
     this.put(rowOfUpdate(update, this.rank, this.ports.monotonicMs()));
   }
 
-  /** Rows of a list. They rank below every change that was seen happen, the newest of them first. */
+  /**
+   * Rows of a list. They rank below every change that was seen happen, the newest of them first.
+   */
   takeListed(items: readonly ListedOrder[]): void {
     for (const item of items) this.put(rowOfListed(item, rankOfListed(item)));
   }

@@ -6,8 +6,9 @@ interface Slot<Row> {
 }
 
 /**
- * Gives each row in view a slot, and keeps it there while the row stays in view. New rows take the slots of rows that left, so the page changes texts and makes
- * no elements, however fast the list moves. The number of slots is that of the most rows that were in view at once.
+ * Gives each row in view a slot, and keeps it there while the row stays in view. New rows take the
+ * slots of rows that left, so the page changes texts and makes no elements, however fast the list
+ * moves. The number of slots is that of the most rows that were in view at once.
  */
 export class RowSlots<Row extends { readonly key: string }> {
   private byKey = new Map<string, number>();
@@ -28,6 +29,8 @@ export class RowSlots<Row extends { readonly key: string }> {
       next.set(key, free.pop() ?? this.count++);
     }
     this.byKey = next;
-    return rows.map((row, at) => ({ slot: next.get(row.key) ?? 0, row, index: first + at })).sort((a, b) => a.slot - b.slot);
+    return rows
+      .map((row, at) => ({ slot: next.get(row.key) ?? 0, row, index: first + at }))
+      .sort((a, b) => a.slot - b.slot);
   }
 }

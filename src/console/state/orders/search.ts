@@ -79,14 +79,20 @@ export class Search {
   private async commands(q: string, signal: AbortSignal): Promise<Part> {
     const answer = await this.rest.get<{ items: CommandRow[] }>('/v1/commands', { q, limit: mostOfAKind }, signal);
     return partOf(answer, ({ items }) =>
-      items.map((command) => ({ kind: 'command', command, address: addressOf('command', { commandId: command.commandId }) })),
+      items.map((command) => ({
+        kind: 'command',
+        command,
+        address: addressOf('command', { commandId: command.commandId }),
+      })),
     );
   }
 
   private async orders(q: string, signal: AbortSignal): Promise<Part> {
     if (!this.may('orders:read')) return { hits: [] };
     const answer = await this.rest.get<{ items: ListedOrder[] }>('/v1/orders', { q, limit: mostOfAKind }, signal);
-    return partOf(answer, ({ items }) => items.map((order) => ({ kind: 'order', order, address: orderAddress(order) })));
+    return partOf(answer, ({ items }) =>
+      items.map((order) => ({ kind: 'order', order, address: orderAddress(order) })),
+    );
   }
 
   /** The list of accounts is read once for a search: it is short, and changes rarely. */

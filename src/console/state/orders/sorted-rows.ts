@@ -13,10 +13,16 @@ export function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compar
 }
 
 /**
- * Takes `old` out of sorted `rows` and puts `fresh` in, both sorted too. In place, and with a comparison for a few rows only: with 100,000 rows and 80 changes
- * in a frame the rest of the work is moving references.
+ * Takes `old` out of sorted `rows` and puts `fresh` in, both sorted too. In place, and
+ * with a comparison for a few rows only: with 100,000 rows and 80 changes in a frame
+ * the rest of the work is moving references.
  */
-export function exchangeRows<Row>(rows: Row[], old: readonly Row[], fresh: readonly Row[], compare: Compare<Row>): void {
+export function exchangeRows<Row>(
+  rows: Row[],
+  old: readonly Row[],
+  fresh: readonly Row[],
+  compare: Compare<Row>,
+): void {
   const gone = old.map((row) => placeIn(rows, row, rows.length, compare));
   let to = gone[0] ?? rows.length;
   for (let from = to, next = 0; from < rows.length; from += 1) {

@@ -1,6 +1,9 @@
 const windowMs = 5_000;
 
-/** Updates a second over the last seconds, from a count that only rises. Keeps at most one sample for each call within the window. */
+/**
+ * Updates a second over the last seconds, from a count that only rises. Keeps at most one sample
+ * for each call within the window.
+ */
 export class UpdateRate {
   private samples: { readonly atMs: number; readonly count: number }[] = [];
 

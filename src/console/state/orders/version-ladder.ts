@@ -1,12 +1,21 @@
 import type { NormalisedOrder, OrderUpdate } from '../../../../types/records.d.ts';
 
-/** One revision, with the fields that it changed: without the time, which stands beside it, and the platform's own word for a status that changed. */
+/**
+ * One revision, with the fields that it changed: without the time, which stands beside it, and the
+ * platform's own word for a status that changed.
+ */
 export interface Step {
   readonly update: OrderUpdate;
   readonly changes: readonly Change[];
-  /** From the platform's own time of the change to the moment the service learnt of it; undefined where a time cannot be read. */
+  /**
+   * From the platform's own time of the change to the moment the service learnt of it; undefined
+   * where a time cannot be read.
+   */
   readonly delayMs: number | undefined;
-  /** From then to its storing in the database; undefined where it came by the stream, which does not say it. */
+  /**
+   * From then to its storing in the database; undefined where it
+   * came by the stream, which does not say it.
+   */
   readonly storedAfterMs: number | undefined;
 }
 
@@ -26,7 +35,9 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined, recordedAt
   // Without the revision before, the old values are not known; a first revision has none.
   const old = before?.order;
   const fields = update.revision === 1 || old === undefined ? firstFields : update.changed;
-  const shown = fields.filter((field) => field !== 'updatedAt' && !(field === 'statusRaw' && fields.includes('status')));
+  const shown = fields.filter(
+    (field) => field !== 'updatedAt' && !(field === 'statusRaw' && fields.includes('status')),
+  );
   const changes = shown.map((field) => ({ field, from: valueIn(old, field), to: valueIn(update.order, field) }));
   return {
     update,
@@ -36,7 +47,10 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined, recordedAt
   };
 }
 
-/** The fields that differ between two states of one order, without the time and the platform's own word for a status that changed. */
+/**
+ * The fields that differ between two states of one order, without the time and the platform's own
+ * word for a status that changed.
+ */
 export function changesBetween(before: NormalisedOrder, after: NormalisedOrder): Change[] {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const changes = fields.map((field) => ({ field, from: valueIn(before, field), to: valueIn(after, field) }));

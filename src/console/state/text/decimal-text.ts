@@ -1,9 +1,13 @@
-// Amounts are decimals as text. They are compared and related as whole numbers of one scale, never as floating point.
+// Amounts are decimals as text. They are compared and related as whole
+// numbers of one scale, never as floating point.
 
 const shape = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/;
 const places = 12;
 
-/** Units of 10^-12; undefined where the text is no plain decimal. Further places are cut off: the service never sends them. */
+/**
+ * Units of 10^-12; undefined where the text is no plain decimal. Further places are cut off: the
+ * service never sends them.
+ */
 function unitsOf(text: string | undefined): bigint | undefined {
   const parts = text === undefined ? null : shape.exec(text);
   if (parts === null) return undefined;
@@ -21,7 +25,10 @@ export function compareDecimals(a: string | undefined, b: string | undefined): n
   return left < right ? -1 : 1;
 }
 
-/** The sum of two amounts, in the shortest plain text; undefined where one of them is no plain decimal. */
+/**
+ * The sum of two amounts, in the shortest plain text; undefined
+ * where one of them is no plain decimal.
+ */
 export function addDecimals(a: string, b: string): string | undefined {
   const [left, right] = [unitsOf(a), unitsOf(b)];
   if (left === undefined || right === undefined) return undefined;
@@ -31,7 +38,10 @@ export function addDecimals(a: string, b: string): string | undefined {
   return `${sum < 0n ? '-' : ''}${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** How much of `whole` is `part`, in thousandths from 0 to 1000. Only the whole of it is 1000, and only nothing is 0. */
+/**
+ * How much of `whole` is `part`, in thousandths from 0 to 1000. Only the
+ * whole of it is 1000, and only nothing is 0.
+ */
 export function thousandthsOf(part: string, whole: string): number {
   const [some, all] = [unitsOf(part), unitsOf(whole)];
   if (some === undefined || all === undefined || all <= 0n || some <= 0n) return 0;

@@ -1,12 +1,15 @@
-/** The parts of JSON that the compiler's library does not know yet (ECMAScript, "JSON.parse source text access"). */
+/**
+ * The parts of JSON that the compiler's library does not know yet
+ * (ECMAScript, "JSON.parse source text access").
+ */
 interface ExactJson {
   parse(text: string, revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;
 }
 
 /**
- * Parses a record for display. A number that a JavaScript number would change (an int64 among the platform's own fields) keeps its digits, and is written with
- * them again by `JSON.stringify`.
+ * Parses a record for display. A number that a JavaScript number would change (an int64 among the
+ * platform's own fields) keeps its digits, and is written with them again by `JSON.stringify`.
  */
 export function parseExact(text: string): unknown {
   const json = JSON as unknown as ExactJson;

@@ -10,8 +10,9 @@ export type RunbookBlock =
   | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly (readonly RunbookBlock[])[] };
 
 /**
- * The parts of a runbook, of the little Markdown in which they are written: headings, paragraphs, lists, code and links between runbooks. The reader sees
- * anything else as it is written; nothing of it becomes markup.
+ * The parts of a runbook, of the little Markdown in which they are written: headings,
+ * paragraphs, lists, code and links between runbooks. The reader sees anything else as it
+ * is written; nothing of it becomes markup.
  */
 export function blocksOf(text: string): RunbookBlock[] {
   return parse(text.replaceAll('\r', '').split('\n'));
@@ -103,7 +104,10 @@ function endOf(lines: readonly string[], first: number, goesOn: (line: string) =
 
 const special = /`([^`]+)`|\[([^\]]+)\]\(([\w./-]+)\.md(?:#[\w-]+)?\)|(?<=\bgo to )([A-Z][A-Za-z]+)/g;
 
-/** Code between backticks, links to other runbooks, and "go to NAME" as a link. Other pages are named: the service does not serve them. */
+/**
+ * Code between backticks, links to other runbooks, and "go to NAME" as a link. Other pages are
+ * named: the service does not serve them.
+ */
 function wordsOf(text: string): RunbookWord[] {
   const words: RunbookWord[] = [];
   let end = 0;

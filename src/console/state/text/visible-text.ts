@@ -4,10 +4,16 @@ interface TextPiece {
   readonly unseen: boolean;
 }
 
-/** Control characters (other than tab and line feed), and those that change the direction of the text around them or have no width. */
+/**
+ * Control characters (other than tab and line feed), and those that change the direction of the
+ * text around them or have no width.
+ */
 const unseen = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** A text from outside in which nothing hides: characters that cannot be seen are pieces of their own, as `\u{202e}`. */
+/**
+ * A text from outside in which nothing hides: characters that cannot be
+ * seen are pieces of their own, as `\u{202e}`.
+ */
 export function visibleText(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let end = 0;

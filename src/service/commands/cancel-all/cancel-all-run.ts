@@ -18,7 +18,10 @@ import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from '../
 import type { Pacing } from '../send-attempts.ts';
 import { untilAnswered } from '../until-answered.ts';
 
-/** Reasons that may be gone by the next try. An account that is closed may be opened again, with its orders. */
+/**
+ * Reasons that may be gone by the next try. An account that is
+ * closed may be opened again, with its orders.
+ */
 const passing: ReadonlySet<DeclineCode> = new Set([
   'ACCOUNT_NOT_FOUND',
   'NOT_LEADER',
@@ -49,13 +52,16 @@ interface Followed {
 /**
  * One cancel-all, as the holder of its shard carries it out.
  *
- * The orders of one account on one stream form a line with a window of its own, so that a venue that does not answer holds up its own orders only. A cancel
- * leaves the window with its first attempt, and further attempts wait until every order of the line has had its first one.
- * Invariant: every submission has the key of its order or of its place, so that a cancel which is asked for twice (by a restart, a takeover, a caller) is sent
- * once.
+ * The orders of one account on one stream form a line with a window of its own, so that a venue
+ * that does not answer holds up its own orders only. A cancel leaves the window with its first
+ * attempt, and further attempts wait until every order of the line has had its first one.
+ * Invariant: every submission has the key of its order or of its place, so that a cancel which is
+ * asked for twice (by a restart, a takeover, a caller) is sent once.
  */
 export class CancelAllRun {
-  /** Resolves once the cancel of each order was asked for, and each place looked at, at least once. */
+  /**
+   * Resolves once the cancel of each order was asked for, and each place looked at, at least once.
+   */
   readonly answered: Promise<void>;
   private readonly results: (SubmitResult | undefined)[] = [];
   private readonly places = new Map<string, Followed>();
@@ -68,7 +74,10 @@ export class CancelAllRun {
   private readonly term: Term | undefined;
   private readonly options: CancelAllRunOptions;
 
-  /** `term`: left out where this process may send nothing; then, and under a term that is over by now, the run only reports the outcome. */
+  /**
+   * `term`: left out where this process may send nothing; then, and under a term that is over by
+   * now, the run only reports the outcome.
+   */
   constructor(deps: CancelAllRunDeps, record: NewCancelAll, term: Term | undefined, options: CancelAllRunOptions) {
     this.deps = deps;
     this.record = record;
@@ -91,7 +100,10 @@ export class CancelAllRun {
   async carryOut(): Promise<void> {
     const { orders, places } = this.record;
     const lines = Map.groupBy(orders.entries(), ([, { accountId, stream }]) => `${stream}:${accountId}`);
-    const work = [...[...lines.values()].map((line) => this.cancelLine(line)), ...places.map((place) => this.follow(place))];
+    const work = [
+      ...[...lines.values()].map((line) => this.cancelLine(line)),
+      ...places.map((place) => this.follow(place)),
+    ];
     await Promise.all(work);
     await this.end();
   }
@@ -231,7 +243,10 @@ function isTaken(result: SubmitResult | undefined): boolean {
   return result !== undefined && (result.kind === 'journaled' || !passing.has(result.code));
 }
 
-/** The platform took its cancel, or the order has ended: so we believed before the platform refused the cancel. */
+/**
+ * The platform took its cancel, or the order has ended: so we
+ * believed before the platform refused the cancel.
+ */
 function isInHand(result: SubmitResult | undefined): boolean {
   if (result?.kind !== 'journaled') return false;
   const { state, baseline } = result.command;
@@ -241,5 +256,7 @@ function isInHand(result: SubmitResult | undefined): boolean {
 
 /** The place is final, and not `applied` with an order. */
 function isOver(command: Command | undefined): boolean {
-  return command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied');
+  return (
+    command !== undefined && isFinal(command.state) && (command.orderId === undefined || command.state !== 'applied')
+  );
 }

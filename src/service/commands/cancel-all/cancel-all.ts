@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../../../observability/log.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type { AuditEntry, CancelAllSelection, NewCancelAll, OnLanding, Term } from '../../../store/commands/command-journal.ts';
+import type {
+  AuditEntry,
+  CancelAllSelection,
+  NewCancelAll,
+  OnLanding,
+  Term,
+} from '../../../store/commands/command-journal.ts';
 import type { FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';
@@ -26,17 +32,23 @@ interface CancelAllsDeps extends CancelAllRunDeps {
 /** `onLanding`: where it is left out, an order that lands late is cancelled. */
 export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; readonly onLanding?: OnLanding };
 
-type CancelAllOptions = Pick<CommandOptions, 'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'> & {
+type CancelAllOptions = Pick<
+  CommandOptions,
+  'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
+> & {
   readonly shard: number;
 };
 
 /**
- * Cancels every open order of an account of the shard, or of those that are named, or the selected ones among them, with one command for each order.
+ * Cancels every open order of an account of the shard, or of those that are named, or the selected
+ * ones among them, with one command for each order.
  *
- * States of a cancel-all: written down → in force (carried out by the present holder of its shard) → ended, once each of its orders has its cancel and each of its
- * places is settled.
- * Invariant: a key covers the orders that were open, and the places that were unresolved, when the key was first seen. They are in the journal before the first
- * cancel. The same key again cancels nothing else, however late it comes. The answer names every order of the scope that it knows may be open.
+ * States of a cancel-all: written down → in force (carried out by the present holder of its shard)
+ * → ended, once each of its orders has its cancel and each of its places is settled.
+ * Invariant: a key covers the orders that were open, and the places that were
+ * unresolved, when the key was first seen. They are in the journal before the first
+ * cancel. The same key again cancels nothing else, however late it comes. The answer
+ * names every order of the scope that it knows may be open.
  */
 export class CancelAlls {
   private readonly runs = new Map<string, CancelAllRun>();
@@ -67,7 +79,8 @@ export class CancelAlls {
       const known = await journal.findCancelAll(this.options.shard, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
       const under = maySend();
-      // The outcome of a known one is in the journal, so a process that may send nothing can report it too.
+      // The outcome of a known one is in the journal, so a process
+      // that may send nothing can report it too.
       if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
       const opened = known === undefined ? await this.open(scope, word, under.term) : { record: known, replayed: true };
       return 'code' in opened ? opened : this.awaitReport(opened.record, opened.replayed, under.term);
@@ -114,15 +127,28 @@ export class CancelAlls {
     const replayed = result.kind === 'replayed';
     if (!replayed) {
       const { accountId, ...only } = record.selection;
-      const detail = { ...only, orders: record.orders.length, places: record.places.length, unread: record.unread.length };
-      audit({ principal, action: 'cancel_all', requestId, reason, detail, ...(accountId !== undefined && { accountId }) });
+      const detail = {
+        ...only,
+        orders: record.orders.length,
+        places: record.places.length,
+        unread: record.unread.length,
+      };
+      audit({
+        principal,
+        action: 'cancel_all',
+        requestId,
+        reason,
+        detail,
+        ...(accountId !== undefined && { accountId }),
+      });
     }
     return { record, replayed };
   }
 
   /**
-   * It is not known whether the cancel-all was written down, and this may be decided later than any read of it. So the same key is written again until the
-   * journal answers: then it is carried out in this term, and a caller that repeats the key finds it.
+   * It is not known whether the cancel-all was written down, and this may be decided later than any
+   * read of it. So the same key is written again until the journal answers: then it is carried out
+   * in this term, and a caller that repeats the key finds it.
    */
   private async openLater(wanted: NewCancelAll, term: Term): Promise<void> {
     const { journal, clock, random } = this.deps;

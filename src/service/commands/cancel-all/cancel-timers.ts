@@ -37,18 +37,22 @@ type CancelTimersOptions = Pick<CommandOptions, 'journalBackoff'> & { readonly s
 const again = { firstMs: 500, maxMs: 5_000 };
 
 /**
- * The dead man's switch: when a principal falls silent, the open orders of its accounts are cancelled.
+ * The dead man's switch: when a principal falls silent, the
+ * open orders of its accounts are cancelled.
  *
- * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal. That cancel-all then stays in force until it is done, over
- * restarts and takeovers.
- * Invariants: only the holder of the shard changes and fires timers, so its memory has all of them. A timer fires with its own id as the key: fired again, by
- * this process or the next, it is the same cancel-all.
+ * States of a timer: armed → run out → ended, once a cancel-all of its account is in the journal.
+ * That cancel-all then stays in force until it is done, over restarts and takeovers.
+ * Invariants: only the holder of the shard changes and fires timers, so its memory
+ * has all of them. A timer fires with its own id as the key: fired again, by this
+ * process or the next, it is the same cancel-all.
  */
 export class CancelTimers {
   private readonly armed = new Map<string, { readonly timer: CancelTimer; readonly alarm: Timer }>();
   /** Ids of the timers that have run out and have not ended. */
   private readonly overdue = new Set<string>();
-  /** Rises when a change of the journal ends: timers that were read before it may be out of date. */
+  /**
+   * Rises when a change of the journal ends: timers that were read before it may be out of date.
+   */
   private changes = 0;
   /** This desk's part of the gauges. */
   private shown = { armed: 0, overdue: 0 };
@@ -60,7 +64,10 @@ export class CancelTimers {
     this.options = options;
   }
 
-  /** Takes up the timers of the journal, in the background: those that ran out while the shard had no holder fire at once. */
+  /**
+   * Takes up the timers of the journal, in the background: those that ran out
+   * while the shard had no holder fire at once.
+   */
   begin(term: Term): void {
     void this.takeUp(term);
   }
@@ -101,7 +108,8 @@ export class CancelTimers {
       this.show();
       const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
       // Renewals are not recorded: they come every few seconds.
-      if (changed) for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
+      if (changed)
+        for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
       return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
       log.warn({ err, requestId }, "timers of a dead man's switch could not be written");
@@ -129,7 +137,10 @@ export class CancelTimers {
     const isCurrent = () => !term.over.aborted && this.armed.get(keyOf(timer))?.timer.timerId === timerId;
     this.overdue.add(timerId);
     this.show();
-    log.warn({ principal, accountId, timerId }, 'a principal has fallen silent: the orders of its account are cancelled');
+    log.warn(
+      { principal, accountId, timerId },
+      'a principal has fallen silent: the orders of its account are cancelled',
+    );
     const backoff = new Backoff(random, again);
     const word = {
       ...{ by: principal, requestId: timerId, idempotencyKey: `cancel-after:${timerId}` },
@@ -139,13 +150,17 @@ export class CancelTimers {
       const result = await this.deps.cancelAll({ kind: 'account', accountId }, word);
       if (result.kind === 'done' && (await this.ended(timerId, term))) {
         metrics.cancelAfter.inc({ outcome: result.open ? 'open' : 'in_hand' });
-        if (result.open) log.error({ principal, accountId, timerId }, "orders may be open after a dead man's switch has fired");
+        if (result.open)
+          log.error({ principal, accountId, timerId }, "orders may be open after a dead man's switch has fired");
         if (isCurrent()) this.armed.delete(keyOf(timer));
         break;
       }
       if (result.kind === 'declined' && !logged) {
         logged = true;
-        log.error({ principal, accountId, timerId, code: result.code }, "a dead man's switch could not cancel; trying again");
+        log.error(
+          { principal, accountId, timerId, code: result.code },
+          "a dead man's switch could not cancel; trying again",
+        );
       }
       await clock.sleep(backoff.nextMs(), term.over);
     }

@@ -35,9 +35,11 @@ type CancelAllList = Pick<NewCancelAll, 'orders' | 'places' | 'unread' | 'declin
 const pageSize = 500;
 
 /**
- * Lists everything that a cancel-all has to cover. The platform's lists of open orders are read first, since a stream may have lost an order, or we may believe one
- * ended that lives there; then the places whose order was not seen yet, and the open orders, ours and the platform's. `scope.only` selects among both. With the scope of the whole service, accounts that may not be traded are listed separately.
- * Rejects when the journal can't be read.
+ * Lists everything that a cancel-all has to cover. The platform's lists of open orders are read
+ * first, since a stream may have lost an order, or we may believe one ended that lives there; then
+ * the places whose order was not seen yet, and the open orders, ours and the platform's.
+ * `scope.only` selects among both. With the scope of the whole service, accounts that may not be
+ * traded are listed separately. Rejects when the journal can't be read.
  */
 export async function listCancelAll(
   deps: ListDeps,
@@ -54,7 +56,8 @@ export async function listCancelAll(
     else declined.push({ accountId, code: objected.code, message: objected.message });
   }
   const { unread, shown } = await readAccounts(deps, accountIds, limits);
-  // In this order, a place that lands between the two reads is on both lists. The other way round it would be on neither.
+  // In this order, a place that lands between the two reads is on both lists.
+  // The other way round it would be on neither.
   const unseen = await journal.unseenPlaces(accountIds);
   const places = unseen
     .filter((place) => isSelected(place, scope.only))
@@ -81,8 +84,9 @@ export async function listCancelAll(
 }
 
 /**
- * Reads the open orders of every account on every stream on which it is followed, by the platform's own lists. `unread`: the accounts that may still have open
- * orders that are not known. `shown`: by account. Never rejects.
+ * Reads the open orders of every account on every stream on which it is followed, by the
+ * platform's own lists. `unread`: the accounts that may still have open orders that are not
+ * known. `shown`: by account. Never rejects.
  */
 async function readAccounts(
   deps: ListDeps,
@@ -105,7 +109,10 @@ async function readAccounts(
   return { unread, shown };
 }
 
-/** Which orders the platform calls open, and why the account may have open orders that are not known, if so. */
+/**
+ * Which orders the platform calls open, and why the account may
+ * have open orders that are not known, if so.
+ */
 async function readAccount(
   { accounts, clock }: ListDeps,
   stream: Stream,

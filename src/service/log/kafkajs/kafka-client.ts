@@ -11,23 +11,31 @@ export interface KafkaClientDeps {
   readonly log: Log;
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
-  /** Every connection goes to this address, not to those that the brokers advertise: to ask one broker only. */
+  /**
+   * Every connection goes to this address, not to those that the
+   * brokers advertise: to ask one broker only.
+   */
   readonly only?: { readonly host: string; readonly port: number };
 }
 
 /** A `Kafka` object whose sockets can be taken away from it. */
 export interface KafkaClient {
   readonly kafka: Kafka;
-  /** Destroys every socket and refuses new ones: no client made from `kafka` reaches a broker from here on. Safe to call again. */
+  /**
+   * Destroys every socket and refuses new ones: no client made from `kafka` reaches a broker from
+   * here on. Safe to call again.
+   */
   retire(): void;
 }
 
 /**
- * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries (its retry loop loses data silently; a retry needs a new
- * client), every request under a deadline, and sockets that we make ourselves. kafkajs can't abandon a request that hangs, but a destroyed socket rejects
- * everything on it.
+ * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries
+ * (its retry loop loses data silently; a retry needs a new client), every request under a deadline,
+ * and sockets that we make ourselves. kafkajs can't abandon a request that hangs, but a destroyed
+ * socket rejects everything on it.
  *
- * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and a new client would ask it again.
+ * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and
+ * a new client would ask it again.
  */
 export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, attempt = 0): KafkaClient {
   quietThrottleTimer();
@@ -56,7 +64,8 @@ export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, at
     }),
     retire: () => {
       retired = true;
-      // With an error: without one, destroy emits only `close`, which kafkajs does not listen to, and its requests and timers would live on.
+      // With an error: without one, destroy emits only `close`, which kafkajs does not listen to,
+      // and its requests and timers would live on.
       for (const socket of sockets) socket.destroy(new Error('retired'));
     },
   };
@@ -86,7 +95,10 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
   };
 }
 
-/** kafkajs splits the addresses that it is given at every colon, so those of an IPv6 address are written otherwise until the socket is opened. */
+/**
+ * kafkajs splits the addresses that it is given at every colon, so those of an IPv6 address are
+ * written otherwise until the socket is opened.
+ */
 function seedName(broker: string): string {
   return broker.replace(/^\[.*\]/, (host) => host.replaceAll(':', '_'));
 }
@@ -96,7 +108,11 @@ function brokerHost(told: string): string {
   return told.startsWith('[') ? bareHost(told).replaceAll('_', ':') : told;
 }
 
-function saslOf({ mechanism, username, password }: NonNullable<KafkaOptions['sasl']>): NonNullable<KafkaConfig['sasl']> {
+function saslOf({
+  mechanism,
+  username,
+  password,
+}: NonNullable<KafkaOptions['sasl']>): NonNullable<KafkaConfig['sasl']> {
   const credentials = { username, password: password.reveal() };
   if (mechanism === 'plain') return { mechanism, ...credentials };
   if (mechanism === 'scram-sha-256') return { mechanism, ...credentials };
@@ -104,13 +120,16 @@ function saslOf({ mechanism, username, password }: NonNullable<KafkaOptions['sas
 }
 
 /**
- * Reports that kafkajs calls errors and that are normal: coordinators that are still starting, groups that rebalance, and connections that break. We also get
- * each of them as a rejected call, and the caller logs it once, with its meaning.
+ * Reports that kafkajs calls errors and that are normal: coordinators that are still starting,
+ * groups that rebalance, and connections that break. We also get each of them as a rejected call,
+ * and the caller logs it once, with its meaning.
  */
 const noise =
   /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|timed out|message larger than|topic-partition/i;
 
-/** Writes kafkajs's messages to our log: one level lower than kafkajs gives them, noise at debug. */
+/**
+ * Writes kafkajs's messages to our log: one level lower than kafkajs gives them, noise at debug.
+ */
 function kafkaLogCreator(log: Log): logCreator {
   const out = log.child({ from: 'kafkajs' });
   return () =>
@@ -133,11 +152,14 @@ const load = createRequire(import.meta.url);
 const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
 
 /**
- * kafkajs 2.2.4 arms the timer of its throttle check even when no request waits, with a delay computed from a "throttled until" of -1. Node ≥ 24 warns of the
- * negative delay (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next timer: each connection wakes a thousand times a second forever,
- * 2 % of a core when idle. Without pending requests there is nothing to check, and `push` arms the timer when one comes.
+ * kafkajs 2.2.4 arms the timer of its throttle check even when no request waits, with a delay
+ * computed from a "throttled until" of -1. Node ≥ 24 warns of the negative delay
+ * (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next timer: each connection
+ * wakes a thousand times a second forever, 2 % of a core when idle. Without pending requests there
+ * is nothing to check, and `push` arms the timer when one comes.
  *
- * It changes the package's internals by path, so the version is pinned, and a test checks the expected behaviour. Safe to call again.
+ * It changes the package's internals by path, so the version is pinned, and a test checks the
+ * expected behaviour. Safe to call again.
  */
 export function quietThrottleTimer(): void {
   const { prototype } = load('kafkajs/src/network/requestQueue') as { prototype: RequestQueue & { [patched]?: true } };

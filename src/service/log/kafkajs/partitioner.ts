@@ -6,12 +6,14 @@ import { PublishError } from '../publisher.ts';
 type SentTo = ReadonlyMap<string, ReadonlySet<number>>;
 
 /**
- * The partitioner of the Java client, so that other producers and stream joins agree with us. It also records the partition of each message: kafkajs does not
- * report it, and the answer of a send has to be compared with it (`checkAcks`). For one send at a time; `reset` before each.
+ * The partitioner of the Java client, so that other producers and stream joins agree with us. It
+ * also records the partition of each message: kafkajs does not report it, and the answer of a send
+ * has to be compared with it (`checkAcks`). For one send at a time; `reset` before each.
  *
- * It refuses a topic whose count of partitions is not the planned one: with another count, keys go to other partitions, and the sequence of an order's updates,
- * which was promised for the life of the topic, is lost silently. Only this class sees the count that is used: readiness asks at intervals, and may ask other
- * brokers.
+ * It refuses a topic whose count of partitions is not the planned one: with another count, keys go
+ * to other partitions, and the sequence of an order's updates, which was promised for the life of
+ * the topic, is lost silently. Only this class sees the count that is used: readiness asks at
+ * intervals, and may ask other brokers.
  */
 export class NotingPartitioner {
   private readonly noted = new Map<string, Set<number>>();
@@ -48,15 +50,17 @@ export class NotingPartitioner {
 }
 
 /**
- * kafkajs once resolved a send whose answer lacked a partition (a leader had moved and its retry skipped the rest), and the records were lost. So each
- * partition that was sent to must be in the answer, with error 0. Throws `PublishError` `missing_ack`.
+ * kafkajs once resolved a send whose answer lacked a partition (a leader had moved and its retry
+ * skipped the rest), and the records were lost. So each partition that was sent to must be in the
+ * answer, with error 0. Throws `PublishError` `missing_ack`.
  */
 export function checkAcks(sentTo: SentTo, answer: readonly RecordMetadata[]): void {
   if (sentTo.size === 0) throw new PublishError('missing_ack', 'nothing was sent');
   for (const [topic, partitions] of sentTo) {
     for (const partition of partitions) {
       const ack = answer.find((one) => one.topicName === topic && one.partition === partition);
-      if (ack === undefined) throw new PublishError('missing_ack', `no acknowledgement for ${topic} partition ${partition}`);
+      if (ack === undefined)
+        throw new PublishError('missing_ack', `no acknowledgement for ${topic} partition ${partition}`);
       if (ack.errorCode !== 0)
         throw new PublishError('missing_ack', `${topic} partition ${partition} answered error ${ack.errorCode}`);
     }

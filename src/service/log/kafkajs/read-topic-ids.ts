@@ -2,7 +2,10 @@ import { createRequire } from 'node:module';
 import type { Kafka } from 'kafkajs';
 import { hiddenCluster } from './hidden-cluster.ts';
 
-/** By topic: its id as Kafka's own tools print it; null: there is no such topic. A topic of which Kafka gives no id is left out. */
+/**
+ * By topic: its id as Kafka's own tools print it; null: there is no such topic. A topic of which
+ * Kafka gives no id is left out.
+ */
 export type FoundTopicIds = ReadonlyMap<string, string | null>;
 
 /** The parts of kafkajs 2.2.4 that are used here. */
@@ -39,9 +42,10 @@ const noId = Buffer.alloc(16);
 const unknownTopic = 3;
 
 /**
- * The ids of topics (`Metadata` version 10; Kafka's protocol, KIP-516), which kafkajs can't read. A topic that is deleted and made again has another id. Makes a
- * connection of its own, with everything that the client was made with, and never makes a topic. Empty: the broker is older than 2.8, or gives none. Rejects when
- * it does not answer.
+ * The ids of topics (`Metadata` version 10; Kafka's protocol, KIP-516), which kafkajs can't read. A
+ * topic that is deleted and made again has another id. Makes a connection of its own, with
+ * everything that the client was made with, and never makes a topic. Empty: the broker is older
+ * than 2.8, or gives none. Rejects when it does not answer.
  */
 export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Promise<FoundTopicIds> {
   const cluster = hiddenCluster<Cluster>(kafka, { metadataMaxAge: 300_000, allowAutoTopicCreation: false });
@@ -55,14 +59,20 @@ export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Pro
       apiName: 'Metadata',
       encode: async () => encodeRequest(topics),
     };
-    const response = { decode: async (bytes: Buffer) => decodeAnswer(bytes), parse: async (found: FoundTopicIds) => found };
+    const response = {
+      decode: async (bytes: Buffer) => decodeAnswer(bytes),
+      parse: async (found: FoundTopicIds) => found,
+    };
     return await broker.connectionPool.send({ request, response });
   } finally {
     await cluster.disconnect();
   }
 }
 
-/** The header of a flexible request ends with tagged fields, which kafkajs does not write: they are the first byte here. */
+/**
+ * The header of a flexible request ends with tagged fields, which kafkajs does
+ * not write: they are the first byte here.
+ */
 function encodeRequest(topics: readonly string[]): Encoder {
   const Made = load('kafkajs/src/protocol/encoder') as new () => Encoder;
   const encoder = new Made().writeUVarInt(0).writeUVarInt(topics.length + 1);

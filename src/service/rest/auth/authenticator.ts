@@ -5,12 +5,22 @@ import type { StaticTokens } from './static-tokens.ts';
 interface AuthenticatorDeps {
   /** Absent: no JWT is accepted. */
   readonly jwt?: JwtVerifier;
-  /** Absent: no static token is accepted. With neither, every caller is `loopback`, and the server binds to loopback only. */
+  /**
+   * Absent: no static token is accepted. With neither, every caller is
+   * `loopback`, and the server binds to loopback only.
+   */
   readonly tokens?: StaticTokens;
 }
 
 type AuthFailure = 'missing' | 'malformed' | 'unknown_token' | 'expired' | 'claims' | 'signature';
-export const authFailures: readonly AuthFailure[] = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'];
+export const authFailures: readonly AuthFailure[] = [
+  'missing',
+  'malformed',
+  'unknown_token',
+  'expired',
+  'claims',
+  'signature',
+];
 
 export type AuthResult =
   | { readonly kind: 'principal'; readonly principal: Principal }
@@ -20,12 +30,17 @@ export type AuthResult =
 
 /** Longer than any token that we know of; headers may have 8 KiB in all. */
 const bearer = /^bearer +([\x21-\x7e]{1,7000})$/i;
-/** Three parts, the first a JSON object in base64url: no static token that we make looks like this. */
+/**
+ * Three parts, the first a JSON object in base64url: no static token that we make looks like this.
+ */
 const jwtShape = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 const asLoopback: AuthResult = { kind: 'principal', principal: loopbackPrincipal };
 
-/** Finds the caller of a request by its `Authorization` header (RFC 6750). Never rejects. Answers without a promise where it need not wait. */
+/**
+ * Finds the caller of a request by its `Authorization` header (RFC 6750). Never rejects. Answers
+ * without a promise where it need not wait.
+ */
 export class Authenticator {
   private readonly deps: AuthenticatorDeps;
 

@@ -21,7 +21,10 @@ interface IssuerKeysDeps {
   readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
 }
 
-/** A key that the issuer has withdrawn is noticed within a minute, and a standby has keys before it needs them. */
+/**
+ * A key that the issuer has withdrawn is noticed within a minute, and
+ * a standby has keys before it needs them.
+ */
 const readEveryMs = 60_000;
 const readAgainMs = 5_000;
 /** Unknown key ids cause at most one read in this time, however many are tried. */
@@ -29,11 +32,14 @@ const askedRestMs = 30_000;
 const readTimeoutMs = 5_000;
 
 /**
- * The public keys of the issuer (RFC 7517), read at intervals and when a token names one that is not among them.
+ * The public keys of the issuer (RFC 7517), read at intervals and when
+ * a token names one that is not among them.
  *
- * States: none yet → read; from then on there are always some. A read that fails keeps the keys of the last good one for as long as the process lives: without
- * an issuer no new token is signed, but a caller that has one must still be able to cancel and halt. The alternative, to drop the keys after some hours, would
- * lock all callers out in the middle of the outage, although the issuer could not have withdrawn a key then either. An answer without any key counts as failed.
+ * States: none yet → read; from then on there are always some. A read that fails keeps the keys of
+ * the last good one for as long as the process lives: without an issuer no new token is signed, but
+ * a caller that has one must still be able to cancel and halt. The alternative, to drop the keys
+ * after some hours, would lock all callers out in the middle of the outage, although the issuer
+ * could not have withdrawn a key then either. An answer without any key counts as failed.
  */
 class IssuerKeys {
   private keys: JWTVerifyGetKey | undefined;
@@ -69,7 +75,10 @@ class IssuerKeys {
     return this.keys;
   }
 
-  /** For a token that names an unknown key: the keys after another read. `unknown`: the issuer can't be asked, and the key may be a new one. */
+  /**
+   * For a token that names an unknown key: the keys after another read. `unknown`: the issuer can't
+   * be asked, and the key may be a new one.
+   */
   async newest(): Promise<JWTVerifyGetKey | 'unknown'> {
     await this.readUnlessJustRead();
     return this.failing || this.keys === undefined ? 'unknown' : this.keys;
@@ -113,7 +122,10 @@ function keySetOf({ status, text }: { readonly status: number; readonly text: st
   return set;
 }
 
-/** A key without an id may be that of any token, also of one that names an id (RFC 7517, 4.5: the id is optional). */
+/**
+ * A key without an id may be that of any token, also of one that names
+ * an id (RFC 7517, 4.5: the id is optional).
+ */
 function keysOf(set: JSONWebKeySet): JWTVerifyGetKey {
   const byId = createLocalJWKSet(set);
   const unnamed = set.keys.filter(({ kid }) => kid === undefined);
@@ -134,9 +146,14 @@ export interface JwtVerifierOptions {
   readonly audience: string;
   /** The issuer's public keys (RFC 7517). */
   readonly jwksUrl: string;
-  /** Public-key signatures only: with a shared secret or `none` the verifier could also have signed. */
+  /**
+   * Public-key signatures only: with a shared secret or `none` the verifier could also have signed.
+   */
   readonly algorithms: readonly string[];
-  /** `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens whose header says `JWT` or nothing, unless they look like ID tokens. */
+  /**
+   * `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens whose header says `JWT` or
+   * nothing, unless they look like ID tokens.
+   */
   readonly typ: 'at+jwt' | 'jwt';
 }
 
@@ -154,12 +171,15 @@ const ofIdTokens = ['nonce', 'at_hash', 'c_hash'] as const;
 const subject = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Checks bearer JWTs of one issuer (RFC 7519, RFC 9068): the signature by the issuer's published keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway
- * of 30 s. The principal is `sub` within `iss` (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, a subject of another issuer is not.
- * `scope` is a text of words or an array; `accounts` an array of ids, in which `*` is every account. A claim that is missing or of another shape grants
- * nothing. The `typ` of the header says that it is an access token.
+ * Checks bearer JWTs of one issuer (RFC 7519, RFC 9068): the signature by the issuer's published
+ * keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway of 30 s. The principal is `sub`
+ * within `iss` (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, a
+ * subject of another issuer is not. `scope` is a text of words or an array; `accounts` an array of
+ * ids, in which `*` is every account. A claim that is missing or of another shape grants nothing.
+ * The `typ` of the header says that it is an access token.
  *
- * A token's `kid` is only compared with the ids of the published keys: it never names a file or an address. `jku`, `x5u` and `jwk` headers are not read.
+ * A token's `kid` is only compared with the ids of the published keys: it never names a file or an
+ * address. `jku`, `x5u` and `jwk` headers are not read.
  */
 export class JwtVerifier {
   readonly keys: IssuerKeys;
@@ -209,7 +229,10 @@ export class JwtVerifier {
     }
   }
 
-  /** Several keys may have signed it: keys without an id, or with the same one. The one that did decides. */
+  /**
+   * Several keys may have signed it: keys without an id, or with
+   * the same one. The one that did decides.
+   */
   private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<JwtResult | 'no_key'> {
     for await (const key of keys) {
       try {
@@ -239,8 +262,8 @@ export class JwtVerifier {
   }
 
   /**
-   * Why it is no access token; undefined: it is one. RFC 9068, 4 and 5: an issuer signs other tokens for the same subject, and none of them may be accepted as an
-   * access token.
+   * Why it is no access token; undefined: it is one. RFC 9068, 4 and 5: an issuer signs other
+   * tokens for the same subject, and none of them may be accepted as an access token.
    */
   private otherThanAccess(typ: string | undefined, payload: JWTPayload): Why | undefined {
     const said = typ?.toLowerCase().replace(/^application\//, '');
@@ -253,7 +276,9 @@ export class JwtVerifier {
 
   private refusalOf(error: unknown): JwtResult {
     const kind = refusalOf(error);
-    return kind === 'unavailable' ? { kind } : { kind: 'refused', reason: kind, ...describeRefusal(error, this.options) };
+    return kind === 'unavailable'
+      ? { kind }
+      : { kind: 'refused', reason: kind, ...describeRefusal(error, this.options) };
   }
 }
 
@@ -264,7 +289,10 @@ function readClaims(issuer: string, { sub, scope, accounts }: JWTPayload): JwtRe
   }
   const granted = typeof scope === 'string' ? scope.split(' ') : words(scope);
   const named = words(accounts);
-  return { kind: 'principal', principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named) };
+  return {
+    kind: 'principal',
+    principal: principalOf(`jwt:${issuer}#${sub}`, granted, named.includes('*') ? 'all' : named),
+  };
 }
 
 function words(claim: unknown): readonly string[] {
@@ -274,9 +302,15 @@ function words(claim: unknown): readonly string[] {
 function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malformed' | 'unavailable' {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed) return 'claims';
-  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed) return 'signature';
-  if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported)
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JOSEAlgNotAllowed)
+    return 'signature';
+  if (
+    error instanceof errors.JWTInvalid ||
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JOSENotSupported
+  )
     return 'malformed';
-  // A published key that can't be used. A fault of our own ends here too; it is safer to let no caller in then.
+  // A published key that can't be used. A fault of our own ends here
+  // too; it is safer to let no caller in then.
   return 'unavailable';
 }

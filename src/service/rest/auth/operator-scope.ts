@@ -15,7 +15,10 @@ export function operatorWordOf({ name, accounts }: Principal, reason: string, re
   return { by: name, reason, requestId, ...(accounts.kind === 'accounts' && { ofSomeAccounts: true }) };
 }
 
-/** Undefined: the caller may act on it. The service is every account, so a token that names only some may not act on it. */
+/**
+ * Undefined: the caller may act on it. The service is every account, so a
+ * token that names only some may not act on it.
+ */
 export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt['scope']): FastifyReply | undefined {
   const { reply, principal } = call;
   const { accounts } = principal;

@@ -7,14 +7,18 @@ export type Scope = (typeof scopes)[number];
 /** The caller, and the rights that its token gives. */
 export interface Principal {
   /**
-   * The stable id of the caller, used in the journal, the audit trail and the logs. Idempotency keys and references belong to the name, so all tokens of one
-   * name share them, later ones too. Names of JWTs begin with `jwt:`; names of another kind may not.
+   * The stable id of the caller, used in the journal, the audit trail and the logs. Idempotency
+   * keys and references belong to the name, so all tokens of one name share them, later ones too.
+   * Names of JWTs begin with `jwt:`; names of another kind may not.
    */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
   /** The accounts whose orders it may see and change. Passed to every read unchanged. */
   readonly accounts: AccountScope;
-  /** Of the token of the database that it came with: what it asks for is not sent any more once that has ended. */
+  /**
+   * Of the token of the database that it came with: what it asks for
+   * is not sent any more once that has ended.
+   */
   readonly tokenNumber?: number;
 }
 

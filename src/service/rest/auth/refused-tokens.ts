@@ -19,8 +19,10 @@ const logEveryMs = 60_000;
 const mostChars = 200;
 
 /**
- * Why tokens were refused, in the log: the claim, what it says and what it has to say, never the token. One line a minute for each claim, with the number of
- * refusals since the line before. So a wrong audience or a clock that is behind is found without the token, and a flood does not fill the log.
+ * Why tokens were refused, in the log: the claim, what it says and what it has to say,
+ * never the token. One line a minute for each claim, with the number of refusals since
+ * the line before. So a wrong audience or a clock that is behind is found without the
+ * token, and a flood does not fill the log.
  */
 export class RefusedTokens {
   private readonly told = new Map<string, { atMs: number; times: number }>();
@@ -67,8 +69,12 @@ interface Expected {
 }
 
 /** The claim that an error of `jwtVerify` is about. Nothing where it is about none. */
-export function describeRefusal(error: unknown, { issuer, audience, algorithms, jwksUrl }: Expected): { readonly why?: Why } {
-  if (error instanceof errors.JOSEAlgNotAllowed) return { why: { claim: 'alg', found: undefined, expected: algorithms } };
+export function describeRefusal(
+  error: unknown,
+  { issuer, audience, algorithms, jwksUrl }: Expected,
+): { readonly why?: Why } {
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return { why: { claim: 'alg', found: undefined, expected: algorithms } };
   if (error instanceof errors.JWSSignatureVerificationFailed)
     return { why: { claim: 'signature', found: 'of another key', expected: `of a key of ${jwksUrl}` } };
   if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)) return {};

@@ -25,11 +25,14 @@ interface Known {
 }
 
 /**
- * Tokens that do not name their owner: the configured ones, and those of the database as they were at the last read.
+ * Tokens that do not name their owner: the configured ones, and those of
+ * the database as they were at the last read.
  *
- * States: idle → refreshing at intervals (`start`) → stopped. A read that fails keeps the tokens of the read before: without the database nothing could be read
- * or journaled for them anyway. Expiry is judged by this machine's clock, so it takes effect whether the database answers or not.
- * Invariant: a token that has ended stays so, and an end never gets later: where the database comes back without one, the token is refused, and is ended again.
+ * States: idle → refreshing at intervals (`start`) → stopped. A read that fails keeps the tokens of
+ * the read before: without the database nothing could be read or journaled for them anyway. Expiry
+ * is judged by this machine's clock, so it takes effect whether the database answers or not.
+ * Invariant: a token that has ended stays so, and an end never gets later: where the database comes
+ * back without one, the token is refused, and is ended again.
  */
 export class StaticTokens {
   private readonly configured: readonly Known[];
@@ -50,7 +53,10 @@ export class StaticTokens {
     this.configured = options.configured.map(knownOf);
   }
 
-  /** Compares every known token, each in constant time: the time taken does not show which one was close. */
+  /**
+   * Compares every known token, each in constant time: the time
+   * taken does not show which one was close.
+   */
   find(token: string): Principal | 'expired' | undefined {
     const digest = hash('sha256', token, 'buffer');
     let found: Known | undefined;
@@ -88,7 +94,10 @@ export class StaticTokens {
     }
   }
 
-  /** A token that the database had and has no more is one that has ended, unless there are more than it tells of. */
+  /**
+   * A token that the database had and has no more is one that has
+   * ended, unless there are more than it tells of.
+   */
   private noteEnds(store: PrincipalStore, read: readonly PrincipalToken[]): void {
     const there = new Set(read.map(({ sha256 }) => sha256));
     const gone = read.length < mostActive ? this.lastRead.filter(({ sha256 }) => !there.has(sha256)) : [];
@@ -103,7 +112,9 @@ export class StaticTokens {
         { principal: name, number, endsAtMs },
         'the database has lost the end of this token; it is ended again',
       );
-      store.endAgain?.(token, endsAtMs).catch((err: unknown) => this.deps.log.warn({ err }, 'a token could not be ended again'));
+      store
+        .endAgain?.(token, endsAtMs)
+        .catch((err: unknown) => this.deps.log.warn({ err }, 'a token could not be ended again'));
     }
     this.lastRead = read;
   }
@@ -120,5 +131,9 @@ export class StaticTokens {
 function knownOf({ name, number, sha256, scopes, accounts, expiresAtMs }: PrincipalToken): Known {
   const digest = Buffer.from(sha256, 'hex');
   if (digest.length !== 32) throw new Error(`the hash of a token of ${name} is not a SHA-256`);
-  return { digest, principal: principalOf(name, scopes, accounts, number), expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY };
+  return {
+    digest,
+    principal: principalOf(name, scopes, accounts, number),
+    expiresAtMs: expiresAtMs ?? Number.POSITIVE_INFINITY,
+  };
 }

@@ -6,7 +6,9 @@ import { gzipSync } from 'node:zlib';
 import { browserText } from './browser-text.ts';
 import { consolePage, type PageText } from './console-page.ts';
 
-/** One file of the console. Its address changes with its content, so a browser may keep it for good. */
+/**
+ * One file of the console. Its address changes with its content, so a browser may keep it for good.
+ */
 interface SiteFile {
   readonly type: string;
   readonly bytes: Uint8Array;
@@ -18,7 +20,9 @@ export interface BuiltSite {
   readonly page: PageText;
   /** By address, from `/console/` on. */
   readonly files: ReadonlyMap<string, SiteFile>;
-  /** Runbooks by name, as they are written: plain text, which the page draws and `curl` can read. */
+  /**
+   * Runbooks by name, as they are written: plain text, which the page draws and `curl` can read.
+   */
   readonly runbooks: ReadonlyMap<string, SiteFile>;
 }
 
@@ -35,7 +39,8 @@ const packages: readonly PackageFiles[] = [
   { name: 'htm', imports: { htm: 'dist/htm.module.js' } },
   { name: '@preact/signals-core', imports: { '@preact/signals-core': 'dist/signals-core.module.js' } },
   { name: 'uplot', imports: { uplot: 'dist/uPlot.esm.js' }, style: 'dist/uPlot.min.css' },
-  // Only sign-in by an issuer needs it, which fetches it then: it is as large as a third of the page.
+  // Only sign-in by an issuer needs it, which fetches it then: it
+  // is as large as a third of the page.
   { name: 'oauth4webapi', imports: { oauth4webapi: 'build/index.js' } },
 ];
 
@@ -57,8 +62,9 @@ interface SiteSource {
 }
 
 /**
- * Makes the console from its sources: types and comments are left out, nothing is bundled, every file keeps its name. Takes some hundred milliseconds of
- * processor time, so the service does it in a worker. Throws when a source or a package is missing.
+ * Makes the console from its sources: types and comments are left out, nothing is bundled, every
+ * file keeps its name. Takes some hundred milliseconds of processor time, so the service does it in
+ * a worker. Throws when a source or a package is missing.
  */
 export function buildSite({ demo, ...folders }: SiteSource): BuiltSite {
   const own = filesIn(folders.console, '**/*.{ts,css,svg}');
@@ -111,7 +117,10 @@ function addPackages(files: Map<string, SiteFile>) {
   return { imports, styles };
 }
 
-/** Addresses of a module and of every module that it needs before it can run. Those that it imports later, by `import()`, are not among them. */
+/**
+ * Addresses of a module and of every module that it needs before it can run. Those that it imports
+ * later, by `import()`, are not among them.
+ */
 function modulesFrom(
   first: string,
   files: ReadonlyMap<string, SiteFile>,

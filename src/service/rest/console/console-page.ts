@@ -14,17 +14,25 @@ interface PageParts {
   readonly imports: Readonly<Record<string, string>>;
   /** Addresses of the style sheets, in the order in which they hold. */
   readonly styles: readonly string[];
-  /** Addresses of the module that begins the page and of those that it imports. They come before all others: what it loads, it can load again. */
+  /**
+   * Addresses of the module that begins the page and of those that it imports. They come before all
+   * others: what it loads, it can load again.
+   */
   readonly first: ReadonlySet<string>;
-  /** Addresses of the modules that the page needs at once: fetched side by side, instead of one after another as each names the next. */
+  /**
+   * Addresses of the modules that the page needs at once: fetched side by side, instead of one
+   * after another as each names the next.
+   */
   readonly modules: ReadonlySet<string>;
   /** Served by the demo: the page has its screen "Break it". */
   readonly demo: boolean;
 }
 
 /**
- * The page has no script and no style of its own, except the import map: browsers take no import map from an address, so it stands inline and the policy
- * allows exactly this text by its hash. The alternative, rewriting the names in modules and packages, would serve other code than the one that is checked.
+ * The page has no script and no style of its own, except the import map: browsers take no
+ * import map from an address, so it stands inline and the policy allows exactly this text
+ * by its hash. The alternative, rewriting the names in modules and packages, would serve
+ * other code than the one that is checked.
  */
 export function consolePage({ root, imports, styles, first, modules, demo }: PageParts): PageText {
   const map = JSON.stringify({ imports });
@@ -48,7 +56,8 @@ function preloads(addresses: ReadonlySet<string>): string[] {
 }
 
 /**
- * No inline script or style but the map, no eval, no frame, no form that leaves the page, no text that becomes markup (trusted types). `askable`: the origins
+ * No inline script or style but the map, no eval, no frame, no form that leaves
+ * the page, no text that becomes markup (trusted types). `askable`: the origins
  * that the page may ask beside this service.
  */
 export function policyOf({ inlineHash }: PageText, askable: readonly string[]): string {

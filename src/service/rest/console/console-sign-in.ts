@@ -2,7 +2,10 @@ import type { Log } from '../../../observability/log.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { IssuerMetadata, type Metadata } from './issuer-metadata.ts';
 
-/** How readers of the console sign in at the issuer whose JWTs REST accepts. Nothing of it is secret. */
+/**
+ * How readers of the console sign in at the issuer whose JWTs
+ * REST accepts. Nothing of it is secret.
+ */
 export interface ConsoleSignInOptions {
   readonly issuer: string;
   readonly audience: string;
@@ -20,7 +23,10 @@ interface SignInDocument {
   readonly issuer?: ConsoleSignInOptions & { readonly metadata?: Metadata };
 }
 
-/** Sign-in by the issuer, as far as the service has a part in it: it tells the page how, and lets its policy allow it. The tokens pass it by. */
+/**
+ * Sign-in by the issuer, as far as the service has a part in it: it tells the page how, and lets
+ * its policy allow it. The tokens pass it by.
+ */
 export class ConsoleSignIn {
   private readonly options: ConsoleSignInOptions | undefined;
   private readonly metadata: IssuerMetadata | undefined;

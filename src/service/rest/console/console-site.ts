@@ -20,12 +20,16 @@ interface ConsoleSiteOptions {
 }
 
 const buildWithinMs = 60_000;
-/** Making it takes half a second of processor time, which the start needs: the streams have to be live first. */
+/**
+ * Making it takes half a second of processor time, which the start
+ * needs: the streams have to be live first.
+ */
 const buildAfterMs = 3_000;
 
 /**
- * The console, made shortly after the start, or at the first request for it. States: made → building → ready or failed. A request that comes while it is built
- * waits for it; the service itself never does, and works the same without it.
+ * The console, made shortly after the start, or at the first request for it. States: made →
+ * building → ready or failed. A request that comes while it is built waits for it; the service
+ * itself never does, and works the same without it.
  */
 export class ConsoleSite {
   readonly signIn: ConsoleSignIn;
@@ -47,7 +51,10 @@ export class ConsoleSite {
     this.signIn.start();
   }
 
-  /** Resolves once nothing is being made any more: Node aborts the whole process when it ends while a worker compresses. */
+  /**
+   * Resolves once nothing is being made any more: Node aborts the whole
+   * process when it ends while a worker compresses.
+   */
   async stop(): Promise<void> {
     this.timer?.cancel();
     this.signIn.stop();
@@ -61,7 +68,8 @@ export class ConsoleSite {
   }
 
   private async build(): Promise<BuiltSite | undefined> {
-    // As sources or as a package: the worker has the ending of this file. The warning says that Node may still change the function that strips types.
+    // As sources or as a package: the worker has the ending of this file. The warning says that
+    // Node may still change the function that strips types.
     const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const worker = new Worker(new URL(`./site-worker.${ending}`, import.meta.url), {
       workerData: {

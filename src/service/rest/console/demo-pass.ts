@@ -6,14 +6,18 @@ import { sendMissing, sendProblem } from '../send-answer.ts';
 interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
-  /** Where the demo's desk answers, on loopback; the rules of the configuration make sure of that, and that there is no sign-in. */
+  /**
+   * Where the demo's desk answers, on loopback; the rules of the configuration make sure of that,
+   * and that there is no sign-in.
+   */
   readonly url: string;
 }
 
 const answerWithinMs = 10_000;
 
 /**
- * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page asks its own origin and nothing else. The guards of the port have run before:
+ * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page
+ * asks its own origin and nothing else. The guards of the port have run before:
  * a page of another site changes nothing here.
  */
 export class DemoPass {
@@ -42,7 +46,11 @@ export class DemoPass {
         redirect: 'error',
         ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
       });
-      return { status: answer.status, type: answer.headers.get('content-type') ?? 'text/plain', text: await answer.text() };
+      return {
+        status: answer.status,
+        type: answer.headers.get('content-type') ?? 'text/plain',
+        text: await answer.text(),
+      };
     };
     try {
       const { status, type, text } = await withDeadline(clock, answerWithinMs, 'the desk of the demo', work());

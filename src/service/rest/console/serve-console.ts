@@ -6,8 +6,9 @@ import type { ConsoleSite } from './console-site.ts';
 const forGood = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the console under /console, and leads `/` there. These are no routes of the table: they hold no data, so they need no token and have no place in
- * OpenAPI. The page asks the routes of the table, with the token of its reader.
+ * Serves the console under /console, and leads `/` there. These are no routes of the table: they
+ * hold no data, so they need no token and have no place in OpenAPI. The page asks the routes of the
+ * table, with the token of its reader.
  */
 export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   server.get('/', (_request, reply) => reply.redirect('/console', 302));
@@ -34,7 +35,12 @@ async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<Fastify
     .send(built.page.html);
 }
 
-async function sendFile(site: ConsoleSite, path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function sendFile(
+  site: ConsoleSite,
+  path: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const built = await site.site();
   if (built === undefined) return notMade(reply);
   const file = built.files.get(path);
@@ -60,5 +66,10 @@ function varyWith(reply: FastifyReply): string {
 }
 
 function notMade(reply: FastifyReply): FastifyReply {
-  return sendProblem(reply, 503, 'CONSOLE_UNAVAILABLE', 'the console could not be made at start; the log has the reason');
+  return sendProblem(
+    reply,
+    503,
+    'CONSOLE_UNAVAILABLE',
+    'the console could not be made at start; the log has the reason',
+  );
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { commandOutcomeRecord } from '../../../contract/command-outcome.ts';
-import { haltEvent } from '../../../contract/rest-answers.ts';
+import { haltEvent } from '../../../contract/halt-answers.ts';
 import { continuityRecord, updateRecord } from '../../../contract/update-record.ts';
 import type { Documents, Route } from '../route.ts';
 import { componentSchemas, schemaId } from './component-schemas.ts';
@@ -39,7 +39,9 @@ const channels: readonly Channel[] = [
     server: 'kafka',
     address: 'tidemark.continuity.v1',
     description: 'What is known of the sources: live, lost, resynchronised, and how far the updates are complete.',
-    messages: [{ name: 'ContinuityMark', description: 'A statement about accounts on one stream', shape: continuityRecord }],
+    messages: [
+      { name: 'ContinuityMark', description: 'A statement about accounts on one stream', shape: continuityRecord },
+    ],
   },
   {
     id: 'commandOutcomes',
@@ -68,7 +70,10 @@ const servers = {
   rest: { host: 'localhost:8080', protocol: 'http', description: 'The port of REST' },
 };
 
-/** The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the operator chooses the prefix. */
+/**
+ * The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the
+ * operator chooses the prefix.
+ */
 function asyncapiDocument(version: string): object {
   const shapes = channels.flatMap(({ messages }) => messages.map(({ shape }) => shape));
   return {
@@ -123,7 +128,10 @@ function channelOf({ address, server, description, messages }: Channel): object 
   };
 }
 
-/** All documents about the API, made from the table of routes and the schemas that the code uses, so they can't become outdated. */
+/**
+ * All documents about the API, made from the table of routes and the schemas that the code uses, so
+ * they can't become outdated.
+ */
 export function makeDocuments(routes: readonly Route[], version: string): Documents {
   const openapi = openapiDocument(routes, version);
   return {

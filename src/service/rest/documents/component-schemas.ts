@@ -3,8 +3,9 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The named schemas among `shapes` and inside them, each once, referring to each other under `root` (`#/components/schemas/`). `io: 'input'`: answers stay open for
- * fields of later versions; bodies are strict and say so.
+ * The named schemas among `shapes` and inside them, each once, referring to each other
+ * under `root` (`#/components/schemas/`). `io: 'input'`: answers stay open for fields of
+ * later versions; bodies are strict and say so.
  */
 export function componentSchemas(shapes: readonly z.ZodType[], root: string): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
@@ -34,7 +35,10 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
   return withoutUnused(named, new Set(Object.keys(own)), root);
 }
 
-/** A shape that `withTypeNull` has written out in every place is named by none any more, and linters refuse it. `asked`: these stay. */
+/**
+ * A shape that `withTypeNull` has written out in every place is named by none any more, and linters
+ * refuse it. `asked`: these stay.
+ */
 function withoutUnused(
   schemas: Readonly<Record<string, JsonSchema>>,
   asked: ReadonlySet<string>,
@@ -47,8 +51,8 @@ function withoutUnused(
 }
 
 /**
- * The constants of a named enum begin with its name (`OUTCOME_REJECTED`): generators for Go and C put them all into one scope, and `rejected` is a word of four
- * enums.
+ * The constants of a named enum begin with its name (`OUTCOME_REJECTED`): generators for Go and C
+ * put them all into one scope, and `rejected` is a word of four enums.
  */
 function withVarnames(id: string, schema: JsonSchema): JsonSchema {
   const { enum: words } = schema;
@@ -64,8 +68,8 @@ function constantOf(name: string): string {
 }
 
 /**
- * `anyOf` of a shape and null as one shape of two types, which more generators know. One that is named is written out, without its name: beside `$ref` no type can
- * be added.
+ * `anyOf` of a shape and null as one shape of two types, which more generators know. One that is
+ * named is written out, without its name: beside `$ref` no type can be added.
  */
 function withTypeNull<T>(part: T, all: Readonly<Record<string, JsonSchema>>, root: string): T {
   if (Array.isArray(part)) return part.map((each: unknown) => withTypeNull(each, all, root)) as T;

@@ -15,7 +15,10 @@ th{font-weight:600}.soft{color:var(--soft)}`;
 /** Nothing is loaded and nothing runs; the one style is allowed by its hash. */
 export const docsPagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
-/** OpenAPI as a page for people: every route with its parameters, body and answers, and every schema that they name. */
+/**
+ * OpenAPI as a page for people: every route with its parameters, body and
+ * answers, and every schema that they name.
+ */
 export function docsPage({ info, tags, paths, components }: OpenapiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),

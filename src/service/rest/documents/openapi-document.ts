@@ -23,10 +23,14 @@ const tagTexts: readonly (readonly [name: Route['tag'], text: string])[] = [
 const bearerText =
   'A JWT of the configured issuer, or a static token. An operation lists the scopes of which the token needs one: `orders:read`, `orders:write`, `ops:read`, `ops:write`; none includes another. Without sign-in the port takes requests of this machine only, and they need no token.';
 
-/** Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests validate answers against them. */
+/**
+ * Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests
+ * validate answers against them.
+ */
 export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
   const paths: Record<string, Record<string, Operation>> = {};
-  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
   const shapes = routes.flatMap(({ body, answers }) => [body, ...Object.values(answers).map(({ schema }) => schema)]);
   return {
     openapi: '3.1.0',
@@ -50,7 +54,12 @@ export function openapiDocument(routes: readonly Route[], version: string): Open
 
 export interface OpenapiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: object };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: object;
+  };
   readonly servers: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -100,12 +109,18 @@ function operationOf(route: Route): Operation {
     summary: route.summary,
     ...(route.describe === undefined ? {} : { description: route.describe }),
     tags: [route.tag],
-    // One requirement for each scope: any of them is enough. Roles are allowed there for `http` schemes since 3.1.
+    // One requirement for each scope: any of them is enough. Roles are
+    // allowed there for `http` schemes since 3.1.
     security: scopes === 'public' ? [{}] : scopes.map((scope) => ({ bearer: [scope] })),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
-      : { requestBody: { required: true as const, content: { 'application/json': bodyOf(route.body, route.operationId) } } }),
+      : {
+          requestBody: {
+            required: true as const,
+            content: { 'application/json': bodyOf(route.body, route.operationId) },
+          },
+        }),
     responses: { ...answersOf(route), ...problemsOf(route) },
   };
 }
@@ -173,7 +188,9 @@ function responseOf(answer: Answer, operationId: string, status: number): Respon
             headers.map((name) => [name, { description: responseHeaders[name] ?? '', schema: { type: 'string' } }]),
           ),
         }),
-    ...(hasBody ? { content: { [type]: schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status) } } : {}),
+    ...(hasBody
+      ? { content: { [type]: schema === undefined ? opaqueBody(answer) : bodyOf(schema, operationId, status) } }
+      : {}),
   };
 }
 
@@ -194,7 +211,9 @@ function exampleName(status: string, code: string): string {
 }
 
 function refsToExamples(status: string, codes: ReadonlySet<string>): Record<string, object> {
-  return Object.fromEntries([...codes].map((code) => [code, { $ref: `#/components/examples/${exampleName(status, code)}` }]));
+  return Object.fromEntries(
+    [...codes].map((code) => [code, { $ref: `#/components/examples/${exampleName(status, code)}` }]),
+  );
 }
 
 /** One for each code of each status, to which all answers refer. */
@@ -215,7 +234,9 @@ function problemsOf(route: Route): Record<string, Response> {
       status,
       {
         description: [...those].join(', '),
-        content: { 'application/problem+json': { schema: refTo(problemAnswer), examples: refsToExamples(status, those) } },
+        content: {
+          'application/problem+json': { schema: refTo(problemAnswer), examples: refsToExamples(status, those) },
+        },
       },
     ]),
   );
@@ -234,7 +255,8 @@ function codesOf(route: Route): Record<string, ReadonlySet<string>> {
     isRead(route) ? { 429: ['TOO_MANY_READS'] } : {},
     problems,
   ])
-    for (const [status, those] of Object.entries(table)) codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
+    for (const [status, those] of Object.entries(table))
+      codes.set(status, new Set([...(codes.get(status) ?? []), ...those]));
   return Object.fromEntries(codes);
 }
 

@@ -20,9 +20,15 @@ interface ForwardingDeps {
 interface ForwardingOptions {
   /** The name of this process in `Tidemark-Instance`. */
   readonly instance: string;
-  /** At one other instance. Further requests for it get the answer of this process, which has done nothing. */
+  /**
+   * At one other instance. Further requests for it get the answer
+   * of this process, which has done nothing.
+   */
   readonly mostInFlight: number;
-  /** Below the time after which the others take over from an instance that is silent. The time that the caller asks us to wait is added. */
+  /**
+   * Below the time after which the others take over from an instance that is silent. The time that
+   * the caller asks us to wait is added.
+   */
   readonly answerWithinMs: number;
 }
 
@@ -56,7 +62,10 @@ const lookEveryMs = 250;
 /** Declined for a reason of this process alone: another one may do it. */
 const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
 
-/** Headers of the caller that the other instance reads. Those of browsers stay here, where they were checked. */
+/**
+ * Headers of the caller that the other instance reads. Those of
+ * browsers stay here, where they were checked.
+ */
 const passedOn = ['idempotency-key', 'prefer', 'if-match', 'traceparent', 'tracestate'] as const;
 const givenBack = [
   'content-type',
@@ -70,11 +79,14 @@ const givenBack = [
 ] as const;
 
 /**
- * Requests that another process has to carry out because it holds the account's shard. Each is sent there once, with the caller's own token, which is checked
- * there again; a request that was forwarded already is never forwarded further.
+ * Requests that another process has to carry out because it holds the account's shard. Each is sent
+ * there once, with the caller's own token, which is checked there again; a request that was
+ * forwarded already is never forwarded further.
  *
- * Each instance has a window of its own, so that a frozen one takes no place of the others. Nothing waits for it longer than `answerWithinMs`, nor once the fleet has gone
- * on without it: then the answer counts as lost, and the request is not sent anywhere else, since it may have been carried out.
+ * Each instance has a window of its own, so that a frozen one takes no place of the
+ * others. Nothing waits for it longer than `answerWithinMs`, nor once the fleet has gone
+ * on without it: then the answer counts as lost, and the request is not sent anywhere
+ * else, since it may have been carried out.
  */
 export class Forwarding {
   readonly instance: string;
@@ -93,10 +105,11 @@ export class Forwarding {
   }
 
   /**
-   * After a decline with `code`: answers with what the holder of the account answers. False: the decline is the answer, because the reason is not one of this
-   * process alone, or because no other process can be asked. Without an account any other process may do it: they are asked one
-   * after the other, until one does not decline for a reason of its own. It does not resolve with the reply, which would be awaited itself then, and come to
-   * nothing.
+   * After a decline with `code`: answers with what the holder of the account answers. False: the
+   * decline is the answer, because the reason is not one of this process alone, or because no other
+   * process can be asked. Without an account any other process may do it: they are asked one after
+   * the other, until one does not decline for a reason of its own. It does not resolve with the
+   * reply, which would be awaited itself then, and come to nothing.
    */
   async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<boolean> {
     const { request, reply } = call;
@@ -144,16 +157,21 @@ export class Forwarding {
       const outcome = await this.deps.http.request({
         operation: 'forward',
         method: request.method as Parameters<InstanceHttp['request']>[0]['method'],
-        // Not `new URL(…, address)`: a path that begins with two slashes would name another host there.
+        // Not `new URL(…, address)`: a path that begins with two
+        // slashes would name another host there.
         url: to.address + request.url,
         headers: { ...this.headersOf(request, body !== undefined), ...(traceparent !== undefined && { traceparent }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: cut.signal,
       });
-      // An answer that does not name the request is not one of Tidemark: a proxy's, or that of another program at the old address.
+      // An answer that does not name the request is not one of Tidemark: a proxy's, or that of
+      // another program at the old address.
       if (outcome.kind === 'answered' && outcome.headers['x-request-id'] === request.id) return outcome;
       const code = outcome.kind === 'failed' ? outcome.code : `HTTP ${outcome.status}`;
-      this.deps.log.warn({ ...to, code, requestId: request.id }, 'a request could not be forwarded, or its answer was lost');
+      this.deps.log.warn(
+        { ...to, code, requestId: request.id },
+        'a request could not be forwarded, or its answer was lost',
+      );
       return { kind: outcome.kind === 'failed' && outcome.sent === 'no' ? 'not_sent' : 'unanswered' };
     } finally {
       done.abort();
@@ -164,14 +182,23 @@ export class Forwarding {
   }
 
   /** Aborts when there is nothing left to wait for, before `done`. */
-  private hangUp({ request, patienceMs = 0 }: AnyCall, to: OtherInstance, options: SendOptions, done: AbortSignal): AbortSignal {
+  private hangUp(
+    { request, patienceMs = 0 }: AnyCall,
+    to: OtherInstance,
+    options: SendOptions,
+    done: AbortSignal,
+  ): AbortSignal {
     const { clock } = this.deps;
     const waitMs = (preferredWaitSeconds(request.headers['prefer']) ?? 0) * 1000;
     const untilMs = clock.monotonicMs() + this.options.answerWithinMs + waitMs + patienceMs;
     const over = new AbortController();
     const watch = async () => {
       // Twice in a row: one that gives its shards away in good order still sends its answers.
-      for (let looks = 0; looks < 2 && clock.monotonicMs() < untilMs; looks = this.answersFor(to, options) ? 0 : looks + 1) {
+      for (
+        let looks = 0;
+        looks < 2 && clock.monotonicMs() < untilMs;
+        looks = this.answersFor(to, options) ? 0 : looks + 1
+      ) {
         await clock.sleep(lookEveryMs, done);
         if (done.aborted) return;
       }

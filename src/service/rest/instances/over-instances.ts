@@ -1,16 +1,29 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { type AccountListDocument, accountList } from '../../../contract/account-answers.ts';
-import { type CancelAllDocument, cancelAfterAnswer, cancelAllAnswer, reconcileAnswer } from '../../../contract/rest-answers.ts';
+import {
+  type CancelAllDocument,
+  cancelAfterAnswer,
+  cancelAllAnswer,
+  reconcileAnswer,
+} from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { CancelAllResult, ReconcileReport, ReconcileResult } from '../../commands/commands.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
-import { type Forwarding, giveBack, isOfThisProcess, jsonOrUndefined, sendUnanswered, wasForwarded } from './forwarding.ts';
+import {
+  type Forwarding,
+  giveBack,
+  isOfThisProcess,
+  jsonOrUndefined,
+  sendUnanswered,
+  wasForwarded,
+} from './forwarding.ts';
 
-// One request for the accounts of several processes: each is asked once, and the answers are made one.
+// One request for the accounts of several processes: each is
+// asked once, and the answers are made one.
 
 interface Declined {
   readonly code: string;
@@ -19,13 +32,17 @@ interface Declined {
 type ReconcileDocument = z.infer<typeof reconcileAnswer>;
 type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
 
-/** How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. One that is frozen is left out as soon as the fleet goes on without it. */
+/**
+ * How long an instance may take for its own part: a cancel-all waits 20 s for its cancels. One that
+ * is frozen is left out as soon as the fleet goes on without it.
+ */
 export const cancelAllMs = 20_000;
 
 /**
- * Asks every other instance the same, and answers with one body. `own`: the answer of this process, or why it has none. False: `own` is the answer, because no
- * instance did anything, or because the request was forwarded: then this process answers for itself alone. It does not resolve with the reply, which would be
- * awaited itself.
+ * Asks every other instance the same, and answers with one body. `own`: the answer of this process,
+ * or why it has none. False: `own` is the answer, because no instance did anything, or because the
+ * request was forwarded: then this process answers for itself alone. It does not resolve with the
+ * reply, which would be awaited itself.
  */
 async function answerOfAll<Body extends { readonly unanswered?: Unanswered | undefined }>(
   forwarding: Forwarding,
@@ -69,17 +86,24 @@ export async function accountsOfAll(
       for (const item of answer.body.items) if (!isElsewhere(item)) known.set(`${item.stream} ${item.accountId}`, item);
   return {
     ...own,
-    items: own.items.map((item) => (isElsewhere(item) ? (known.get(`${item.stream} ${item.accountId}`) ?? item) : item)),
+    items: own.items.map((item) =>
+      isElsewhere(item) ? (known.get(`${item.stream} ${item.accountId}`) ?? item) : item,
+    ),
   };
 }
 
-/** Asks each the same as `call` asks here, and waits two seconds at most. A request that was forwarded asks no other instance. */
+/**
+ * Asks each the same as `call` asks here, and waits two seconds at most. A request that was
+ * forwarded asks no other instance.
+ */
 export async function askOthers<Body>(
   { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
   call: Call,
   shape: z.ZodType<Body>,
   others: readonly OtherInstance[],
-): Promise<readonly { readonly instance: string; readonly answer: { readonly body: Body } | { readonly code: string } }[]> {
+): Promise<
+  readonly { readonly instance: string; readonly answer: { readonly body: Body } | { readonly code: string } }[]
+> {
   if (wasForwarded(call.request) || others.length === 0) return [];
   const late = new AbortController();
   // A request that is too late is given up: it would hold a place among those in flight.
@@ -106,7 +130,8 @@ async function ask<Body>(
 ): Promise<{ readonly body: Body } | Unanswered[number] | Record<never, never>> {
   const { instance } = to;
   const answer = await forwarding.send(call, to, signal && { signal });
-  if (answer.kind !== 'answered') return { instance, code: answer.kind === 'unanswered' ? 'FORWARD_UNANSWERED' : 'NOT_REACHED' };
+  if (answer.kind !== 'answered')
+    return { instance, code: answer.kind === 'unanswered' ? 'FORWARD_UNANSWERED' : 'NOT_REACHED' };
   const parsed = jsonOrUndefined(answer.text);
   const read = shape.safeParse(parsed);
   if (answer.status === 200 && read.success) return { body: read.data };
@@ -146,7 +171,9 @@ function mergeCancelAlls(bodies: readonly CancelAllDocument[], allAnswered: bool
     inForce: bodies.some(({ inForce }) => inForce),
     orders: firstOf(
       // One whose outcome is known goes before the same that is under way.
-      bodies.flatMap(({ orders }) => orders).sort((a, b) => Number(a.code === 'UNDER_WAY') - Number(b.code === 'UNDER_WAY')),
+      bodies
+        .flatMap(({ orders }) => orders)
+        .sort((a, b) => Number(a.code === 'UNDER_WAY') - Number(b.code === 'UNDER_WAY')),
       ({ stream, orderId }) => `${stream} ${orderId}`,
     ),
     places: firstOf(
@@ -170,13 +197,19 @@ function firstOf<T>(all: readonly T[], keyOf: (each: T) => string): T[] {
   return [...Map.groupBy(all, keyOf).values()].flatMap(([first]) => (first === undefined ? [] : [first]));
 }
 
-export async function reconcileOfAll(forwarding: Forwarding, call: Call, result: ReconcileResult): Promise<FastifyReply> {
+export async function reconcileOfAll(
+  forwarding: Forwarding,
+  call: Call,
+  result: ReconcileResult,
+): Promise<FastifyReply> {
   if (result.kind === 'declined')
     return (await answerOfAll(forwarding, call, reconcileAnswer, result, mergeReports))
       ? call.reply
       : sendDecline(call.reply, result);
   const own = mergeReports([result.report]);
-  return (await answerOfAll(forwarding, call, reconcileAnswer, own, mergeReports)) ? call.reply : sendJson(call.reply, 200, own);
+  return (await answerOfAll(forwarding, call, reconcileAnswer, own, mergeReports))
+    ? call.reply
+    : sendJson(call.reply, 200, own);
 }
 
 function mergeReports(bodies: readonly (ReconcileDocument | ReconcileReport)[]): ReconcileDocument {
@@ -191,8 +224,10 @@ function mergeReports(bodies: readonly (ReconcileDocument | ReconcileReport)[]):
 type CancelAfterDocument = z.infer<typeof cancelAfterAnswer>;
 
 /**
- * Sets the timers of accounts that this process declined, at their holders. `own`: what it has set itself. False: the decline is the answer, because an
- * account has no holder that can be asked. An answer that is not 200 is given back as it came: only an answer for all accounts is one to rely on.
+ * Sets the timers of accounts that this process declined, at their holders. `own`:
+ * what it has set itself. False: the decline is the answer, because an account has no
+ * holder that can be asked. An answer that is not 200 is given back as it came: only
+ * an answer for all accounts is one to rely on.
  */
 export async function cancelAfterElsewhere(
   forwarding: Forwarding,
@@ -209,7 +244,10 @@ export async function cancelAfterElsewhere(
     return to === undefined ? [] : [{ to, body: { seconds, accountIds } }];
   });
   const answers = await Promise.all(
-    asked.map(async ({ to, body }) => ({ to, answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0] }) })),
+    asked.map(async ({ to, body }) => ({
+      to,
+      answer: await forwarding.send(call, to, { body, accountId: body.accountIds[0] }),
+    })),
   );
   const done = [own];
   for (const { to, answer } of answers) {

@@ -11,7 +11,10 @@ interface OfInstance {
   readonly status: StatusDocument;
 }
 
-/** `own`, with what the other instances say of themselves. A forwarded request gets `own`, and so does that of a single process. */
+/**
+ * `own`, with what the other instances say of themselves. A forwarded request gets `own`, and so
+ * does that of a single process.
+ */
 export async function statusOfAll(
   { forwarding, clock }: { readonly forwarding: Forwarding; readonly clock: Clock },
   call: Call,

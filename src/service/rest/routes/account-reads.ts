@@ -7,7 +7,10 @@ import { readStore } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
 
-/** The service keeps answered requests for as long as it keeps the log; a person looks at the newest. */
+/**
+ * The service keeps answered requests for as long as it keeps
+ * the log; a person looks at the newest.
+ */
 const listed = 50;
 
 export const readAccount = readRoute(
@@ -34,7 +37,9 @@ function readRoute(kind: AccountRepair['kind'], operationId: string, summary: st
     scopes: ['ops:write'],
     params: { accountId: 'accountId' },
     body: kind === 'read' ? readAccountBody : backfillBody,
-    answers: { 202: { describe: 'It was written down, once for each stream', schema: accountRepairList, headers: ['Location'] } },
+    answers: {
+      202: { describe: 'It was written down, once for each stream', schema: accountRepairList, headers: ['Location'] },
+    },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
       404: ['ACCOUNT_NOT_FOUND'],

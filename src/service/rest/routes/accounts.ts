@@ -42,7 +42,11 @@ export const listAccounts: Route = {
 function stateBody({ state, sinceMs, silentLosses, lastAudit, ...rest }: FollowedAccount, nowMs: number): object {
   const { lastEventMs, lastResyncMs, lastError, tokenExpiresMs, standing } = rest;
   const at = (name: string, ms: number | undefined) => (ms === undefined ? {} : { [name]: formatInstant(ms) });
-  const found = lastAudit && { orders: lastAudit.orders, changes: lastAudit.changes, silentLosses: lastAudit.silentLosses };
+  const found = lastAudit && {
+    orders: lastAudit.orders,
+    changes: lastAudit.changes,
+    silentLosses: lastAudit.silentLosses,
+  };
   return {
     state,
     ...at('since', sinceMs),
@@ -72,7 +76,8 @@ export const showExposure = route({
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const { accountId } = query;
-    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (accountId !== undefined && !maySee(principal.accounts, accountId))
+      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const items = await readStore(reads.exposure(principal.accounts, accountId));
     return sendJson(reply, 200, { items });
   },

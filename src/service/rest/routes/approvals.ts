@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
-import { approvalAnswer, approvalList } from '../../../contract/rest-answers.ts';
+import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Approval } from '../../../store/commands/command-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
@@ -55,7 +55,8 @@ export const approve: Route = {
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
-    // First, because an approval is used up by the process that takes it, also where that process may not do the act.
+    // First, because an approval is used up by the process that takes it,
+    // also where that process may not do the act.
     if (forwarding.isElsewhere(call, asked.accountId))
       return (await forwarding.answer(call, notLeader.code, asked.accountId)) ? reply : sendDecline(reply, notLeader);
     const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));

@@ -36,7 +36,9 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
     ...(ofAccount ? { params: { accountId: 'accountId' } as const } : {}),
     body: cancelAllBody,
     headers: ['Idempotency-Key'],
-    answers: { 200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] } },
+    answers: {
+      200: { describe: 'Each order, and its command', schema: cancelAllAnswer, headers: ['Idempotent-Replayed'] },
+    },
     problems: {
       400: ['INVALID_BODY', 'UNKNOWN_FIELD', 'IDEMPOTENCY_KEY_REQUIRED'],
       403: ['COMMANDS_OFF', 'ACCOUNT_NOT_TRADED', ...(ofAccount ? [] : ['EVERY_ACCOUNT_NEEDED'])],
@@ -81,7 +83,12 @@ function answerOf({ open, inForce, orders, places, unread, declined }: Extract<C
   const body = {
     open,
     inForce,
-    orders: orders.map(({ accountId, stream, orderId, result }) => ({ accountId, stream, orderId, ...submitResultBody(result) })),
+    orders: orders.map(({ accountId, stream, orderId, result }) => ({
+      accountId,
+      stream,
+      orderId,
+      ...submitResultBody(result),
+    })),
     places: places.map(placeOf),
     unread: unread.map(({ accountId, stream, code, message }) => ({ accountId, stream, code, detail: message })),
     declined: declined.map(({ accountId, code, message }) => ({ accountId, code, detail: message })),
@@ -128,19 +135,29 @@ export const cancelAfter: Route = {
       const refused = refuseScope({ reply, principal }, { kind: 'account', accountId });
       if (refused !== undefined) return refused;
     }
-    const followed = body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
+    const followed =
+      body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
     if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     const afterMs = body.seconds * 1000;
-    const result = await parts.commands.cancelAfter({ principal: principal.name, afterMs, accountIds, requestId: request.id });
+    const result = await parts.commands.cancelAfter({
+      principal: principal.name,
+      afterMs,
+      accountIds,
+      requestId: request.id,
+    });
     const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
-    const declined = result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
-    // Only an answer for all of its accounts is one to rely on. Those that were armed stay so until it calls again, or they run out.
+    const declined =
+      result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
+    // Only an answer for all of its accounts is one to rely on. Those that were armed stay so until
+    // it calls again, or they run out.
     const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
     if (refused === undefined) return sendJson(reply, 200, own);
     if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);
     const left = declined.map(({ accountId }) => accountId);
-    return (await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own)) ? reply : sendDecline(reply, refused);
+    return (await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own))
+      ? reply
+      : sendDecline(reply, refused);
   },
 };
 

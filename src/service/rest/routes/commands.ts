@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { plainTextField } from '../../../contract/body-fields.ts';
 import { parseSettlement, settlementBody } from '../../../contract/command-bodies.ts';
-import { commandHistory, commandPage, commandAnswer as commandShape, reconcileAnswer } from '../../../contract/rest-answers.ts';
+import {
+  commandHistory,
+  commandPage,
+  commandAnswer as commandShape,
+  reconcileAnswer,
+} from '../../../contract/rest-answers.ts';
 import { commandKind, commandState } from '../../../contract/words.ts';
 import { type Command, type CommandWithEvidence, isUnresolved } from '../../../domain/command.ts';
 import { formatInstant } from '../../../domain/instant.ts';
@@ -199,13 +204,17 @@ export const reconcile = route({
   },
 });
 
-/** Orders that are read, for open and closed ones each. A missed hint costs nothing: an order that lost our reference is rare, and a person looks further. */
+/**
+ * Orders that are read, for open and closed ones each. A missed hint costs nothing: an order that
+ * lost our reference is rare, and a person looks further.
+ */
 const lookedAt = 500;
 const mostHints = 5;
 
 /**
- * Ids of orders that have the terms of an unknown place and no reference that explains them, for the person who has to settle it. The platform may have lost
- * our reference, or another program may have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
+ * Ids of orders that have the terms of an unknown place and no reference that explains them, for
+ * the person who has to settle it. The platform may have lost our reference, or another program may
+ * have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,
@@ -215,7 +224,9 @@ export async function findHints(
   const { request, state } = command;
   if (request.kind !== 'place' || state !== 'unknown') return [];
   const filter = { stream: request.stream, accountId: request.accountId, symbol: request.terms.symbol };
-  const pages = await Promise.all([true, false].map((open) => reads.listOrders(scope, { ...filter, open }, undefined, lookedAt)));
+  const pages = await Promise.all(
+    [true, false].map((open) => reads.listOrders(scope, { ...filter, open }, undefined, lookedAt)),
+  );
   return pages
     .flatMap(({ items }) => items)
     .filter((stored) => resembles(command, JSON.parse(stored.state) as Order))

@@ -1,5 +1,5 @@
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
-import { haltAnswer, haltList, resumeAnswer } from '../../../contract/rest-answers.ts';
+import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Halt } from '../../../store/commands/command-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
@@ -19,7 +19,8 @@ export const listHalts: Route = {
   tag: 'operations',
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
-  handle: ({ commands }, { reply, principal }) => sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
+  handle: ({ commands }, { reply, principal }) =>
+    sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
 };
 
 export const haltAccount = haltRoute(
@@ -52,7 +53,10 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
     answers: {
       ...(verb === 'halt'
         ? {
-            200: { describe: 'The halts in force now, and the instances that have not confirmed it in time', schema: haltAnswer },
+            200: {
+              describe: 'The halts in force now, and the instances that have not confirmed it in time',
+              schema: haltAnswer,
+            },
           }
         : {
             200: { describe: 'The halts that were cleared, and those in force now', schema: resumeAnswer },
@@ -74,7 +78,8 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const { accountId } = params;
-      // A halt is done here: its answer waits for the holder, which may be frozen. A resume goes to the holder first: there it holds at once.
+      // A halt is done here: its answer waits for the holder, which may be frozen. A resume goes to
+      // the holder first: there it holds at once.
       const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
       if (goesToHolder && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
       const before = commands.operator.halts();

@@ -17,11 +17,15 @@ export const listLimits: Route = {
   summary: 'List the limits',
   tag: 'operations',
   scopes: ['ops:read'],
-  answers: { 200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList } },
+  answers: {
+    200: { describe: 'Those of the accounts of the token, and those that are of no account', schema: limitList },
+  },
   problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
     const result = await commands.operator.limits();
-    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+    return result.kind === 'declined'
+      ? sendDecline(reply, result)
+      : sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };
 
@@ -43,9 +47,10 @@ export const changeLimits: Route = {
     429: ['TOO_MANY_APPROVALS'],
     503: ['STORE_UNAVAILABLE'],
   },
-  // Never forwarded: only the journal has limits, so any process changes them for all. A limit that is tightened in trouble must not wait for the holder of the
-  // account, which may be frozen. Price, with four eyes: a process that does not follow the account counts it as real, and may ask for a second principal where
-  // its holder, which knows that it is simulated, would not.
+  // Never forwarded: only the journal has limits, so any process changes them for all. A limit that
+  // is tightened in trouble must not wait for the holder of the account, which may be frozen.
+  // Price, with four eyes: a process that does not follow the account counts it as real, and may
+  // ask for a second principal where its holder, which knows that it is simulated, would not.
   handle: async (parts, { request, reply, principal }) => {
     const body = parseLimitsChange(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
@@ -55,11 +60,15 @@ export const changeLimits: Route = {
     const word = operatorWordOf(principal, body.reason, request.id);
     const result = await parts.commands.operator.changeLimits(body.scope, body.change, word);
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
-    return result.kind === 'declined' ? sendDecline(reply, result) : sendJson(reply, 200, limitBody(result, principal.accounts));
+    return result.kind === 'declined'
+      ? sendDecline(reply, result)
+      : sendJson(reply, 200, limitBody(result, principal.accounts));
   },
 };
 
 function limitBody({ limits }: Extract<LimitsResult, { kind: 'done' }>, accounts: AccountScope) {
   const isSeen = ({ accountId }: LimitRow) => accountId === undefined || maySee(accounts, accountId);
-  return { items: limits.filter(isSeen).map(({ changedAtMs, ...row }) => ({ ...row, changedAt: formatInstant(changedAtMs) })) };
+  return {
+    items: limits.filter(isSeen).map(({ changedAtMs, ...row }) => ({ ...row, changedAt: formatInstant(changedAtMs) })),
+  };
 }

@@ -40,7 +40,10 @@ export const listOrders = route({
     symbol: searchedSymbol.exactOptional().describe('In any case, an option compact or padded'),
     status: orderStatus.exactOptional(),
     open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
-    side: z.enum(['buy', 'sell']).exactOptional().describe('The direction: a short sale sells, and a buy that covers one buys'),
+    side: z
+      .enum(['buy', 'sell'])
+      .exactOptional()
+      .describe('The direction: a short sale sells, and a buy that covers one buys'),
     origin: z.enum(['tidemark', 'external']).exactOptional().describe('Placed here, or elsewhere'),
     since: instantField.exactOptional().describe('Only orders whose newest change was stored at this time or later'),
     until: instantField.exactOptional().describe('Only orders whose newest change was stored before this time'),
@@ -70,7 +73,8 @@ export const countOrders = route({
   path: '/v1/orders/counts',
   operationId: 'countOrders',
   summary: 'Count orders by status',
-  describe: 'Open orders; with `since`, all orders whose newest change was stored since then, of closed ones at most 20,000.',
+  describe:
+    'Open orders; with `since`, all orders whose newest change was stored since then, of closed ones at most 20,000.',
   tag: 'orders',
   scopes: ['orders:read'],
   query: z.strictObject({
@@ -83,12 +87,16 @@ export const countOrders = route({
   rows: 500,
   handle: async ({ reads }, { reply, principal, query }) => {
     const { accountId } = query;
-    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (accountId !== undefined && !maySee(principal.accounts, accountId))
+      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     return sendJson(reply, 200, await readStore(reads.countOrders(principal.accounts, query)));
   },
 });
 
-/** An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding it again took most of the time of a page. */
+/**
+ * An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding
+ * it again took most of the time of a page.
+ */
 export function storedOrderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
   const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
   return `{"stream":"${stream}","orderId":${quoted(orderId)},"accountId":${quoted(accountId)},"revision":${revision}${version},"order":${state}}`;

@@ -22,7 +22,14 @@ import { storedOrderText } from './order-lists.ts';
 const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
 const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;
 
-const headers = ['Location', 'Idempotent-Replayed', 'Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Tidemark-Instance'];
+const headers = [
+  'Location',
+  'Idempotent-Replayed',
+  'Preference-Applied',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Tidemark-Instance',
+];
 
 const commandAnswers = {
   200: { describe: 'Nothing about it is open: its outcome, or accepted', schema: commandAnswer, headers },
@@ -138,7 +145,12 @@ export const replacePredictionOrder: Route = {
 
 const query = z.strictObject({ accountId: accountField.describe('The account that the order is on') });
 
-export const cancelOrder = cancelRoute('account', '/v1/orders/{orderId}', 'cancelOrder', 'Cancel an equity or option order');
+export const cancelOrder = cancelRoute(
+  'account',
+  '/v1/orders/{orderId}',
+  'cancelOrder',
+  'Cancel an equity or option order',
+);
 export const cancelPredictionOrder = cancelRoute(
   'prediction',
   '/v1/predictions/orders/{orderId}',
@@ -167,7 +179,9 @@ function cancelRoute(stream: Stream, path: string, operationId: string, summary:
     },
     handle: (parts, call) => {
       const { orderId = '' } = call.params;
-      return sendCommand(parts, call, { request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId } });
+      return sendCommand(parts, call, {
+        request: { kind: 'cancel', stream, accountId: call.query.accountId, orderId },
+      });
     },
   });
 }

@@ -19,7 +19,8 @@ const shared = {
   describe:
     'Checks the body of a place, and shows the value, the quotes, every limit that applies with its bound, and all that would decline the order now. Sends nothing, writes nothing and takes no Idempotency-Key. It is true for this moment only: the place is judged again.',
   tag: 'orders',
-  // As placing: it shows limits, halts and commands of the account, which a place by the same token would be shown one by one.
+  // As placing: it shows limits, halts and commands of the account, which a place by the same token
+  // would be shown one by one.
   scopes: ['orders:write'],
   changesNothing: true,
   answers: { 200: { describe: 'What a place would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] } },
@@ -88,7 +89,9 @@ function previewBody(
   const { quantity, notional = null, valuedByQuote, notValued } = measure;
   return {
     ...{ stream, accountId, terms: { ...terms }, ...(quantity !== undefined && { quantity }), value: notional },
-    ...(notional === null && { noValue: notValued ?? (valuedByQuote ? 'there is no quote' : 'the order has no price') }),
+    ...(notional === null && {
+      noValue: notValued ?? (valuedByQuote ? 'there is no quote' : 'the order has no price'),
+    }),
     quotes: quotes.map(({ kind, symbol, quote }) => {
       const { bid, ask, last, ageMs } = quote ?? {};
       return {

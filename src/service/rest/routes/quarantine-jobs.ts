@@ -36,13 +36,19 @@ export const openQuarantineJob: Route = {
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { action, filter, reason, dryRun } = body;
     const { accounts, name } = principal;
-    if (filter.accountId !== undefined && !maySee(accounts, filter.accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (filter.accountId !== undefined && !maySee(accounts, filter.accountId))
+      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     if (dryRun) return sendJson(reply, 200, await readStore(quarantine.measureJob(accounts, action, filter)));
     const jobId = random.uuid();
     const asked = { jobId, action, filter, by: name, reason, requestId: request.id };
     if (!(await readStore(quarantine.openJob(accounts, asked)))) {
       reply.header('retry-after', '60');
-      return sendProblem(reply, 429, 'TOO_MANY_JOBS', `${mostOpenJobs} jobs have not ended: wait for one, or cancel one`);
+      return sendProblem(
+        reply,
+        429,
+        'TOO_MANY_JOBS',
+        `${mostOpenJobs} jobs have not ended: wait for one, or cancel one`,
+      );
     }
     const job = await readStore(quarantine.findJob(accounts, jobId));
     reply.header('location', `/v1/quarantine/jobs/${jobId}`);
@@ -100,7 +106,8 @@ export const cancelQuarantineJob: Route = {
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
     const { accounts, name } = principal;
-    if ((await readStore(quarantine.findJob(accounts, jobId))) === undefined) return sendMissing(reply, 'JOB_NOT_FOUND');
+    if ((await readStore(quarantine.findJob(accounts, jobId))) === undefined)
+      return sendMissing(reply, 'JOB_NOT_FOUND');
     const word = { by: name, reason: body.reason, requestId: request.id };
     await readStore(quarantine.cancelJob(accounts, jobId, word));
     const job = await readStore(quarantine.findJob(accounts, jobId));

@@ -74,8 +74,16 @@ export const retryQuarantined: Route = {
   headers: ['Prefer'],
   body: reasonBody,
   answers: {
-    200: { describe: 'It was read: `retry` has the outcome', schema: quarantineAnswer, headers: ['Preference-Applied'] },
-    202: { describe: 'It is asked for, and not answered yet', schema: quarantineAnswer, headers: ['Preference-Applied'] },
+    200: {
+      describe: 'It was read: `retry` has the outcome',
+      schema: quarantineAnswer,
+      headers: ['Preference-Applied'],
+    },
+    202: {
+      describe: 'It is asked for, and not answered yet',
+      schema: quarantineAnswer,
+      headers: ['Preference-Applied'],
+    },
   },
   problems: { ...problemsOfDeeds, 409: ['ALREADY_DEALT_WITH', 'NAMES_NO_ORDER'] },
   handle: async (parts, call) => {
@@ -84,7 +92,12 @@ export const retryQuarantined: Route = {
     if ('answered' in asked) return asked.answered;
     const { row, word } = asked;
     if (row.accountId === undefined || row.orderId === undefined)
-      return sendProblem(reply, 409, 'NAMES_NO_ORDER', 'the row names no order that could be read: check it, and discard it');
+      return sendProblem(
+        reply,
+        409,
+        'NAMES_NO_ORDER',
+        'the row names no order that could be read: check it, and discard it',
+      );
     await readStore(parts.quarantine.retry(principal.accounts, row.id, word));
     const waitSeconds = preferredWaitSeconds(request.headers['prefer']);
     if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
@@ -117,7 +130,10 @@ export const discardQuarantined: Route = {
   },
 };
 
-/** The row of the path and the word of the caller, or the answer that says why there is nothing to deal with. */
+/**
+ * The row of the path and the word of the caller, or the answer
+ * that says why there is nothing to deal with.
+ */
 async function rowToDealWith({ quarantine }: RouteParts, call: Call) {
   const { request, reply, principal, params } = call;
   const body = parseReason(request.body);
@@ -135,7 +151,12 @@ function sendDealtWith({ reply }: Call) {
 const lookEveryMs = 250;
 
 /** The row once its retry is answered, after `waitMs`, or when the server drains. */
-async function untilAnswered({ quarantine, clock, draining }: RouteParts, { principal }: Call, id: string, waitMs: number) {
+async function untilAnswered(
+  { quarantine, clock, draining }: RouteParts,
+  { principal }: Call,
+  id: string,
+  waitMs: number,
+) {
   const giveUpMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const row = await readStore(quarantine.find(principal.accounts, id));

@@ -31,7 +31,11 @@ export const showPage: Route = {
   tag: 'documents',
   scopes: 'public',
   answers: {
-    200: { describe: 'HTML without scripts, and without anything from elsewhere', type: 'text/html', example: '<!doctype html>' },
+    200: {
+      describe: 'HTML without scripts, and without anything from elsewhere',
+      type: 'text/html',
+      example: '<!doctype html>',
+    },
   },
   handle: ({ documents }, { reply }) =>
     reply

@@ -49,7 +49,8 @@ export const streamUpdates = route({
   handle: async ({ authenticator, hub, eventTail, reads }, { request, reply, principal, query }) => {
     const { accountId, stream } = query;
     const kinds = new Set((query.events?.split(',') ?? []) as StreamedEvent['kind'][]);
-    if (accountId !== undefined && !maySee(principal.accounts, accountId)) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
+    if (accountId !== undefined && !maySee(principal.accounts, accountId))
+      return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
     if (kinds.has('halt') && !principal.scopes.has('ops:read'))
       return sendProblem(reply, 403, 'INSUFFICIENT_SCOPE', 'halts need a token with ops:read');
     const given = request.headers['last-event-id'] ?? query.after;
@@ -70,7 +71,11 @@ export const streamUpdates = route({
       );
     }
     // Its connection serves no further request: a reader that has to connect again finds it closed.
-    reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no', connection: 'close' });
+    reply.headers({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+      connection: 'close',
+    });
     reply.hijack();
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     const reader = {
@@ -87,7 +92,10 @@ export const streamUpdates = route({
 });
 
 /** The rights of a token never change, but it may end. */
-function judgeAgain(authenticator: Authenticator, authorization: string | undefined): TokenVerdict | Promise<TokenVerdict> {
+function judgeAgain(
+  authenticator: Authenticator,
+  authorization: string | undefined,
+): TokenVerdict | Promise<TokenVerdict> {
   const result = authenticator.authenticate(authorization);
   return result instanceof Promise ? result.then(verdictOf) : verdictOf(result);
 }

@@ -22,10 +22,13 @@ const pageSize = 200;
 /**
  * The outcomes and halts for the readers of `GET /v1/stream` that ask for them.
  *
- * Works in rounds. One round reads the horizon once, and one page for each different position that a reader has; readers at the same position share it. A page
- * that is not full ends at the horizon, so after it all readers that have caught up stand at one position, and a round is two short reads however many they are.
+ * Works in rounds. One round reads the horizon once, and one page for each different position
+ * that a reader has; readers at the same position share it. A page that is not full ends at
+ * the horizon, so after it all readers that have caught up stand at one position, and a round
+ * is two short reads however many they are.
  *
- * Invariant: each reader has got every event that it wants up to its position, once. A reader that takes nothing is left where it is until it has made room.
+ * Invariant: each reader has got every event that it wants up to its position, once. A reader that
+ * takes nothing is left where it is until it has made room.
  */
 export class EventTail {
   private readonly clients = new Set<StreamClient>();

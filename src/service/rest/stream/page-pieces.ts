@@ -16,12 +16,16 @@ interface Selecting {
   wants(update: StreamedUpdate): boolean;
 }
 
-/** Small beside the bytes that a reader may leave untaken, so that a full socket is noticed between two pieces. */
+/**
+ * Small beside the bytes that a reader may leave untaken, so that a
+ * full socket is noticed between two pieces.
+ */
 const pieceBytes = 64 * 1024;
 
 /**
- * The events of one page of the log, made once for all readers that select the same. A write for each update and reader costs 10 to 20 µs of the service, which
- * is as much as the update itself where ten consoles are open; a piece has about sixty updates.
+ * The events of one page of the log, made once for all readers that select the same. A write for
+ * each update and reader costs 10 to 20 µs of the service, which is as much as the update itself
+ * where ten consoles are open; a piece has about sixty updates.
  */
 export class PagePieces {
   private readonly updates: readonly StreamedUpdate[];

@@ -31,9 +31,15 @@ export type TokenVerdict = 'good' | 'expired' | 'revoked' | 'unknown';
 interface StreamClientOptions {
   /** A reader whose socket leaves more than this untaken is too slow. */
   readonly maxBufferedBytes: number;
-  /** How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is 17 kB a second. */
+  /**
+   * How long a reader that catches up may take to make room: half of
+   * `maxBufferedBytes` in 30 s is 17 kB a second.
+   */
   readonly stallMs: number;
-  /** A reader that takes nothing of what is written to it for so long is gone, and its place is free. */
+  /**
+   * A reader that takes nothing of what is written to it for so
+   * long is gone, and its place is free.
+   */
   readonly goneAfterMs: number;
 }
 
@@ -41,10 +47,13 @@ interface StreamClientOptions {
 const lastEventWithinMs = 5000;
 
 /**
- * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live` (the tail offers it each update) → `ended`.
+ * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live`
+ * (the tail offers it each update) → `ended`.
  *
- * Invariant: the written ids rise, and every update of its accounts above the first position was written, or a `reset` was, or the stream ended. So a reader
- * can always go on from the last id that it has seen. The bytes that it has not taken are bounded by `maxBufferedBytes` and one update.
+ * Invariant: the written ids rise, and every update of its accounts above the first
+ * position was written, or a `reset` was, or the stream ended. So a reader can always
+ * go on from the last id that it has seen. The bytes that it has not taken are
+ * bounded by `maxBufferedBytes` and one update.
  */
 export class StreamClient {
   readonly reader: StreamReader;
@@ -61,7 +70,10 @@ export class StreamClient {
   private readonly sink: EventSink;
   private readonly options: StreamClientOptions;
   private written = 0;
-  /** Of these, as many as it had taken when it last took some; below zero while the head of the answer waits. */
+  /**
+   * Of these, as many as it had taken when it last took some; below
+   * zero while the head of the answer waits.
+   */
   private taken = Number.NEGATIVE_INFINITY;
   private tookAtMs: number;
 
@@ -80,7 +92,10 @@ export class StreamClient {
     this.openedAtMs = deps.clock.monotonicMs();
     this.tookAtMs = this.openedAtMs;
     this.accountIds = reader.accounts.kind === 'all' ? undefined : new Set(reader.accounts.accountIds);
-    this.selection = JSON.stringify([reader.stream ?? '', this.accountIds === undefined ? '' : [...this.accountIds].sort()]);
+    this.selection = JSON.stringify([
+      reader.stream ?? '',
+      this.accountIds === undefined ? '' : [...this.accountIds].sort(),
+    ]);
   }
 
   wants({ stream, accountId }: StreamedUpdate): boolean {
@@ -88,7 +103,10 @@ export class StreamClient {
     return this.accountIds === undefined || this.accountIds.has(accountId);
   }
 
-  /** Live only: the events of the next updates, all above its position. False: the reader was too slow and has ended. */
+  /**
+   * Live only: the events of the next updates, all above its position.
+   * False: the reader was too slow and has ended.
+   */
   offer(pieces: readonly Piece[]): boolean {
     for (const { bytes, lastSeq } of pieces) {
       if (this.state !== 'live') return true;
@@ -102,7 +120,10 @@ export class StreamClient {
     return true;
   }
 
-  /** Behind only: waits until the reader makes room. False: it made none within `stallMs` and has ended. */
+  /**
+   * Behind only: waits until the reader makes room. False: it
+   * made none within `stallMs` and has ended.
+   */
   async push(update: StreamedUpdate): Promise<boolean> {
     if (update.seq <= this.position) return true;
     if (this.sink.bufferedBytes > this.options.maxBufferedBytes / 2 && !(await this.room())) {
@@ -115,7 +136,10 @@ export class StreamClient {
     return true;
   }
 
-  /** The stream goes on from `position`. The updates in between are lost to this reader, and a `reset` says so. */
+  /**
+   * The stream goes on from `position`. The updates in between are
+   * lost to this reader, and a `reset` says so.
+   */
   skipTo(position: bigint, reason: ResetReason): void {
     this.position = position;
     this.write(resetEvent(reason, this.id));
@@ -141,7 +165,10 @@ export class StreamClient {
     if (this.isAboveEvents(position)) this.events = position;
   }
 
-  /** Outcomes and halts go on from `position`. Those in between are lost to this reader, and a `reset` says so. */
+  /**
+   * Outcomes and halts go on from `position`. Those in between are
+   * lost to this reader, and a `reset` says so.
+   */
   skipEventsTo(position: EventPosition, reason: ResetReason): void {
     if (this.state === 'ended') return;
     this.events = position;
@@ -175,7 +202,8 @@ export class StreamClient {
   }
 
   /**
-   * Whether it has taken nothing for `goneAfterMs`, although something waits for it. Asked at each heartbeat, so that something does. `unacknowledged`: bytes that its
+   * Whether it has taken nothing for `goneAfterMs`, although something waits for it.
+   * Asked at each heartbeat, so that something does. `unacknowledged`: bytes that its
    * kernel has not taken, of those that ours has.
    */
   hasGone(unacknowledged: ReadonlyMap<string, number>): boolean {

@@ -60,43 +60,56 @@ export class ResponseSink implements EventSink {
   }
 }
 
-// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads are JSON, so they contain no line breaks.
+// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads
+// are JSON, so they contain no line breaks.
 
 /**
- * `slow_reader`: the connection ends; resume with its last id. `too_old`, `unknown_id`: the updates in between are not in the log; read the orders again, the
- * stream goes on from here.
+ * `slow_reader`: the connection ends; resume with its last id. `too_old`, `unknown_id`: the updates
+ * in between are not in the log; read the orders again, the stream goes on from here.
  */
 export type ResetReason = 'slow_reader' | 'too_old' | 'unknown_id';
 export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', 'unknown_id'];
 
 /**
- * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id. `token_expired`, `token_revoked`: with another token; a revoked
- * token is one that is not known any more, or whose key the issuer no longer publishes.
+ * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id.
+ * `token_expired`, `token_revoked`: with another token; a revoked token is one that is not known
+ * any more, or whose key the issuer no longer publishes.
  */
 export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
-/** The id of a stream. With events it has two positions: that of the log, and that of outcomes and halts (docs/decisions/030-an-id-of-two-positions.md). */
+/**
+ * The id of a stream. With events it has two positions: that of the log, and that of outcomes and
+ * halts (docs/decisions/030-an-id-of-two-positions.md).
+ */
 export function streamId(position: bigint, events: EventPosition | undefined): string {
   return events === undefined ? `${position}` : `${position}.${events.tx}.${events.number}`;
 }
 
-/** Undefined: the text is no id of a stream. `events` is left out in an id of a stream without them. */
-export function parseStreamId(text: string): { readonly position: bigint; readonly events?: EventPosition } | undefined {
-  const [, position = '', tx, number] = /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/.exec(text) ?? [];
+/**
+ * Undefined: the text is no id of a stream. `events` is left out in an id of a stream without them.
+ */
+export function parseStreamId(
+  text: string,
+): { readonly position: bigint; readonly events?: EventPosition } | undefined {
+  const [, position = '', tx, number] =
+    /^(0|[1-9]\d{0,17})(?:\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17}))?$/.exec(text) ?? [];
   if (position === '') return undefined;
   if (tx === undefined || number === undefined) return { position: BigInt(position) };
   return { position: BigInt(position), events: { tx: BigInt(tx), number: BigInt(number) } };
 }
 
 /**
- * Sent at once with the head of the response. It has the position to go on from, so a reader that is disconnected before its first event still has an id.
- * Browsers reconnect after `retry`.
+ * Sent at once with the head of the response. It has the position to go on from, so a reader that
+ * is disconnected before its first event still has an id. Browsers reconnect after `retry`.
  */
 export function greeting(id: string): string {
   return `id: ${id}\nretry: 1000\n\n`;
 }
 
-/** Keeps proxies from closing a quiet stream, and advances its id: a block without data dispatches no event but still sets the last id. */
+/**
+ * Keeps proxies from closing a quiet stream, and advances its id: a block without data dispatches
+ * no event but still sets the last id.
+ */
 export function heartbeat(id: string): string {
   return `id: ${id}\n\n`;
 }
@@ -109,7 +122,10 @@ export function outcomeOrHalt({ kind, payload }: StreamedEvent, id: string): str
   return `id: ${id}\nevent: ${kind}\ndata: ${payload}\n\n`;
 }
 
-/** `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id. Without it the id does not change. */
+/**
+ * `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id.
+ * Without it the id does not change.
+ */
 export function resetEvent(reason: ResetReason, goingOnAfter?: string): string {
   if (goingOnAfter === undefined) return `event: reset\ndata: {"reason":"${reason}"}\n\n`;
   return `id: ${goingOnAfter}\nevent: reset\ndata: {"reason":"${reason}","goingOnAfter":"${goingOnAfter}"}\n\n`;

@@ -28,9 +28,15 @@ export interface StreamHubOptions {
   readonly heartbeatEveryMs: number;
   /** After this time a reader has to connect again. */
   readonly maxAgeMs: number;
-  /** How often the token of each reader is checked. Together with the time until a change in the database is noticed it stays below 5 s. */
+  /**
+   * How often the token of each reader is checked. Together with the time until a change in the
+   * database is noticed it stays below 5 s.
+   */
   readonly judgeEveryMs: number;
-  /** How often the tail reads the log without being woken: on a standby, commits are made by another instance. */
+  /**
+   * How often the tail reads the log without being woken: on a
+   * standby, commits are made by another instance.
+   */
   readonly pollEveryMs: number;
   /** It never reads more often than this, however many commits there are. */
   readonly pollGapMs: number;
@@ -57,8 +63,9 @@ const noBytes: ReadonlyMap<string, number> = new Map();
 /**
  * The readers of `GET /v1/stream`, and one tail of the log for all that are live.
  *
- * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has got every update of its accounts up to the tail's position.
- * A reader that catches up joins only when it has read that far, so no update is lost in between.
+ * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has
+ * got every update of its accounts up to the tail's position. A reader that catches up joins only
+ * when it has read that far, so no update is lost in between.
  */
 export class StreamHub {
   private readonly clients = new Set<StreamClient>();
@@ -99,7 +106,10 @@ export class StreamHub {
     return own < maxClientsPerPrincipal;
   }
 
-  /** Takes the reader over. `after`: the last id that it has seen; `newest`: the end of the log as it was just read. */
+  /**
+   * Takes the reader over. `after`: the last id that it has seen;
+   * `newest`: the end of the log as it was just read.
+   */
   open(reader: StreamReader, sink: EventSink, after: bigint | undefined, newest: bigint): StreamClient {
     const { clock } = this.deps;
     const client = new StreamClient({ clock, sink }, reader, after ?? newest, this.options);
@@ -138,7 +148,10 @@ export class StreamHub {
     this.deps.metrics.streamResets.inc({ reason });
   }
 
-  /** Reads the log for one reader until it has reached the tail, or the end of the log where no other reader is live. */
+  /**
+   * Reads the log for one reader until it has reached the tail, or the end
+   * of the log where no other reader is live.
+   */
   private async catchUp(client: StreamClient): Promise<void> {
     while (client.state === 'behind') {
       const page = await this.read(client.reader.accounts, client.position);
@@ -167,10 +180,15 @@ export class StreamHub {
   }
 
   /**
-   * A page that is not full need not be the last: for a quiet account a read returns little, however far it looked. Only the first live reader has to be near
-   * the end: the tail begins at its position, and later readers would have to wait while the tail goes through everything that it has not seen.
+   * A page that is not full need not be the last: for a quiet account a read returns
+   * little, however far it looked. Only the first live reader has to be near the end: the
+   * tail begins at its position, and later readers would have to wait while the tail goes
+   * through everything that it has not seen.
    */
-  private async isNearEnd(page: { readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint }): Promise<boolean> {
+  private async isNearEnd(page: {
+    readonly updates: readonly StreamedUpdate[];
+    readonly lastSeq: bigint;
+  }): Promise<boolean> {
     if (this.tailPosition !== undefined || page.updates.length === pageSize) return false;
     const newest = await this.newest();
     return newest !== undefined && newest - page.lastSeq < BigInt(pageSize);
@@ -203,7 +221,8 @@ export class StreamHub {
       if (page !== undefined && this.tailPosition === from) this.handOut(page);
       if (page !== undefined && from !== undefined && page.lastSeq - from >= BigInt(pageSize)) continue;
       await clock.sleep(this.options.pollGapMs);
-      const timer = this.tailPosition === undefined ? undefined : clock.after(this.options.pollEveryMs, () => this.wakeup.wake());
+      const timer =
+        this.tailPosition === undefined ? undefined : clock.after(this.options.pollEveryMs, () => this.wakeup.wake());
       if (!this.stopped) await this.wakeup.wait();
       timer?.cancel();
     }
@@ -215,7 +234,8 @@ export class StreamHub {
     for (const client of this.clients) {
       if (client.state !== 'live') continue;
       // A reader that came from its own pages may have a part of this one.
-      const own = client.position < first ? pieces : new PagePieces(page.updates.filter(({ seq }) => seq > client.position));
+      const own =
+        client.position < first ? pieces : new PagePieces(page.updates.filter(({ seq }) => seq > client.position));
       if (!client.offer(own.piecesFor(client))) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
     }
     for (const client of this.clients) if (client.state === 'live') client.passed(page.lastSeq);
@@ -249,7 +269,10 @@ export class StreamHub {
     });
   }
 
-  /** A peer that was cut off without a word keeps its place otherwise for as long as its kernel buffers what is sent to it. Never rejects. */
+  /**
+   * A peer that was cut off without a word keeps its place otherwise for as long as its kernel
+   * buffers what is sent to it. Never rejects.
+   */
   private async endGone(): Promise<void> {
     const { unacknowledged, metrics, log } = this.deps;
     if (this.clients.size === 0) return;
@@ -265,7 +288,10 @@ export class StreamHub {
     }
   }
 
-  /** A JWT is verified each time: 200 readers, as many as are served, cost 40 ms of each second by ES256, 17 by RS256. */
+  /**
+   * A JWT is verified each time: 200 readers, as many as are served, cost 40
+   * ms of each second by ES256, 17 by RS256.
+   */
   private scheduleJudging(): void {
     this.judging = this.deps.clock.after(this.options.judgeEveryMs, () => {
       for (const client of [...this.clients]) {
@@ -283,7 +309,10 @@ export class StreamHub {
   }
 }
 
-/** At most `limit` at once, first come first served: readers that catch up share the database with all other work. */
+/**
+ * At most `limit` at once, first come first served: readers that catch
+ * up share the database with all other work.
+ */
 class ReadTurns {
   private free: number;
   private readonly waiting: (() => void)[] = [];

@@ -3,11 +3,13 @@ import { z } from 'zod';
 /**
  * Equity and option orders.
  *
- * Specification ("Events", "Equity or option order response"): the fields of `payload.data` of an `account.order` event; decimals are strings;
- * `ordStatus` shows at least `NEW` and `PARTIALLY_FILLED`.
+ * Specification ("Events", "Equity or option order response"): the fields of
+ * `payload.data` of an `account.order` event; decimals are strings; `ordStatus`
+ * shows at least `NEW` and `PARTIALLY_FILLED`.
  *
- * Assumption: the further `ordStatus` values; `legs` and their fields; an item of the list and the answer to the get have the fields of the event
- * and `accountId` and `createdAt` besides; events leave out `price` and `stopPrice` where the type has none; `avgPrice` is absent before a fill.
+ * Assumption: the further `ordStatus` values; `legs` and their fields; an item of the list and the
+ * answer to the get have the fields of the event and `accountId` and `createdAt` besides; events
+ * leave out `price` and `stopPrice` where the type has none; `avgPrice` is absent before a fill.
  */
 export const accountOrderStatuses = [
   'PENDING_NEW',
@@ -28,7 +30,10 @@ export const accountOrderSides = ['BUY', 'SELL', 'SELL_SHORT', 'BUY_TO_COVER'] a
 export const accountOrderTypes = ['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT'] as const;
 export const accountOrderTimesInForce = ['DAY', 'GTC', 'IOC', 'FOK'] as const;
 
-/** Assumption: the fields of a leg. `symbol` is compact OCC (`AAPL261218C00200000`), `ratioQty` a decimal string. */
+/**
+ * Assumption: the fields of a leg. `symbol` is compact OCC
+ * (`AAPL261218C00200000`), `ratioQty` a decimal string.
+ */
 const orderLeg = z.looseObject({
   symbol: z.string(),
   side: z.string(),
@@ -36,7 +41,10 @@ const orderLeg = z.looseObject({
   positionEffect: z.string().optional(),
 });
 
-/** `payload.data` of an `account.order` event. Enum-like fields are strings: a word that we don't know is carried as it came. */
+/**
+ * `payload.data` of an `account.order` event. Enum-like fields are strings: a word that we don't
+ * know is carried as it came.
+ */
 export const accountOrderEventData = z.looseObject({
   ordId: z.string().min(1),
   clOrdId: z.string().optional(),

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { neededText, optionalField, optionalText, readableOf } from './optional-field.ts';
 
 /**
- * The shapes in which an error may come; a client must not depend on one of them, nor on message texts.
+ * The shapes in which an error may come; a client must not
+ * depend on one of them, nor on message texts.
  *
- * Specification ("General error bodies", "Prediction order errors", "Flat error body"): flat body, nested body, prediction envelope, or no body;
- * the prediction codes below.
+ * Specification ("General error bodies", "Prediction order errors", "Flat error body"): flat body,
+ * nested body, prediction envelope, or no body; the prediction codes below.
  *
- * Assumption: `error.type` of each prediction error, that 401 and 403 of the prediction endpoints use the nested body (403 with code
- * `FORBIDDEN`), and `NOT_SPECIFIED` for endpoint groups that have no shape.
+ * Assumption: `error.type` of each prediction error, that 401 and 403 of the
+ * prediction endpoints use the nested body (403 with code `FORBIDDEN`), and
+ * `NOT_SPECIFIED` for endpoint groups that have no shape.
  */
 export const flatError = z
   .looseObject({
@@ -30,7 +32,10 @@ export const nestedError = z.looseObject({
 /** The nested body with `success: false` beside it. */
 export const predictionError = nestedError.extend({ success: z.literal(false) });
 
-/** Status, `error.code` and `error.type` of the prediction endpoints (replace is specified; place, get and cancel are assumed to answer alike). */
+/**
+ * Status, `error.code` and `error.type` of the prediction endpoints (replace is specified; place,
+ * get and cancel are assumed to answer alike).
+ */
 export const predictionErrors = {
   INVALID_ORDER: { status: 400, type: 'invalid_request' },
   EMPTY_BODY: { status: 400, type: 'invalid_request' },

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { neededText, optionalField, optionalText, readableOf, shownText } from './optional-field.ts';
 
 /**
- * Numbers of the market data endpoints, which send prices as JSON numbers (specification, "Chart quote response") where order entry sends strings. Readers
- * get text: `parseJson` has kept every digit of a number that a double cannot hold, and a double that came through shows the digits that were sent.
+ * Numbers of the market data endpoints, which send prices as JSON numbers (specification,
+ * "Chart quote response") where order entry sends strings. Readers get text: `parseJson`
+ * has kept every digit of a number that a double cannot hold, and a double that came
+ * through shows the digits that were sent.
  */
 export const wireNumber = z
   .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/)])
@@ -13,7 +15,10 @@ export const wireNumber = z
 /** An integer of up to 64 bits as its digits: a nanosecond timestamp is beyond 2^53. */
 export const wireInteger = z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]).transform(String);
 
-/** Query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches options; `limit` 1 to 100, default 20. */
+/**
+ * Query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches options;
+ * `limit` 1 to 100, default 20.
+ */
 export const symbolSearchQuery = z.object({
   query: z.string().min(1),
   limit: z.int().min(1).max(100).optional(),
@@ -39,10 +44,16 @@ export const symbolSearchLimit = { default: 20, max: 100 } as const;
 export type SymbolSearchQuery = z.infer<typeof symbolSearchQuery>;
 export type FoundSymbol = z.infer<typeof foundSymbol>;
 
-/** Query of `GET /v1/chart/quotes`. Specification: `symbols`. Assumption: several are separated by commas. */
+/**
+ * Query of `GET /v1/chart/quotes`. Specification: `symbols`.
+ * Assumption: several are separated by commas.
+ */
 export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
 
-/** Specification, "Chart quote response": the names of all fields. Assumption: any of `v` may be absent. */
+/**
+ * Specification, "Chart quote response": the names of all
+ * fields. Assumption: any of `v` may be absent.
+ */
 const chartQuoteValues = z.looseObject({
   ask: optionalField(wireNumber),
   bid: optionalField(wireNumber),
@@ -71,10 +82,16 @@ export const chartQuotesPath = '/v1/chart/quotes';
 
 export type ChartQuote = z.infer<typeof chartQuote>;
 
-/** Query of `GET /v1/stocks/prev`. Specification: the meaning. Assumption: the names, and that `adjusted` is true when left out. */
+/**
+ * Query of `GET /v1/stocks/prev`. Specification: the meaning. Assumption: the names, and that
+ * `adjusted` is true when left out.
+ */
 export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: z.boolean().optional() });
 
-/** Specification, "Previous-day bar response". Assumption: `n` trades, `t` milliseconds since the epoch at the close, `vw` the average by volume. */
+/**
+ * Specification, "Previous-day bar response". Assumption: `n` trades, `t` milliseconds since the
+ * epoch at the close, `vw` the average by volume.
+ */
 const dayBar = z.looseObject({
   T: optionalText,
   o: optionalField(wireNumber),
@@ -106,10 +123,12 @@ export type PreviousDay = z.infer<typeof previousDay>;
 const when = z.union([z.iso.date(), z.string().regex(/^(?:0|[1-9]\d{0,18})$/)]);
 
 /**
- * Query of `GET /v1/options/quotes`. Specification: the meaning of each parameter, `order`, `limit` 1 to 50000, `next`.
+ * Query of `GET /v1/options/quotes`. Specification: the meaning of each
+ * parameter, `order`, `limit` 1 to 50000, `next`.
  *
- * Assumption: the names `ticker` (with a leading `O:`, required), `timestamp` and `timestamp.gte` to `timestamp.lt`; a date is a New York day; without
- * `order` the newest come first, without `limit` 1000; `timestamp` is the only field to sort by.
+ * Assumption: the names `ticker` (with a leading `O:`, required), `timestamp` and `timestamp.gte`
+ * to `timestamp.lt`; a date is a New York day; without `order` the newest come first, without
+ * `limit` 1000; `timestamp` is the only field to sort by.
  */
 export const optionsQuotesQuery = z.object({
   ticker: z.string().min(1),
@@ -124,7 +143,9 @@ export const optionsQuotesQuery = z.object({
   next: z.string().min(1).optional(),
 });
 
-/** Specification, "Options quote response": every field of an item. Assumption: any may be absent. */
+/**
+ * Specification, "Options quote response": every field of an item. Assumption: any may be absent.
+ */
 const optionsQuote = z.looseObject({
   askExchange: optionalField(wireInteger),
   askPrice: optionalField(wireNumber),
@@ -137,7 +158,10 @@ const optionsQuote = z.looseObject({
   sipTimestamp: optionalField(wireInteger),
 });
 
-/** `status` other than `OK` is an error; left out, it says nothing. Assumption: `nextUrl` carries its cursor as `next`, and is absent on the last page. */
+/**
+ * `status` other than `OK` is an error; left out, it says nothing. Assumption: `nextUrl` carries
+ * its cursor as `next`, and is absent on the last page.
+ */
 export const optionsQuotes = z.looseObject({
   status: optionalText,
   requestId: optionalText,

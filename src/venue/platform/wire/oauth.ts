@@ -4,11 +4,12 @@ import { neededFlag, neededText, optionalText } from './optional-field.ts';
 /**
  * Signing a user in.
  *
- * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and `next_step_auth_id`, the fields of the MFA step, and that
- * confirm comes after it.
+ * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and
+ * `next_step_auth_id`, the fields of the MFA step, and that confirm comes after it.
  *
- * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters, `username` and `password`; the answers of its three steps;
- * that a code lives 60 s. `decision=deny` in that post says no.
+ * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters,
+ * `username` and `password`; the answers of its three steps; that a code lives 60 s.
+ * `decision=deny` in that post says no.
  */
 export const authorizeScreenPath = '/oauth2/authorize';
 /** Assumption, on the address of the screen. */
@@ -35,10 +36,12 @@ export type CodeGiven = z.infer<typeof codeGiven>;
 /**
  * The token endpoint's answer.
  *
- * Specification ("Token response", "POST /v1/oauth2/token"): the fields; a returned refresh token replaces the one before it.
+ * Specification ("Token response", "POST /v1/oauth2/token"): the fields; a returned refresh token
+ * replaces the one before it.
  *
- * Assumption: the body of the client-credentials grant (`client_id`, `client_secret`, optional `scope`; no refresh token in the answer), and
- * that errors are RFC 6749 bodies, which are also the flat error body.
+ * Assumption: the body of the client-credentials grant (`client_id`, `client_secret`,
+ * optional `scope`; no refresh token in the answer), and that errors are RFC 6749
+ * bodies, which are also the flat error body.
  */
 export const tokenResponse = z.looseObject({
   access_token: z.string().min(1),

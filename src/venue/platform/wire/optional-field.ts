@@ -23,7 +23,10 @@ export function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.preprocess((value) => (value === null ? [] : value), z.array(shape));
 }
 
-/** A list of which the items that can't be read are left out: one bad item must not hide the others. Null is the empty list. */
+/**
+ * A list of which the items that can't be read are left out: one bad item must not
+ * hide the others. Null is the empty list.
+ */
 export function readableOf<Shape extends z.ZodType>(shape: Shape) {
   return listOf(z.unknown()).transform((items) =>
     items.flatMap((item) => {
@@ -34,7 +37,10 @@ export function readableOf<Shape extends z.ZodType>(shape: Shape) {
 }
 
 /** Whether a truth value was sent, as such or as its word. */
-export const neededFlag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
+export const neededFlag = z.preprocess(
+  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  z.boolean(),
+);
 
 function presentOf(value: unknown): unknown {
   return value === null || value === '' ? undefined : value;

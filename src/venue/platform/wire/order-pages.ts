@@ -4,9 +4,11 @@ import { listOf, neededText } from './optional-field.ts';
 import { predictionOrder } from './prediction-order.ts';
 
 /**
- * The order lists. The specification names them and shows nothing, so all of this is an **assumption**: `GET /v1/orders` with `accountId`,
- * `clOrdId`, `status=open|closed|all`, `updatedAfter` (strictly later than), `cursor`, `limit` (1 to 500, default 100); `GET
- * /v1/predictions/orders` with `clientOrderRef` and `state` in place of the middle two; oldest change first; `nextCursor` absent on the last page.
+ * The order lists. The specification names them and shows nothing, so all of this is an
+ * **assumption**: `GET /v1/orders` with `accountId`, `clOrdId`, `status=open|closed|all`,
+ * `updatedAfter` (strictly later than), `cursor`, `limit` (1 to 500, default 100); `GET
+ * /v1/predictions/orders` with `clientOrderRef` and `state` in place of the middle two; oldest
+ * change first; `nextCursor` absent on the last page.
  */
 export const accountOrderPage = z.looseObject({
   orders: z.array(accountOrderItem),
@@ -30,15 +32,24 @@ export const pageLimit = { default: 100, max: 500 } as const;
 export const listStates = ['open', 'closed', 'all'] as const;
 export type ListState = (typeof listStates)[number];
 
-/** Success of a prediction endpoint: `{ success: true, data }`. Specification, "Prediction envelopes". Errors: error-bodies.ts. */
+/**
+ * Success of a prediction endpoint: `{ success: true, data }`. Specification, "Prediction
+ * envelopes". Errors: error-bodies.ts.
+ */
 function predictionEnvelope<T extends z.ZodType>(data: T) {
   return z.looseObject({ success: z.literal(true), data });
 }
 
-/** Place, replace, get and cancel answer with the order. The specification says so of replace; of the others it is an assumption. */
+/**
+ * Place, replace, get and cancel answer with the order. The specification says so of replace; of
+ * the others it is an assumption.
+ */
 export const predictionOrderReply = predictionEnvelope(predictionOrder);
 
-/** The envelope before its content is looked at. Only a word that says no is a no: the content shows the rest. */
+/**
+ * The envelope before its content is looked at. Only a word that
+ * says no is a no: the content shows the rest.
+ */
 export const rawPredictionAnswer = z.looseObject({
   success: z
     .unknown()

@@ -3,11 +3,12 @@ import { z } from 'zod';
 /**
  * The prediction order resource.
  *
- * Specification ("Prediction order"): every field, which are required, the `state`, `certainty` and `pendingAction` values; `version` is int64
- * and optional in replies.
+ * Specification ("Prediction order"): every field, which are required, the `state`, `certainty` and
+ * `pendingAction` values; `version` is int64 and optional in replies.
  *
- * Assumption: `closedAt` is present once closed, and `version` is always present on the stream. A reader does without `avgPx` although the table
- * calls it required: a platform that took it for an optional decimal ("omitted when absent") would lose every order before its first fill.
+ * Assumption: `closedAt` is present once closed, and `version` is always present on the stream. A
+ * reader does without `avgPx` although the table calls it required: a platform that took it for an
+ * optional decimal ("omitted when absent") would lose every order before its first fill.
  */
 export const predictionStates = [
   'pending_new',
@@ -31,8 +32,8 @@ export const predictionSides = ['buy', 'sell'] as const;
 export const predictionOrderTypes = ['market', 'limit', 'stop', 'stop_limit'] as const;
 
 /**
- * As a reader sees it. `version` is a JSON number on the wire and may exceed 2^53 − 1: `parseJson` hands it over as the digits that stood in the
- * text, so here it is a string.
+ * As a reader sees it. `version` is a JSON number on the wire and may exceed 2^53 − 1: `parseJson`
+ * hands it over as the digits that stood in the text, so here it is a string.
  */
 export const predictionOrder = z.looseObject({
   orderId: z.string().min(1),

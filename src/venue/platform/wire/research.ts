@@ -2,10 +2,15 @@ import { z } from 'zod';
 import { wireInteger, wireNumber } from './market-data.ts';
 import { neededText, optionalField, readableOf, shownText } from './optional-field.ts';
 
-/** Query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, that `symbol` is required, and the bounds of `limit`. */
+/**
+ * Query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, that
+ * `symbol` is required, and the bounds of `limit`.
+ */
 export const ownershipQuery = z.object({ symbol: z.string().min(1), limit: z.int().min(1).max(1000).optional() });
 
-/** Specification, "Ownership record": every field. Assumption: `change` and `share` count shares. */
+/**
+ * Specification, "Ownership record": every field. Assumption: `change` and `share` count shares.
+ */
 const owner = z.looseObject({
   name: neededText,
   share: optionalField(wireInteger),
@@ -65,7 +70,10 @@ export const investmentTheme = z.looseObject({
 
 export const investmentThemePath = '/v1/stock/investment-theme';
 
-/** Specification, "FDA advisory committee calendar response". Dates are `YYYY-MM-DD HH:MM:SS`, in a zone that it does not name. */
+/**
+ * Specification, "FDA advisory committee calendar response". Dates are `YYYY-MM-DD HH:MM:SS`, in a
+ * zone that it does not name.
+ */
 const fdaEvent = z.looseObject({
   fromDate: neededText,
   toDate: shownText,

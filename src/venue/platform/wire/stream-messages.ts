@@ -3,10 +3,12 @@ import { z } from 'zod';
 /**
  * The envelope of every event on a stream.
  *
- * Specification ("Events"): `type` = `event`, `timestamp`, `payload.topic`, `payload.name`, `payload.target` = `account:<account_id>`,
- * `payload.data`; topic `account` with name `account.order`.
+ * Specification ("Events"): `type` = `event`, `timestamp`, `payload.topic`,
+ * `payload.name`, `payload.target` = `account:<account_id>`, `payload.data`;
+ * topic `account` with name `account.order`.
  *
- * Assumption: topic `prediction` with name `prediction.order`, whose `data` is the whole prediction order.
+ * Assumption: topic `prediction` with name `prediction.order`,
+ * whose `data` is the whole prediction order.
  */
 export const streamTopics = ['account', 'prediction'] as const;
 export type StreamTopic = (typeof streamTopics)[number];
@@ -38,13 +40,18 @@ export function accountOfTarget(target: string): string | undefined {
 }
 
 /**
- * Everything on the order stream besides events. The specification shows none of it ("Connection address, subscription handshake … not shown"),
- * so all of this is an **assumption**: upgrade of `GET /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
- * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close codes; no replay, no sequence number.
+ * Everything on the order stream besides events. The specification shows none of it ("Connection
+ * address, subscription handshake … not shown"), so all of this is an **assumption**: upgrade of
+ * `GET /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
+ * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close
+ * codes; no replay, no sequence number.
  */
 const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
 
-/** Answers the client's `subscribe` or `unsubscribe`, which have the same payload; `id` is the client's own. */
+/**
+ * Answers the client's `subscribe` or `unsubscribe`, which have
+ * the same payload; `id` is the client's own.
+ */
 export const subscribedMessage = z.looseObject({
   type: z.enum(['subscribed', 'unsubscribed']),
   id: z.string(),

@@ -39,7 +39,8 @@ async function startBeside(address: string, options: RestRigOptions = {}): Promi
   const { commands } = rig;
   commands.submitAnswer = () => notLeader;
   commands.cancelAllAnswer = () => notLeader;
-  for (const name of ['settleAnswer', 'haltAnswer', 'approveAnswer', 'reconcileAnswer'] as const) commands[name] = notLeader;
+  for (const name of ['settleAnswer', 'haltAnswer', 'approveAnswer', 'reconcileAnswer'] as const)
+    commands[name] = notLeader;
   return rig;
 }
 
@@ -101,9 +102,18 @@ describe('a command for an account of another instance', () => {
       cookie: 'c=d',
     };
     const path = '/v1/orders/ord-1?accountId=ACC-1';
-    const answer = await ask(`${other.address}${path}`, { method: 'DELETE', headers: { ...headers, 'x-request-id': 'req-1' } });
-    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('set-cookie')]).toEqual([202, '7', null]);
-    const [{ host: _host, connection: _connection, ...received } = {}] = holder.received.map((request) => request.headers);
+    const answer = await ask(`${other.address}${path}`, {
+      method: 'DELETE',
+      headers: { ...headers, 'x-request-id': 'req-1' },
+    });
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('set-cookie')]).toEqual([
+      202,
+      '7',
+      null,
+    ]);
+    const [{ host: _host, connection: _connection, ...received } = {}] = holder.received.map(
+      (request) => request.headers,
+    );
     const { cookie: _cookie, ...own } = headers;
     expect(received).toEqual({ ...own, 'x-request-id': 'req-1', 'tidemark-forwarded': 'one' });
     expect(holder.received.map(({ method, path, body }) => [method, path, body])).toEqual([['DELETE', path, '']]);
@@ -132,7 +142,11 @@ describe('a command for an account of another instance', () => {
     other.commands.submitAnswer = () => ({ kind: 'journaled', command: sampleCommand(), replayed: true });
     const known = await place(other);
     expect([known.status, known.headers.get('tidemark-instance')]).toEqual([200, 'one']);
-    other.commands.submitAnswer = () => ({ kind: 'declined', code: 'COMMANDS_OFF', message: 'commands are turned off' });
+    other.commands.submitAnswer = () => ({
+      kind: 'declined',
+      code: 'COMMANDS_OFF',
+      message: 'commands are turned off',
+    });
     expect((await place(other)).body['code']).toBe('COMMANDS_OFF');
     expect(holder.commands.submissions).toEqual([]);
   });
@@ -157,7 +171,8 @@ describe('an act of an operator on an account of another instance', () => {
     ['/v1/halt', { reason }],
   ])('%s is done there', async (path, body) => {
     const { holder, other } = await startTwo();
-    for (const rig of [holder, other]) rig.reads.commands = [{ command: sampleCommand({ state: 'unknown' }), evidence: [] }];
+    for (const rig of [holder, other])
+      rig.reads.commands = [{ command: sampleCommand({ state: 'unknown' }), evidence: [] }];
     const sent = (rig: Rig) =>
       ask(`${rig.address}${path}`, {
         method: 'POST',
@@ -183,7 +198,11 @@ describe('an act of an operator on an account of another instance', () => {
   });
 
   it('on every account goes on to the next instance while one holds nothing, or is not reached', async () => {
-    const resume = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ reason }) };
+    const resume = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ reason }),
+    };
     const { holder, other: none } = await startTwo();
     const all = [
       { instance: 'gone', address: 'http://127.0.0.1:1' },
@@ -193,9 +212,15 @@ describe('an act of an operator on an account of another instance', () => {
     const asked = await startBeside(holder.address, { others: { holderOf: () => undefined, all: () => all } });
     const answer = await ask(`${asked.address}/v1/resume`, resume);
     expect([answer.status, answer.headers.get('tidemark-instance')]).toEqual([200, 'two']);
-    const alone = await startBeside(holder.address, { others: { holderOf: () => undefined, all: () => all.slice(0, 2) } });
+    const alone = await startBeside(holder.address, {
+      others: { holderOf: () => undefined, all: () => all.slice(0, 2) },
+    });
     const declined = await ask(`${alone.address}/v1/resume`, resume);
-    expect([declined.status, declined.body['code'], declined.headers.get('retry-after')]).toEqual([503, 'NOT_LEADER', '1']);
+    expect([declined.status, declined.body['code'], declined.headers.get('retry-after')]).toEqual([
+      503,
+      'NOT_LEADER',
+      '1',
+    ]);
     expect(holder.commands.words.map(({ what }) => what)).toEqual(['resume']);
   });
 
@@ -217,7 +242,12 @@ describe('a forward without an answer', () => {
     const holder = await scripted((_request, response) => void response.socket?.destroy());
     const other = await startBeside(holder.url);
     const { status, body, headers } = await place(other);
-    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([503, 'FORWARD_UNANSWERED', true, '1']);
+    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([
+      503,
+      'FORWARD_UNANSWERED',
+      true,
+      '1',
+    ]);
     expect([holder.received.length, await outcomes(other)]).toEqual([1, { unanswered: 1 }]);
   });
 

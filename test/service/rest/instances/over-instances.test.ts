@@ -16,9 +16,21 @@ afterEach(async () => {
 });
 
 const notLeader = { kind: 'declined', code: 'NOT_LEADER', message: 'another process holds the shard' } as const;
-const nothing = { replayed: false, inForce: false, open: false, orders: [], places: [], unread: [], declined: [] } as const;
+const nothing = {
+  replayed: false,
+  inForce: false,
+  open: false,
+  orders: [],
+  places: [],
+  unread: [],
+  declined: [],
+} as const;
 const done = (over: Partial<Done> = {}): Done => ({ kind: 'done', ...nothing, ...over });
-const elsewhere = (accountId: string) => ({ accountId, code: 'NOT_LEADER' as const, message: 'another process holds the shard' });
+const elsewhere = (accountId: string) => ({
+  accountId,
+  code: 'NOT_LEADER' as const,
+  message: 'another process holds the shard',
+});
 const cancelled = { kind: 'journaled', command: sampleCommand(), replayed: false } as const;
 const orderOf = (accountId: string, orderId: string, result: Done['orders'][number]['result'] = cancelled) => ({
   ...{ accountId, stream: 'account' as const, orderId, result },
@@ -107,7 +119,11 @@ describe('a cancel-all of all accounts', () => {
     const torn = await scriptedServer((_request, response) => void response.socket?.destroy());
     stops.push(() => torn.close());
     addresses.set('three', torn.url);
-    two.commands.cancelAllAnswer = () => ({ kind: 'declined', code: 'COMMANDS_OFF', message: 'commands are turned off' });
+    two.commands.cancelAllAnswer = () => ({
+      kind: 'declined',
+      code: 'COMMANDS_OFF',
+      message: 'commands are turned off',
+    });
     const { status, body } = await cancelAll(one);
     expect([status, body['open'], body['unanswered']]).toEqual([
       200,
@@ -131,7 +147,11 @@ describe('a cancel-all of all accounts', () => {
 
   it('is not asked of others where this instance refuses it as such', async () => {
     const { one, two } = await startFleet();
-    one.commands.cancelAllAnswer = () => ({ kind: 'declined', code: 'IDEMPOTENCY_KEY_REUSED', message: 'the key is known' });
+    one.commands.cancelAllAnswer = () => ({
+      kind: 'declined',
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: 'the key is known',
+    });
     expect((await cancelAll(one)).status).toBe(422);
     expect(two.commands.words).toEqual([]);
   });
@@ -168,8 +188,18 @@ describe('a dead man’s switch for accounts of several instances', () => {
 
   it('is set at the holder of each, and fires by the first', async () => {
     const { one, two, three } = await startArmed();
-    two.commands.cancelAfterAnswer = (asked) => ({ kind: 'done', ...asked, firesAtMs: 1_700_000_029_000, declined: [] });
-    three.commands.cancelAfterAnswer = (asked) => ({ kind: 'done', ...asked, firesAtMs: 1_700_000_031_000, declined: [] });
+    two.commands.cancelAfterAnswer = (asked) => ({
+      kind: 'done',
+      ...asked,
+      firesAtMs: 1_700_000_029_000,
+      declined: [],
+    });
+    three.commands.cancelAfterAnswer = (asked) => ({
+      kind: 'done',
+      ...asked,
+      firesAtMs: 1_700_000_031_000,
+      declined: [],
+    });
     const { status, body } = await arm(one, accountIds);
     expect([status, body]).toEqual([200, { accountIds, firesAt: '2023-11-14T22:13:49.000Z' }]);
     expect(two.commands.words).toMatchObject([{ on: { accountIds: ['ACC-2'], afterMs: 30_000 } }]);
@@ -177,7 +207,11 @@ describe('a dead man’s switch for accounts of several instances', () => {
 
   it('is answered as it was by the one that declined', async () => {
     const { one, two } = await startArmed();
-    two.commands.cancelAfterAnswer = () => ({ kind: 'declined', code: 'SOURCE_NOT_LIVE', message: 'the stream is not live' });
+    two.commands.cancelAfterAnswer = () => ({
+      kind: 'declined',
+      code: 'SOURCE_NOT_LIVE',
+      message: 'the stream is not live',
+    });
     expect(await arm(one, accountIds)).toMatchObject({ status: 503, body: { code: 'SOURCE_NOT_LIVE' } });
   });
 
@@ -193,7 +227,8 @@ describe('the accounts of all instances', () => {
   const rows = ['ACC-1', 'ACC-2', 'ACC-3'].map(
     (accountId) => ({ stream: 'account', accountId, isSim: true, openOrders: 1 }) as const,
   );
-  const live = (accountId: string) => ({ stream: 'account', accountId, state: 'live', sinceMs: 0, silentLosses: 0 }) as const;
+  const live = (accountId: string) =>
+    ({ stream: 'account', accountId, state: 'live', sinceMs: 0, silentLosses: 0 }) as const;
   const fleetOf = async () => {
     const fleet = await startFleet({ 'ACC-1': 'one', 'ACC-2': 'two', 'ACC-3': 'three' });
     for (const [rig, accountId] of [
@@ -208,8 +243,8 @@ describe('the accounts of all instances', () => {
   };
   const states = async ({ address }: Rig) => {
     const { body } = await ask(`${address}/v1/accounts`);
-    return (body['items'] as { accountId: string; state: string; instance?: string }[]).map(({ accountId, state, instance }) =>
-      [accountId, state, instance].filter((each) => each !== undefined).join(' '),
+    return (body['items'] as { accountId: string; state: string; instance?: string }[]).map(
+      ({ accountId, state, instance }) => [accountId, state, instance].filter((each) => each !== undefined).join(' '),
     );
   };
 
@@ -249,9 +284,15 @@ describe('the state of the service', () => {
     two.service.sample = {
       ...two.service.sample,
       unresolvedIn: ['ACC-2', 'ACC-2'],
-      reading: { updatesTopic: { rows: 7, oldestMs: sampledMs - 40_000 }, ingest: { rows: 2, oldestMs: sampledMs - 1_000 } },
+      reading: {
+        updatesTopic: { rows: 7, oldestMs: sampledMs - 40_000 },
+        ingest: { rows: 2, oldestMs: sampledMs - 1_000 },
+      },
     };
-    three.service.sample = { ...three.service.sample, reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } } };
+    three.service.sample = {
+      ...three.service.sample,
+      reading: { updatesTopic: { rows: 3, oldestMs: sampledMs - 31_000 } },
+    };
     const alone = await stateOf(one, { 'tidemark-forwarded': 'another' });
     expect([alone.instances, alone.updatesPerSecond, alone.trust.trusted]).toEqual([undefined, 12.5, true]);
     const status = await stateOf(one);
@@ -286,7 +327,8 @@ describe('the state of the service', () => {
       by: 'b',
       sinceMs: sampledMs,
     };
-    for (const rig of [fleet.one, fleet.two, fleet.three]) rig.service.sample = { ...rig.service.sample, halts: [halt] };
+    for (const rig of [fleet.one, fleet.two, fleet.three])
+      rig.service.sample = { ...rig.service.sample, halts: [halt] };
     const { trust, halts } = await stateOf(fleet.one);
     expect(trust.doubts.map(({ name }) => name)).toEqual(['halted']);
     expect(trust.doubts[0]?.detail).not.toContain('two');

@@ -177,7 +177,10 @@ export const commandExamples: readonly Example[] = [
     },
     { status: 202 },
   ),
-  example(settlementBody, 'applied', { outcome: 'applied', reason: 'the venue shows order v-90118 with our reference' }),
+  example(settlementBody, 'applied', {
+    outcome: 'applied',
+    reason: 'the venue shows order v-90118 with our reference',
+  }),
   example(reconcileAnswer, 'settled', {
     unresolved: 0,
     probes: 1,

@@ -7,19 +7,17 @@ import {
   readAccountBody,
   reasonBody,
 } from '../../../../contract/command-bodies.ts';
-import { limitList, limitsBody } from '../../../../contract/limit-bodies.ts';
-import { previewAnswer } from '../../../../contract/preview-answer.ts';
 import {
   approvalAnswer,
   approvalList,
-  cancelAfterAnswer,
-  cancelAllAnswer,
-  exposureList,
   haltAnswer,
   haltEvent,
   haltList,
   resumeAnswer,
-} from '../../../../contract/rest-answers.ts';
+} from '../../../../contract/halt-answers.ts';
+import { limitList, limitsBody } from '../../../../contract/limit-bodies.ts';
+import { previewAnswer } from '../../../../contract/preview-answer.ts';
+import { cancelAfterAnswer, cancelAllAnswer, exposureList } from '../../../../contract/rest-answers.ts';
 import { type Example, example } from './example.ts';
 
 const halt = {
@@ -86,7 +84,9 @@ export const deskExamples: readonly Example[] = [
       { limit: 'maxQuantity', bound: '500', value: '600', broken: true },
       { limit: 'collarPercent', bound: '5', value: '0.0054', broken: false },
     ],
-    refusals: [{ code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 500, and with this command it would be 600' }],
+    refusals: [
+      { code: 'LIMIT_EXCEEDED', message: 'the limit maxQuantity is 500, and with this command it would be 600' },
+    ],
     at: '2026-11-21T14:31:00.000Z',
   }),
   example(cancelAfterBody, 'armed', { seconds: 30, accountIds: ['SIM-1001'] }),

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * A body as the documents show it. The compiler holds the value against the type of its shape, and a test parses it (test/service/rest/examples.test.ts), so no example
- * can be wrong.
+ * A body as the documents show it. The compiler holds the value against the type of its shape, and
+ * a test parses it (test/service/rest/examples.test.ts), so no example can be wrong.
  */
 export interface Example {
   readonly shape: z.ZodType;

@@ -5,9 +5,17 @@ import type { Example } from './example.ts';
 import { orderExamples } from './order-examples.ts';
 import { serviceExamples } from './service-examples.ts';
 
-export const allExamples: readonly Example[] = [...orderExamples, ...commandExamples, ...deskExamples, ...serviceExamples];
+export const allExamples: readonly Example[] = [
+  ...orderExamples,
+  ...commandExamples,
+  ...deskExamples,
+  ...serviceExamples,
+];
 
-/** The examples of a body: those for this very operation, else those for its status, else those for any. */
+/**
+ * The examples of a body: those for this very operation, else
+ * those for its status, else those for any.
+ */
 export function examplesOf(shape: z.ZodType, operationId?: string, status?: number): readonly Example[] {
   const fitting = allExamples.filter(
     (each) =>

@@ -6,7 +6,10 @@ interface Told {
   readonly breach?: BrokenLimit;
 }
 
-/** The sentence of each code as a route answers it, for the documents. A code that is in the table of routes and not here fails a test. */
+/**
+ * The sentence of each code as a route answers it, for the documents. A code that is in the table
+ * of routes and not here fails a test.
+ */
 const told: Readonly<Record<string, string | Told>> = {
   ACCOUNT_NOT_FOUND: 'there is no such account',
   ACCOUNT_NOT_OPEN: 'the platform lists the account as RESTRICTED: only cancels are sent until it is listed as OPEN',
@@ -93,7 +96,8 @@ const told: Readonly<Record<string, string | Told>> = {
     detail: 'the body is not what this route takes: see faults',
     faults: [{ path: 'clientID', message: 'is not a field of this body' }],
   },
-  UNRESOLVED_PRIOR_COMMAND: 'command c8615a5c-8335-4ac6-8d1c-6f1167573422 placed the same, and its outcome is not known',
+  UNRESOLVED_PRIOR_COMMAND:
+    'command c8615a5c-8335-4ac6-8d1c-6f1167573422 placed the same, and its outcome is not known',
 };
 
 export const problemCodes: readonly string[] = Object.keys(told);

@@ -182,7 +182,9 @@ export const serviceExamples: readonly Example[] = [
   }),
   example(consumersAnswer, 'groups', {
     at,
-    items: [{ groupId: 'risk', topics: [{ topic: 'tidemark.order-updates.v1', lag: '41', partitions: 12, uncommitted: 0 }] }],
+    items: [
+      { groupId: 'risk', topics: [{ topic: 'tidemark.order-updates.v1', lag: '41', partitions: 12, uncommitted: 0 }] },
+    ],
     unread: [],
     notAsked: 0,
   }),
