@@ -10,9 +10,9 @@ import { eventually } from '../support/runs/poll.ts';
 /** Two desks, each with an account and a browser of its own. */
 const desks = ['ONE', 'TWO'] as const;
 type Desk = (typeof desks)[number];
-const tokenOf = (desk: Desk): PrincipalToken => ({
+const tokenOf = (desk: Desk, secret = `secret-${desk}`): PrincipalToken => ({
   name: `desk-${desk}`,
-  sha256: sha256(`secret-${desk}`),
+  sha256: sha256(secret),
   scopes: ['orders:read', 'orders:write', 'ops:read', 'ops:write'],
   accounts: [`ACC-${desk}`],
 });
@@ -21,7 +21,7 @@ const tokenOf = (desk: Desk): PrincipalToken => ({
 const ahead = { ms: 0 };
 const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ahead.ms };
 
-let tokens = desks.map(tokenOf);
+let tokens = desks.map((desk) => tokenOf(desk));
 const parts = forFile(async () => {
   const rig = await startRest({
     clock,
@@ -46,7 +46,10 @@ function add(rig: Awaited<ReturnType<typeof startRest>>, desk: Desk, name: strin
   rig.server.wake();
 }
 
-async function signedIn(desk: Desk): Promise<{ readonly page: Page; readonly bodies: Promise<string>[] }> {
+async function signedIn(
+  desk: Desk,
+  secret = `secret-${desk}`,
+): Promise<{ readonly page: Page; readonly bodies: Promise<string>[] }> {
   const { rig, [desk]: browser } = parts();
   const page = await browser.newPage();
   const bodies: Promise<string>[] = [];
@@ -56,7 +59,7 @@ async function signedIn(desk: Desk): Promise<{ readonly page: Page; readonly bod
       bodies.push(response.text().catch(() => ''));
   });
   await page.goto(`${rig.address}/console?text=of`);
-  await page.getByLabel('Token').fill(`secret-${desk}`);
+  await page.getByLabel('Token').fill(secret);
   await page.keyboard.press('Enter');
   await rowWith(page, `first-of-${desk}`).waitFor();
   return { page, bodies };
@@ -115,11 +118,13 @@ describe('two desks in two browsers', () => {
   });
 
   it('are signed out when their token has an end, with the reason', async () => {
-    tokens = [{ ...tokenOf('ONE'), expiresAtMs: systemClock.nowMs() + 3_600_000 }];
+    // Another one: the first was revoked above, and a token that has ended stays so.
+    const secret = 'second-secret-ONE';
+    tokens = [{ ...tokenOf('ONE', secret), expiresAtMs: systemClock.nowMs() + 3_600_000 }];
     // The service reads its tokens every 2 s.
-    const headers = { authorization: 'Bearer secret-ONE' };
+    const headers = { authorization: `Bearer ${secret}` };
     await eventually(async () => expect((await fetch(`${parts().rig.address}/v1/me`, { headers })).status).toBe(200));
-    const { page } = await signedIn('ONE');
+    const { page } = await signedIn('ONE', secret);
     ahead.ms = 3_600_000;
     await page
       .getByRole('alert')
