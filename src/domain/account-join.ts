@@ -10,9 +10,9 @@ import { accountContent, compareText } from './view-content.ts';
  *
  * - `revisingFields`: learning one makes a revision.
  * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't).
- * If they made a revision, the first audit would revise every order. They
- * are remembered at once, and the next revision that has another reason shows them. So the promise
- * that arrival order doesn't matter does not cover them, as it does not cover `extra`.
+ *   If they made a revision, the first audit would revise every order. They are remembered at once,
+ *   and the next revision that has another reason shows them. So the promise that arrival order
+ *   doesn't matter does not cover them, as it does not cover `extra`.
  */
 const revisingFields = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
 const rememberedFields = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;

@@ -11,16 +11,15 @@ export type Standing = CommandState | 'presumed_absent' | 'bound';
  * All events of a command.
  *
  * - `repeated`: its attempt came to nothing by the platform's
- * documented word, and another one is prepared.
+ *   documented word, and another one is prepared.
  * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: the state in which
- * a takeover found its attempt.
+ *   a takeover found its attempt.
  * - `bound`: an order is there that carries one of its attempt ids, with account and side as ours,
- * and the venue has taken it (place).
- * `bound_undecided`: the venue has not decided yet; `bound_rejected`: the venue
- * refused it. Each with `_denied`: the same, although the platform's answer to
- * that very attempt was that nothing was done.
+ *   and the venue has taken it (place). `bound_undecided`: the venue has not decided yet;
+ *   `bound_rejected`: the venue refused it. Each with `_denied`: the same, although the platform's
+ *   answer to that very attempt was that nothing was done.
  * - `reached`: the platform was seen to have it pending. `verdict_*`: the finding of
- * `settleCommand`. `presumed_absent`: enough complete reads missed it.
+ *   `settleCommand`. `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's decision.
  */
 export const commandEvents = [

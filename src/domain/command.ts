@@ -84,10 +84,9 @@ export type CommandRequest =
  * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or
  *   the platform's documented word is that nothing was sent.
  * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on
- *   its order yet. `unknown`: the outcome is not known here, and
- *   is not guessed.
- * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the
- *   order ended by other means first. `conflict`: the observations
+ *   its order yet. `unknown`: the outcome is not known here, and is not guessed.
+ * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did.
+ *   `moot`: the order ended by other means first. `conflict`: the observations
  *   contradict the command; a person decides.
  */
 export const commandStates = [

@@ -52,8 +52,8 @@ export function accountContent(view: OrderView): string {
 }
 
 /**
- * Whether two views of one instant tell different things, over what both have. Another spelling of
- * the same instrument or side is none: where lists and events
+ * Whether two views of one instant tell different things, over what both have.
+ * Another spelling of the same instrument or side is none: where lists and events
  * spell differently, no read could end it.
  */
 export function contradictsContent(a: OrderView, b: OrderView): boolean {

@@ -2,9 +2,9 @@ import type { Clock } from './clock.ts';
 import { abortAfter } from './waiting.ts';
 
 /**
- * A long-lived part of the process. Its phase says when the supervisor
- * starts it, and when it drains it. The drain
- * is not simply the reverse of the start: a source stops before the queue behind it is emptied.
+ * A long-lived part of the process. Its phase says when the supervisor starts it,
+ * and when it drains it. The drain is not simply the reverse of the start: a source
+ * stops before the queue behind it is emptied.
  */
 export interface Service {
   /** Short, stable, kebab-case: it names the part in logs and in `/status`. */
@@ -37,9 +37,8 @@ export interface Phase {
   /** Started one after the other. */
   readonly starts: readonly Service[];
   /**
-   * Drained one after the other. They may have started in another
-   * phase. Left out: those that this one starts,
-   * from the last to the first.
+   * Drained one after the other. They may have started in another phase. Left out: those that this
+   * one starts, from the last to the first.
    */
   readonly ends?: readonly Service[];
 }

@@ -127,11 +127,10 @@ interface TokenStoreDeps extends CredentialListDeps {
 }
 
 /**
- * The port `TokenStore` in Postgres, with the list of the tokens that it holds.
- * Every call is one statement: a claim is a name and a time in the row, never a lock
- * that is held while another system answers.
- * Tokens are sealed for their credential and generation; a row that
- * another key sealed is an `UnreadableToken`.
+ * The port `TokenStore` in Postgres, with the list of the tokens that it holds. Every call is one
+ * statement: a claim is a name and a time in the row, never a lock that is held while another
+ * system answers. Tokens are sealed for their credential and generation; a row that another key
+ * sealed is an `UnreadableToken`.
  */
 export class PostgresTokenStore extends PostgresCredentialList implements TokenStore {
   private readonly key: Secret;

@@ -31,9 +31,9 @@ export interface FollowOptions {
 }
 
 /**
- * Records that a reader never saw: deleted by the retention or a person while it was away or slow,
- * or with their topic, which was made anew (`to` is not above
- * `from` then). Reading goes on at `to`.
+ * Records that a reader never saw: deleted by the retention or a person while
+ * it was away or slow, or with their topic, which was made anew (`to` is not
+ * above `from` then). Reading goes on at `to`.
  */
 export interface Jump {
   readonly partition: number;

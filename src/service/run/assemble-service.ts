@@ -35,10 +35,9 @@ interface AssembleDeps {
 }
 
 /**
- * The whole service from its configuration. Nothing is connected
- * yet: `run` of the supervisor does that, and
- * resolves with the exit code. Some parts call others that are made after them. Those calls come
- * only once the service runs.
+ * The whole service from its configuration. Nothing is connected yet: `run` of the supervisor does
+ * that, and resolves with the exit code. Some parts call others that are made after them. Those
+ * calls come only once the service runs.
  */
 export function assembleService(
   { clock, random, log, version, fetch, effective, traces }: AssembleDeps,
@@ -92,8 +91,7 @@ interface Parts {
  *
  * The drain ends commands first: no new ones, and those in flight end. Then the data path: no new
  * input, and each part empties into the next. The lane is given back when no part of ours can write
- * any more. Reads and the stream
- * of updates are served until all of this is done.
+ * any more. Reads and the stream of updates are served until all of this is done.
  */
 function servicePhases({
   store,

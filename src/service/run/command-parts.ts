@@ -27,9 +27,9 @@ interface CommandPartsDeps extends SharedParts {
 export type CommandParts = ReturnType<typeof commandParts>;
 
 /**
- * The command side: the desks with their way to the platform, the
- * relay of their steps, and the repairs that
- * people ask for. Made also when commands are off: those that were sent before are still settled.
+ * The command side: the desks with their way to the platform, the relay of their
+ * steps, and the repairs that people ask for. Made also when commands are off: those
+ * that were sent before are still settled.
  */
 export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics } = shared;

@@ -43,9 +43,8 @@ export interface AccountAccess {
    */
   lookAtAll(sinceMs: number | undefined, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
-   * The platform's own list of open orders, whole. `shown`: the
-   * orders that it calls open, also those
-   * that we believe ended.
+   * The platform's own list of open orders, whole. `shown`: the orders that it calls open, also
+   * those that we believe ended.
    */
   lookAtOpen(signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /** One order; `shown` is empty where there is none. */

@@ -26,10 +26,10 @@ const idPattern = /^[\x21-\x7e]{1,128}$/;
  * absence and renaming would still have to follow it, with one more copy of each row; a property
  * test holds the decoders to the zod shapes instead.
  *
- * Null and the empty string count as absent in optional fields, and as missing in required ones. A
- * number stands for its text. An optional field that nothing depends on, and that can't be read, is
- * absent too; it is carried in `extra` as it came, since only
- * what is needed may decide about a row.
+ * Null and the empty string count as absent in optional fields, and as missing in
+ * required ones. A number stands for its text. An optional field that nothing depends
+ * on, and that can't be read, is absent too; it is carried in `extra` as it came, since
+ * only what is needed may decide about a row.
  */
 export class RowReader {
   fault: Fault | undefined;

@@ -159,13 +159,13 @@ function toUpdate({ seq, stream, order_id, account_id, payload }: UpdateRow): St
  * The batches of all lanes that had not ended when the statement took its snapshot, as a common
  * table expression of (lane, xid): `with ${underWay}, …`.
  *
- * A batch locks its lane's row before it takes its first seq, and no other batch can until it has
- * ended. So while one is under way, the row's version that the snapshot shows has the batch's
- * transaction id in `xmax`, and had it before that seq. If the batch ends before the version is
- * read, `xmax` may name the next one, which the snapshot does not show either: to wait for that one
- * is to wait for both. `xmax` may also name a batch or a lock that has ended: the snapshot shows
- * that. The column holds the lower 32 bits of the id, and the snapshot's own id gives the rest.
- * No transactions share a lock on these rows (no foreign key points to
+ * A batch locks its lane's row before it takes its first seq, and no other batch can until it
+ * has ended. So while one is under way, the row's version that the snapshot shows has the
+ * batch's transaction id in `xmax`, and had it before that seq. If the batch ends before the
+ * version is read, `xmax` may name the next one, which the snapshot does not show either: to
+ * wait for that one is to wait for both. `xmax` may also name a batch or a lock that has ended:
+ * the snapshot shows that. The column holds the lower 32 bits of the id, and the snapshot's own
+ * id gives the rest. No transactions share a lock on these rows (no foreign key points to
  * them), so it is never the id of a group.
  */
 const underWay = `touched as materialized (

@@ -20,13 +20,12 @@ const bareNumber = /^-?\d/;
  * JSON whose int64 digits survive, and whose strings can be stored in Postgres.
  *
  * - The value of every key `version`, at any depth, is the text of the number as it stood in the
- * source: `9007199254740993`, but also `1.0` and
- * `1e3`, which are not int64 (`parseVersion` refuses them). A plain `JSON.parse` makes …993 and
- * …992 one number, and 1.0 a version.
+ *   source: `9007199254740993`, but also `1.0` and `1e3`, which are not int64 (`parseVersion`
+ *   refuses them). A plain `JSON.parse` makes …993 and …992 one number, and 1.0 a version.
  * - Any other number that a double would change, as an integer beyond ±(2^53 − 1) or one of 17
- * digits, becomes the string of its source text.
+ *   digits, becomes the string of its source text.
  * - NUL and lone surrogates in strings become U+FFFD. They can only come from `\u` escapes: raw,
- * the first is not JSON and the second not UTF-8.
+ *   the first is not JSON and the second not UTF-8.
  *
  * The version is put in quotes in the text before it is parsed: 1.1 µs more than `JSON.parse` on a
  * 0.9 kB frame, where a reviver with `context.source` takes 8 µs more (bench/decode.ts). The

@@ -51,9 +51,8 @@ async function placesOf(description: SandboxDescription, accounts: readonly stri
 }
 
 /**
- * One process answered a halt with 200, and another, whose
- * connections to the database had died half
- * open, sent thirty places more, the last of them five seconds later.
+ * One process answered a halt with 200, and another, whose connections to the database had died
+ * half open, sent thirty places more, the last of them five seconds later.
  */
 it.each([
   ['answers of the database are lost', 'toClient', longLeases],

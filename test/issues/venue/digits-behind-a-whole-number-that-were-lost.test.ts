@@ -17,9 +17,8 @@ const number = fc
   .map(([minus, whole, zeros, tail]) => `${minus ? '-' : ''}${whole}.${'0'.repeat(zeros)}${tail}7`);
 
 /**
- * A platform that writes decimals as JSON numbers sent
- * 100.000…7. Its double is 100, which is whole,
- * and so it passed for a number that nothing is lost of: another
+ * A platform that writes decimals as JSON numbers sent 100.000…7. Its double is 100,
+ * which is whole, and so it passed for a number that nothing is lost of: another
  * average than the same order had as a text.
  */
 it.each([parseJson, parsePlainJson])('a JSON number keeps every digit: %o', (parse) => {

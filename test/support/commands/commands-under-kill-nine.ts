@@ -51,8 +51,8 @@ const reads: readonly FaultOrder[] = [
 const longestWorkMs = 3_500;
 const shortestWorkMs = 700;
 /**
- * So many kills at most until the load has what it wants: a kill for each first command that was
- * acknowledged left two processes no time to do more than
+ * So many kills at most until the load has what it wants: a kill for each first
+ * command that was acknowledged left two processes no time to do more than
  * start, and the run took a quarter of an hour.
  */
 const mostKills = 20;
@@ -191,11 +191,9 @@ interface Killing {
 }
 
 /**
- * Each time, one is killed a while after some commands were
- * acknowledged. First there is one process
- * alone: killed and started again. From the fourth kill on there are
- * two: the other one finishes its lane and takes its shards, or it
- * comes back in time and goes on with them.
+ * Each time, one is killed a while after some commands were acknowledged. First there is one
+ * process alone: killed and started again. From the fourth kill on there are two: the other one
+ * finishes its lane and takes its shards, or it comes back in time and goes on with them.
  */
 async function killByTurns(
   { random, slots, startIn, load, kills, each, at }: Killing,

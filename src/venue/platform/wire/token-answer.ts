@@ -13,14 +13,12 @@ const answer = z.object({
 });
 
 /**
- * The body of a token endpoint's answer with what we need of
- * it, for a reader that knows RFC 6749 to
- * the letter: of the rest, nothing decides. Undefined: no JSON object.
+ * The body of a token endpoint's answer with what we need of it, for a reader that knows RFC 6749
+ * to the letter: of the rest, nothing decides. Undefined: no JSON object.
  *
- * A token whose type is left out is `Bearer`, the only one that
- * we can send; a token that says it is
- * another must not be used (RFC 6749, section 7.1). An id token
- * that a server adds is not ours to check.
+ * A token whose type is left out is `Bearer`, the only one that we can send; a
+ * token that says it is another must not be used (RFC 6749, section 7.1). An id
+ * token that a server adds is not ours to check.
  */
 export function tokenAnswer(text: string): Readonly<Record<string, unknown>> | undefined {
   let body: unknown;
