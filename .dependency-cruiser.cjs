@@ -84,6 +84,13 @@ module.exports = {
       to: { path: '^src/console/' },
     },
     {
+      // Its files of the other kind cost a third of a start (store/drizzle.ts).
+      name: 'only-one-file-loads-drizzle',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/store/drizzle\\.ts$' },
+      to: { path: 'node_modules/drizzle-orm/' },
+    },
+    {
       // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (demo/devstack/docker.ts).
       name: 'src-imports-no-dev-package',
       severity: 'error',

@@ -1,7 +1,6 @@
-import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { CommitWitness } from '../runtime/lease.ts';
+import { and, asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
@@ -63,7 +62,7 @@ interface PrincipalStoreDeps extends RetryDeps {
  */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: PrincipalStoreDeps;
-  private readonly db: NodePgDatabase;
+  private readonly db: Database;
 
   constructor(deps: PrincipalStoreDeps) {
     this.deps = deps;

@@ -1,7 +1,6 @@
-import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Stream } from '../domain/order.ts';
+import { and, asc, drizzle, eq, isNotNull, isNull, sql } from './drizzle.ts';
 import { repairRequests } from './schema/accounts.ts';
 import { quarantine } from './schema/orders.ts';
 

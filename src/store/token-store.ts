@@ -1,6 +1,4 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { Secret } from '../runtime/secret.ts';
 import type {
@@ -11,6 +9,7 @@ import type {
   TokenStore,
   UnreadableToken,
 } from '../runtime/token-store.ts';
+import { and, asc, type Database, drizzle, eq, isNotNull, sql } from './drizzle.ts';
 import { credentials } from './schema/accounts.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
@@ -80,7 +79,7 @@ interface CredentialListDeps extends RetryDeps {
  */
 export class PostgresCredentialList implements CredentialList {
   protected readonly deps: CredentialListDeps;
-  protected readonly db: NodePgDatabase;
+  protected readonly db: Database;
 
   constructor(deps: CredentialListDeps) {
     this.deps = deps;

@@ -1,6 +1,5 @@
-import { desc, eq, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
+import { desc, drizzle, eq, sql } from '../drizzle.ts';
 import { auditLog } from '../schema/principals.ts';
 import { storableJson } from '../session/write-once.ts';
 

@@ -1,8 +1,7 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Bounds, LimitRow } from '../../domain/limits.ts';
 import type { CommitWitness, Witnessed } from '../../runtime/lease.ts';
+import { and, asc, drizzle, eq, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';

@@ -1,8 +1,7 @@
-import { and, asc, eq, gt, lt, sql } from 'drizzle-orm';
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { encodeWitnessed, type Lease } from '../../runtime/lease.ts';
+import { and, asc, type Database, drizzle, eq, gt, lt, sql } from '../drizzle.ts';
 import { accounts } from '../schema/accounts.ts';
 import { orders } from '../schema/orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
@@ -67,7 +66,7 @@ interface AccountRegistryDeps extends RetryDeps {
 /** The port `AccountRegistry` in Postgres. */
 export class PostgresAccountRegistry implements AccountRegistry {
   private readonly deps: AccountRegistryDeps;
-  private readonly db: NodePgDatabase;
+  private readonly db: Database;
 
   constructor(deps: AccountRegistryDeps) {
     this.deps = deps;

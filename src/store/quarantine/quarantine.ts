@@ -1,6 +1,5 @@
-import { and, asc, count, eq, gt, isNull, max, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
+import { and, asc, count, drizzle, eq, gt, isNull, max, sql } from '../drizzle.ts';
 import { quarantine } from '../schema/orders.ts';
 
 export type QuarantinedRow = typeof quarantine.$inferSelect;

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
@@ -7,9 +6,10 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  sql,
   text,
   timestamp,
-} from 'drizzle-orm/pg-core';
+} from '../drizzle.ts';
 
 /** One row a lane: lock, lease and fence (see `enter_lane`). Times are the database's. */
 export const lanes = pgTable('lanes', {

@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, json, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, json, pgTable, primaryKey, sql, text, timestamp, uuid } from '../drizzle.ts';
 
 /**
  * The one true state of every order. Only the SQL function `apply_batch` writes it: no role of the

@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+
+// The parts of drizzle-orm that we use, in its CommonJS build, whose files end in `.cjs`. To learn
+// the kind of a `.js` file Node parses the package's 176 kB of `exports` anew for each of 106
+// files: 0.69 to 1.0 s of processor time, where this takes 0.10 to 0.14 s.
+
+const load = createRequire(import.meta.url);
+const core = load('drizzle-orm') as typeof import('drizzle-orm');
+const columns = load('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
+const connection = load('drizzle-orm/node-postgres') as typeof import('drizzle-orm/node-postgres');
+
+export type Database = NodePgDatabase;
+
+export const { drizzle } = connection;
+
+export const { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, max, or, sql } = core;
+
+export const {
+  bigint,
+  boolean,
+  check,
+  customType,
+  doublePrecision,
+  index,
+  integer,
+  json,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} = columns;
