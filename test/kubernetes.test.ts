@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { commandEntries } from '../src/cli/commands.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { optionTable } from '../src/config/option-table.ts';
-import { defaultShardCount } from '../src/domain/shards.ts';
+import { defaultShardCount } from '../src/domain/partition.ts';
 import { EventLoopWatch } from '../src/observability/event-loop-watch.ts';
 import { HealthRegistry } from '../src/observability/health.ts';
 import { createMetrics } from '../src/observability/metrics.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { defaultShardCount, maxShardCount } from '../domain/shards.ts';
+import { defaultShardCount, maxShardCount } from '../domain/partition.ts';
 import { exitCodes, ProgramError, sentenceOf } from '../runtime/program-error.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';

@@ -118,8 +118,8 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
  *
  * - `taken_back`: it is newer, and takes back fills or the end of the order.
  * - `same_instant`: it is of the same instant, and tells something else. After one of a lower rank,
- *   or with less filled, that is the way of an order and no dispute; but the join takes nothing more
- *   of the instant of a correction (`atCorrection`), so there it is one.
+ *   or with less filled, that is the way of an order and no dispute. But the join takes nothing
+ *   more of the instant of a correction (`atCorrection`), so there it is one.
  */
 function disputeOf(
   held: AccountJoin,

@@ -1,7 +1,7 @@
 import { type Command, isFinal } from './command.ts';
 import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import type { Order, Stream } from './order.ts';
-import { orderWord } from './order-word.ts';
+import { orderWord } from './order.ts';
 
 /** The instruments that a limit can name. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;

@@ -70,7 +70,7 @@ export interface WorkingTerms {
 /**
  * The content of one order as one source gave it, normalised. Decimals are canonical strings,
  * instants the platform's own ISO 8601 text (already proven to parse), words in lower case
- * (order-word.ts). `outcome` names a contract, `statusRaw` is the platform's own word: both are
+ * (`orderWord`). `outcome` names a contract, `statusRaw` is the platform's own word: both are
  * kept as they came. Optional means absent at the source: never zero, never empty.
  */
 export interface OrderView {
@@ -208,4 +208,14 @@ export function parseVersion(sourceDigits: string): bigint | undefined {
   if (!plain.test(sourceDigits)) return undefined;
   const version = BigInt(sourceDigits);
   return version <= maxInt64 ? version : undefined;
+}
+
+/**
+ * A word of the platform (a side, a type, a time in force) as records of orders write it:
+ * in lower case on both streams, although the platform writes account orders in capitals
+ * and prediction orders in small letters. No word is lost by it: the platform has no two
+ * that differ in case alone (decision 033).
+ */
+export function orderWord(platformWord: string): string {
+  return platformWord.toLowerCase();
 }

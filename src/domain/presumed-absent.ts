@@ -1,7 +1,7 @@
 import type { AccountPlaceTerms, Attempt, Command, PredictionPlaceTerms } from './command.ts';
 import { parseInstant } from './instant.ts';
 import type { Order } from './order.ts';
-import { orderWord } from './order-word.ts';
+import { orderWord } from './order.ts';
 
 /**
  * A read of the account, or by reference, that was complete and reached its end. Failed and partial

@@ -1,4 +1,4 @@
-import { orderWord } from './order-word.ts';
+import { orderWord } from './order.ts';
 import { canonicalSymbol } from './symbol.ts';
 
 /** The fields by which an order, or the place of one, is selected. */

@@ -2,7 +2,7 @@ import { recordedReason } from './above-baseline.ts';
 import { type AccountPlaceTerms, type Attempt, type Command, isFinal, type PredictionPlaceTerms } from './command.ts';
 import { compareInstants } from './instant.ts';
 import type { Order } from './order.ts';
-import { orderWord } from './order-word.ts';
+import { orderWord } from './order.ts';
 import {
   type BoundOrder,
   type Fact,

@@ -1,5 +1,5 @@
 import type { Client, ClientBase } from 'pg';
-import { defaultShardCount } from '../domain/shards.ts';
+import { defaultShardCount } from '../domain/partition.ts';
 import type { Log } from '../observability/log.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { compareSchema, type Migration, readApplied, readMigrations } from './migrations.ts';

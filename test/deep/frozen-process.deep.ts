@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { sumOf } from '../../bench/prometheus-text.ts';
-import { shardOf } from '../../src/domain/shards.ts';
+import { shardOf } from '../../src/domain/partition.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, controlLines, runningSandbox } from '../support/platform/sandbox.ts';

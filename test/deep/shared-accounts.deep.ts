@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { visibleAccounts } from '../../src/demo/proof/prove-run.ts';
-import { shardOf } from '../../src/domain/shards.ts';
+import { shardOf } from '../../src/domain/partition.ts';
 import { platformSettings } from '../../src/sandbox/describe-sandbox.ts';
 import { control, runningSandbox } from '../support/platform/sandbox.ts';
 import { EventReader } from '../support/rest/event-reader.ts';

@@ -1,5 +1,5 @@
+import { defaultShardCount } from '../../src/domain/partition.ts';
 import { type FleetMember, planShards, type ShardSeat } from '../../src/domain/plan-shards.ts';
-import { defaultShardCount } from '../../src/domain/shards.ts';
 
 /** As the fleet looked at one second. */
 export interface FleetLook {

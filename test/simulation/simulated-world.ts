@@ -1,5 +1,5 @@
 import type { Command } from '../../src/domain/command.ts';
-import { shardOf } from '../../src/domain/shards.ts';
+import { shardOf } from '../../src/domain/partition.ts';
 import type { Log } from '../../src/observability/log.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';

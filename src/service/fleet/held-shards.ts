@@ -1,5 +1,5 @@
 import type { IngestItem } from '../../domain/observation.ts';
-import { shardOf } from '../../domain/shards.ts';
+import { shardOf } from '../../domain/partition.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 

@@ -1,6 +1,6 @@
 import { emptyReport, type MemberReport, sameReport } from '../../domain/member-report.ts';
+import { defaultShardCount } from '../../domain/partition.ts';
 import { isWell, planShards } from '../../domain/plan-shards.ts';
-import { defaultShardCount } from '../../domain/shards.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
 import type { Fleet, HeldShard, LaneMember, MemberCard, Unwell } from '../../store/fleet/shard-store.ts';

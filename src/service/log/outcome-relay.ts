@@ -8,8 +8,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { OutcomeLog, OutcomeRow } from '../../store/commands/outcome-log.ts';
 import type { Publisher } from './publisher.ts';
-import { TroubleLog } from './relay-options.ts';
-import { TermLoop } from './term-loop.ts';
+import { TermLoop, TroubleLog } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
 interface OutcomeRelayDeps {

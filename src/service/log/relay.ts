@@ -12,8 +12,7 @@ import { LatencyRecorder, PendingWatch } from './pending-watch.ts';
 import { Position } from './position.ts';
 import type { Publisher } from './publisher.ts';
 import type { RelayOptions, RelayTerm } from './relay-options.ts';
-import { TroubleLog } from './relay-options.ts';
-import { TermLoop } from './term-loop.ts';
+import { TermLoop, TroubleLog } from './term-loop.ts';
 import type { UpdateTraces } from './update-traces.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 

@@ -10,8 +10,7 @@ import type { UpdateLog } from '../../store/orders/update-log.ts';
 import { NewestByOrder, type NewestLimits } from './newest-by-order.ts';
 import { Position } from './position.ts';
 import { PublishError, type StatePublisher } from './publisher.ts';
-import { TroubleLog } from './relay-options.ts';
-import { TermLoop } from './term-loop.ts';
+import { TermLoop, TroubleLog } from './term-loop.ts';
 import type { WitnessWriter } from './witness-writer.ts';
 
 interface StateWriterDeps {

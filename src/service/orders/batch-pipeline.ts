@@ -1,3 +1,4 @@
+import type { CommittedBatch } from '../../domain/committed-batch.ts';
 import { orderKey } from '../../domain/order.ts';
 import { sqlstateSentence } from '../../runtime/sqlstate-words.ts';
 import type { Wakeup } from '../../runtime/waiting.ts';
@@ -6,7 +7,7 @@ import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from 
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
 import { settleEntries } from './entry.ts';
-import { committedBatch, type Flight } from './flight.ts';
+import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
 import { asQuarantine, PoisonSearch } from './isolate-poison.ts';
@@ -427,4 +428,14 @@ export class BatchPipeline {
     this.deps.onProgress();
     await this.deps.clock.sleep(this.deps.backoff.nextMs());
   }
+}
+
+/** The batch that the relay gets of a committed flight. */
+function committedBatch(
+  flight: Flight & { readonly number: bigint },
+  lastSeq: bigint | undefined,
+  committedMs: number,
+): CommittedBatch {
+  const { rows, receivedMs, streams, bytes } = flight.prepared;
+  return { number: flight.number, lastSeq, rows, receivedMs, streams, committedMs, bytes };
 }

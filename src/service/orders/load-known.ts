@@ -1,8 +1,7 @@
 import { attemptPrefix } from '../../domain/command.ts';
 import { firstSeen, type OwnFields } from '../../domain/compose-order.ts';
 import type { Head } from '../../domain/head.ts';
-import { type OrderView, orderKey } from '../../domain/order.ts';
-import { orderWord } from '../../domain/order-word.ts';
+import { type OrderView, orderKey, orderWord } from '../../domain/order.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { Binding, BindingRow, OrderStore } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';

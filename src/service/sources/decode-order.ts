@@ -1,8 +1,7 @@
 import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../../domain/order.ts';
-import { isTerminal, parseVersion } from '../../domain/order.ts';
-import { orderWord } from '../../domain/order-word.ts';
+import { isTerminal, orderWord, parseVersion } from '../../domain/order.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../../venue/platform/wire/prediction-order.ts';

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { encodeUpdate } from '../../domain/encode-update.ts';
 import { decodeHead } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
-import { shardOf } from '../../domain/shards.ts';
+import { shardOf } from '../../domain/partition.ts';
 import { textArray } from '../orders/binary-array.ts';
 
 /** One order, as the orders table and the log have it. */

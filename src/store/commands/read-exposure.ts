@@ -3,7 +3,7 @@ import { type Command, isUnresolved } from '../../domain/command.ts';
 import { addDecimals, parseDecimal } from '../../domain/decimal.ts';
 import { commandExposure } from '../../domain/limits.ts';
 import type { Order, Stream } from '../../domain/order.ts';
-import { orderWord } from '../../domain/order-word.ts';
+import { orderWord } from '../../domain/order.ts';
 import { canonicalSymbol } from '../../domain/symbol.ts';
 import { accountsOf } from '../account-scope.ts';
 import type { AccountScope, ExposureRow } from '../orders/order-reads.ts';

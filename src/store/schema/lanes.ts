@@ -50,9 +50,9 @@ export const lanes = pgTable('lanes', {
 });
 
 /**
- * A fixed group of accounts (domain/shards.ts), and the lane whose process follows them. `tidemark
- * migrate` makes the rows, once. A row may change only under a lock on the row of its lane, which
- * is no foreign key (see the baseline).
+ * A fixed group of accounts (domain/partition.ts), and the lane whose process follows them.
+ * `tidemark migrate` makes the rows, once. A row may change only under a lock on the row of its
+ * lane, which is no foreign key (see the baseline).
  */
 export const shards = pgTable('shards', {
   shard: integer().primaryKey(),

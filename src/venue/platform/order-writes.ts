@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
-import { isOrderId } from '../../domain/order.ts';
-import { orderWord } from '../../domain/order-word.ts';
+import { isOrderId, orderWord } from '../../domain/order.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
 import { neededText } from './wire/optional-field.ts';

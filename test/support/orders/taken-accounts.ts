@@ -1,4 +1,4 @@
-import { shardOf } from '../../../src/domain/shards.ts';
+import { shardOf } from '../../../src/domain/partition.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createPool } from '../../../src/store/session/pool.ts';
 import { atEnd } from '../commands/at-end.ts';

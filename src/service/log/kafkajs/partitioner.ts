@@ -1,5 +1,5 @@
 import type { ICustomPartitioner, RecordMetadata } from 'kafkajs';
-import { javaPartition } from '../../../domain/java-partition.ts';
+import { javaPartition } from '../../../domain/partition.ts';
 import { PublishError } from '../publisher.ts';
 
 /** The partitions that a send goes to, by topic. */

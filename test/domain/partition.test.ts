@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shardOf } from '../../src/domain/shards.ts';
+import { shardOf } from '../../src/domain/partition.ts';
 
 // Stored in no row: another answer would leave accounts to two processes.
 it.each([

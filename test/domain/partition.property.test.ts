@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { describe, expect, it } from 'vitest';
-import { javaPartition } from '../../src/domain/java-partition.ts';
+import { javaPartition } from '../../src/domain/partition.ts';
 
 describe('the partition of a key', () => {
   it('is the one that kafkajs and the Java client choose, whatever the key', () => {
