@@ -128,7 +128,7 @@ async function settleByPerson(
     const command = await journal.find(commandId);
     if (command === undefined) return noSuchCommand;
     const { shard } = command;
-    const holding = holdingOf(shard);
+    const holding = await holdingOf(shard);
     if (holding === undefined) return declined('NOT_LEADER', `the command is of shard ${shard}: ask its holder`);
     const { steps, term } = holding;
     const atMs = nowMs();
@@ -169,9 +169,9 @@ interface OperatorDeskDeps {
   /**
    * The term under which the halts of this scope are cleared. Undefined: this process stands by.
    */
-  readonly termFor: (scope: Halt['scope']) => Term | undefined;
+  readonly termFor: (scope: Halt['scope']) => Promise<Term | undefined>;
   /** The present term of a shard, and its steps. Undefined: it is not held here. */
-  readonly holdingOf: (shard: number) => { readonly term: Term; readonly steps: CommandSteps } | undefined;
+  readonly holdingOf: (shard: number) => Promise<{ readonly term: Term; readonly steps: CommandSteps } | undefined>;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
 }
 
@@ -276,7 +276,7 @@ export class OperatorDesk implements OperatorActs {
   }
 
   private async resumeNow(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
-    const term = this.deps.termFor(scope);
+    const term = await this.deps.termFor(scope);
     if (term === undefined) return { kind: 'declined', ...notLeader };
     return this.operate('resume', scope, word, async () => {
       const cleared = await this.deps.halts.clear(scope, word, term);

@@ -43,6 +43,7 @@ import { mergeCancelAfters, mergeCancelAlls, mergeReports } from './over-shards.
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
+import { Takeovers } from './takeovers.ts';
 
 interface ShardDesksDeps {
   readonly journal: CommandJournal;
@@ -88,10 +89,11 @@ const listReadsAtOnce = 32;
 
 /**
  * The command side of the process: a desk for each shard, and all that there is once. A request
- * goes to the desk of its account's shard. One that is not held answers as a desk that stands by:
- * declined, or with the command of a key that is known.
+ * goes to the desk of its account's shard, and waits while that is being taken over (`Takeovers`).
+ * A shard that is not held answers as a desk that stands by: declined, or with the command of a key
+ * that is known.
  *
- * Shards come and go one by one (`begin`, `quiesce`, `end`). A desk stays when its
+ * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). A desk stays when its
  * shard has gone: attempts in hand end in it, and a shard that comes back finds
  * the turns of its accounts and orders there.
  * Invariant: the accounts of two desks are never the same, so whatever is counted for an account is
@@ -110,6 +112,7 @@ export class ShardDesks implements Commands, Service {
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
+  private readonly takeovers: Takeovers;
   private readonly make: (shard: number) => CommandDesk;
   private readonly deps: ShardDesksDeps;
   private readonly options: CommandOptions;
@@ -134,8 +137,9 @@ export class ShardDesks implements Commands, Service {
     this.auditTrail = new AuditTrail(deps);
     const breaker = new RateBreaker(clock, options.breaker);
     const audit = (entry: Omit<AuditEntry, 'atMs'>) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
-    const termFor = (scope: Halt['scope']) => this.termFor(scope);
-    const holdingOf = (shard: number) => this.desks.get(shard)?.holding;
+    this.takeovers = new Takeovers(clock, options);
+    const termFor = (scope: Halt['scope']) => this.termToClear(scope);
+    const holdingOf = (shard: number) => this.at(shard, async ({ holding }) => holding);
     this.operator = new OperatorDesk({ ...deps, halts, agreement, breaker, audit, termFor, holdingOf }, options);
     const shared = {
       ...{ ...deps, onStep, books, halts, breaker, audit },
@@ -156,12 +160,19 @@ export class ShardDesks implements Commands, Service {
     void this.lookAfterHalts();
   }
 
+  /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
+  expect(shard: number): void {
+    if (!this.draining) this.takeovers.begin(shard);
+  }
+
   /**
-   * The shard is ours: takes over the commands that its former holder left. Rejects when the
-   * journal can't be read or written; the shard is then given back.
+   * Takes over the commands that the shard's former holder left. Rejects when the journal can't be
+   * read or written; then it may be tried again.
    */
-  begin({ shard, epoch }: HeldShard): Promise<void> {
-    return this.desk(shard).begin(epoch);
+  async begin({ shard, epoch }: HeldShard): Promise<void> {
+    const desk = this.desk(shard);
+    await desk.begin(epoch);
+    if (desk.holding !== undefined) this.takeovers.end(shard);
   }
 
   /**
@@ -170,6 +181,7 @@ export class ShardDesks implements Commands, Service {
    * more, or the signal aborts; `end` has to follow.
    */
   async quiesce(shard: number, signal: AbortSignal): Promise<void> {
+    this.takeovers.end(shard);
     await this.desks.get(shard)?.quiesce(signal);
   }
 
@@ -178,12 +190,14 @@ export class ShardDesks implements Commands, Service {
    * Attempts in hand may still add evidence.
    */
   end(shard: number): void {
+    this.takeovers.end(shard);
     this.desks.get(shard)?.end();
     if (this.held.length === 0) this.gauges.end();
   }
 
   /** The lane is lost, and all its shards with it. */
   endAll(): void {
+    this.takeovers.endAll();
     for (const shard of this.desks.keys()) this.end(shard);
   }
 
@@ -203,6 +217,7 @@ export class ShardDesks implements Commands, Service {
    */
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
+    this.takeovers.endAll();
     await Promise.all([...this.desks.values()].map((desk) => desk.drained(signal)));
     // Attempts in hand ask for the halts until they have ended.
     this.stopped.abort();
@@ -211,11 +226,11 @@ export class ShardDesks implements Commands, Service {
   }
 
   submit(submission: Submission): Promise<SubmitResult> {
-    return this.deskOf(submission.request.accountId).submit(submission);
+    return this.atHolder(submission.request.accountId, (desk) => desk.submit(submission));
   }
 
   preview(asked: PlaceAsked): Promise<PreviewResult> {
-    return this.deskOf(asked.request.accountId).preview(asked);
+    return this.atHolder(asked.request.accountId, (desk) => desk.preview(asked));
   }
 
   wait(commandId: string, waitMs: number) {
@@ -236,21 +251,22 @@ export class ShardDesks implements Commands, Service {
   }
 
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
-    if (scope.kind === 'account') return this.deskOf(scope.accountId).cancelAll(scope, word);
+    if (scope.kind === 'account') return this.atHolder(scope.accountId, (desk) => desk.cancelAll(scope, word));
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, which must not cover the orders of
     // accounts that come later.
-    for (const [shard, { holding }] of this.desks) if (holding !== undefined && !parts.has(shard)) parts.set(shard, []);
+    for (const shard of this.ours) if (!parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
-      return { accountIds, result: await this.desk(shard).cancelAll({ ...scope, accountIds }, word) };
+      return { accountIds, result: await this.at(shard, (desk) => desk.cancelAll({ ...scope, accountIds }, word)) };
     });
     return mergeCancelAlls(await Promise.all(answers));
   }
 
   async cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
-    const parts = [...Map.groupBy(asked.accountIds, this.deps.shardOf)].map(([shard, accountIds]) => {
-      return { desk: this.desk(shard), accountIds };
-    });
+    const wanted = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
+    const parts = await Promise.all(
+      wanted.map(([shard, accountIds]) => this.at(shard, async (desk) => ({ desk, accountIds }))),
+    );
     // Nothing is set where one of the accounts may have no timer at all.
     const refusals = parts.map(({ desk, accountIds }) => desk.refusal({ ...asked, accountIds }));
     const refused = refusals.find((each) => each !== undefined && each.code !== 'NOT_LEADER');
@@ -262,8 +278,8 @@ export class ShardDesks implements Commands, Service {
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
-    if (options.accountId !== undefined) return this.deskOf(options.accountId).reconcile(options);
-    const results = await Promise.all(this.held.map((desk) => desk.reconcile(options)));
+    if (options.accountId !== undefined) return this.atHolder(options.accountId, (desk) => desk.reconcile(options));
+    const results = await Promise.all([...this.ours].map((shard) => this.at(shard, (desk) => desk.reconcile(options))));
     const reports = results.flatMap((result) => (result.kind === 'done' ? [result.report] : []));
     return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };
   }
@@ -276,8 +292,20 @@ export class ShardDesks implements Commands, Service {
     return [...this.desks.values()].filter(({ holding }) => holding !== undefined);
   }
 
-  private deskOf(accountId: string): CommandDesk {
-    return this.desk(this.deps.shardOf(accountId));
+  /** The shards that are held, also those whose takeover is under way. */
+  private get ours(): ReadonlySet<number> {
+    const held = [...this.desks].flatMap(([shard, { holding }]) => (holding === undefined ? [] : [shard]));
+    return new Set([...held, ...this.takeovers.shards]);
+  }
+
+  private atHolder<T>(accountId: string, work: (desk: CommandDesk) => Promise<T>): Promise<T> {
+    return this.at(this.deps.shardOf(accountId), work);
+  }
+
+  /** Every request for a shard comes through here, and waits while the shard is being taken over. */
+  private at<T>(shard: number, work: (desk: CommandDesk) => Promise<T>): Promise<T> {
+    const desk = this.desk(shard);
+    return this.takeovers.ended(shard)?.then(() => work(desk)) ?? work(desk);
   }
 
   private desk(shard: number): CommandDesk {
@@ -304,6 +332,13 @@ export class ShardDesks implements Commands, Service {
   private termFor(scope: Halt['scope']): Term | undefined {
     const own = scope.kind === 'account' ? this.desks.get(this.deps.shardOf(scope.accountId))?.holding : undefined;
     return (own ?? this.held[0]?.holding)?.term;
+  }
+
+  private async termToClear(scope: Halt['scope']): Promise<Term | undefined> {
+    const shards = scope.kind === 'account' ? [this.deps.shardOf(scope.accountId)] : this.takeovers.shards;
+    const takeovers = shards.flatMap((shard) => this.takeovers.ended(shard) ?? []);
+    if (takeovers.length > 0 && this.termFor(scope) === undefined) await Promise.race(takeovers);
+    return this.termFor(scope);
   }
 
   private async lookAfterHalts(): Promise<void> {

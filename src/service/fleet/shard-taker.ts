@@ -3,12 +3,14 @@ import { unlessAborted } from '../../runtime/waiting.ts';
 import type { Fleet, HeldShard, ShardStore } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
+import type { ShardDesks } from './shard-work.ts';
 
 export interface ShardTakerDeps {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch'>;
   readonly held: HeldShards;
   readonly ingest: Pick<Ingest, 'fence'>;
+  readonly desks?: Pick<ShardDesks, 'expect' | 'end'>;
   readonly lossCheck: {
     /**
      * Rejects when Kafka has updates that the database lacks: the database came back without the
@@ -51,10 +53,27 @@ export class ShardTaker {
    * reached, or has lost commits.
    */
   async take(seen: Fleet['seats'], over: AbortSignal): Promise<readonly HeldShard[]> {
-    const { store, lease, held, ingest, lossCheck } = this.deps;
+    const { store, lease, held, desks } = this.deps;
     const notHeld = seen.filter(({ shard }) => !held.has(shard));
     const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
-    if (taken.length === 0) return [];
+    if (taken.length === 0 || over.aborted) return [];
+    // From now on the other processes see them as ours, and forward their requests to us.
+    for (const { shard } of taken) desks?.expect(shard);
+    let ours: readonly HeldShard[] = [];
+    try {
+      ours = await this.confirm(taken, seen, over);
+      return ours;
+    } finally {
+      for (const each of taken) if (!ours.includes(each)) desks?.end(each.shard);
+    }
+  }
+
+  private async confirm(
+    taken: readonly HeldShard[],
+    seen: Fleet['seats'],
+    over: AbortSignal,
+  ): Promise<readonly HeldShard[]> {
+    const { store, lease, ingest, lossCheck } = this.deps;
     // A database that comes back without the taking may have given them to another process. Where
     // that was before the batch of the fence, the look shows it. Where it is after it, this batch
     // is lost as well, and no later one is taken from us.
@@ -64,6 +83,7 @@ export class ShardTaker {
       return [];
     }
     const { seats } = await store.look(this.expireAfterMs);
+    if (over.aborted) return [];
     return taken.filter(({ shard, epoch }) =>
       seats.some((seat) => seat.shard === shard && seat.epoch === epoch && seat.lane === lease.lane),
     );

@@ -1,5 +1,6 @@
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { inParallel } from '../../runtime/waiting.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
@@ -15,7 +16,12 @@ export interface ShardWorkDeps {
   readonly log: Log;
 }
 
-interface ShardDesks {
+/** A takeover holds a connection for one transaction; those of sixteen shards leave some free. */
+const begunAtOnce = 4;
+
+export interface ShardDesks {
+  /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
+  expect(shard: number): void;
   /** Rejects when the journal can't be read. */
   begin(shard: HeldShard): Promise<void>;
   /**
@@ -30,7 +36,6 @@ interface ShardDesks {
 export class ShardWork {
   /** Held shards that take no commands yet: their journal could not be read. */
   private readonly waiting = new Map<number, HeldShard>();
-  private failedLast: HeldShard | undefined;
   private readonly deps: ShardWorkDeps;
 
   constructor(deps: ShardWorkDeps) {
@@ -62,20 +67,20 @@ export class ShardWork {
   }
 
   /**
-   * Rejects at the first shard whose journal can't be read: mostly it is the database that is away.
-   * Where it is the same shard twice, the others come before it.
+   * Rejects where the journal of a shard can't be read. Mostly it is the database that is away, so
+   * not all the others are tried then. Next time they come before it.
    */
   async beginDesks(): Promise<void> {
-    for (const [number, shard] of this.waiting) {
+    await inParallel(this.waiting.values(), begunAtOnce, async (shard) => {
+      const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {
-        await this.deps.desks?.begin(shard);
+        if (isWaiting()) await this.deps.desks?.begin(shard);
+        if (isWaiting()) this.waiting.delete(shard.shard);
       } catch (error) {
-        if (this.failedLast === shard && this.waiting.delete(number)) this.waiting.set(number, shard);
-        this.failedLast = shard;
+        if (isWaiting() && this.waiting.delete(shard.shard)) this.waiting.set(shard.shard, shard);
         throw error;
       }
-      this.waiting.delete(number);
-    }
+    });
   }
 
   /**
@@ -109,6 +114,7 @@ export class ShardWork {
     );
     this.waiting.set(shard, known);
     void desks?.end(shard);
+    desks?.expect(shard);
   }
 
   /** The shard has another holder, or another epoch: leaves it at once. */
@@ -133,9 +139,10 @@ export class ShardWork {
   }
 
   private hold(shard: HeldShard): void {
-    const { held, ingest } = this.deps;
+    const { held, ingest, desks } = this.deps;
     ingest.forgetOrders((accountId) => held.shardOf(accountId) === shard.shard);
     held.add(shard);
     this.waiting.set(shard.shard, shard);
+    desks?.expect(shard.shard);
   }
 }

@@ -10,6 +10,7 @@ it('commands of a shard are taken although the journal of another one can not be
   const begun: number[] = [];
   let broken = true;
   const desks = {
+    expect: () => undefined,
     begin: async ({ shard }: { readonly shard: number }) => {
       if (shard === 0 && broken) throw new Error('the journal of shard 0 can not be read');
       begun.push(shard);

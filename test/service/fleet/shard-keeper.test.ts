@@ -40,6 +40,7 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
         acts.push('published');
       },
       desks: {
+        expect: () => undefined,
         begin: async ({ shard }: HeldShard) => {
           await desks.begin?.();
           acts.push(`desk ${shard}`);
@@ -176,7 +177,11 @@ describe('the keeper of the shards', () => {
     };
     fleet.leave(1);
     await clock.advance(600);
-    expect([fleet.of(0), held.shards, acts]).toEqual([[0, 1], [0, 1], ['fence']]);
+    expect([fleet.of(0), held.shards, acts]).toEqual([
+      [0, 1],
+      [0, 1],
+      ['fence', 'end 2', 'end 3'],
+    ]);
     state.onAsk = () => {};
     state.silentSinceMs = undefined;
     await clock.advance(600);
@@ -429,7 +434,7 @@ describe('the keeper of the shards', () => {
   });
 
   it('tries again to take commands when the journal could not be read', async () => {
-    let failures = 1;
+    let failures = 4;
     const { begin, acts, clock } = rig({
       desks: {
         begin: async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import type { RunningService } from '../runs/service-under-test.ts';
 
 export interface RestAnswer {
@@ -22,15 +21,8 @@ interface CallOptions {
 }
 
 /**
- * How long a shard may be between two holders, or its commands not
- * yet taken over, on a machine that is busy.
- */
-const takenOverWithinMs = 60_000;
-
-/**
- * One request to the REST port of a service, as a caller makes it: what changes something
- * has an idempotency key, and is asked again, under the same key, while no process has
- * the commands of its account (`NOT_LEADER`).
+ * One request to the REST port of a service, as a caller makes it: what changes something has an
+ * idempotency key.
  */
 export async function call(
   service: RunningService,
@@ -38,15 +30,7 @@ export async function call(
   path: string,
   options: CallOptions = {},
 ): Promise<RestAnswer> {
-  const address = await service.restAddress();
-  const { key = randomUUID() } = options;
-  const untilMs = systemClock.monotonicMs() + takenOverWithinMs;
-  for (;;) {
-    const answer = await callAt(address, method, path, { ...options, key });
-    const isTaken = answer.status !== 503 || answer.body?.code !== 'NOT_LEADER';
-    if (method === 'GET' || isTaken || options.forwarded || systemClock.monotonicMs() > untilMs) return answer;
-    await systemClock.sleep(200);
-  }
+  return callAt(await service.restAddress(), method, path, options);
 }
 
 export async function callAt(
