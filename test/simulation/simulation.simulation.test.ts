@@ -57,7 +57,7 @@ describe('the service, whatever goes wrong around it,', () => {
   it(
     'does the same again from the same seed, down to the last byte',
     async () => {
-      for (const seed of range(1, 20)) {
+      for (const seed of range(1, 6)) {
         const first = await runSeed(seed);
         const second = await runSeed(seed);
         expect(second).toEqual(first);
@@ -71,13 +71,13 @@ describe('the service, whatever goes wrong around it,', () => {
     'is tried enough: orders change, processes come and go, the lane passes on',
     async () => {
       const results: RunResult[] = [];
-      for (const seed of range(1, 40)) results.push(await runSeed(seed));
+      for (const seed of range(1, 20)) results.push(await runSeed(seed));
       const total = (of: (result: RunResult) => number) => results.reduce((sum, result) => sum + of(result), 0);
-      expect(total(({ updates }) => updates)).toBeGreaterThan(3_000);
-      expect(total(({ processes }) => processes)).toBeGreaterThan(50);
-      expect(total(({ terms }) => terms)).toBeGreaterThan(50);
-      expect(total(({ commands }) => commands)).toBeGreaterThan(200);
-      expect(total(({ writes }) => writes)).toBeGreaterThan(150);
+      expect(total(({ updates }) => updates)).toBeGreaterThan(1_500);
+      expect(total(({ processes }) => processes)).toBeGreaterThan(25);
+      expect(total(({ terms }) => terms)).toBeGreaterThan(25);
+      expect(total(({ commands }) => commands)).toBeGreaterThan(100);
+      expect(total(({ writes }) => writes)).toBeGreaterThan(75);
     },
     limitMs,
   );
