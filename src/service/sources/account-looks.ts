@@ -23,10 +23,9 @@ interface AccountLooksDeps {
 interface AccountLooksOptions {
   readonly stream: Stream;
   readonly accountId: string;
-  readonly isSim: boolean;
   /** The life of the account's session. */
   readonly signal: AbortSignal;
-  readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'notEnrolled'>;
+  readonly standing: () => Pick<AccountAccess, 'live' | 'certain' | 'isSim' | 'notEnrolled'>;
 }
 
 /** What to list, and which of the rows are meant. */
@@ -44,14 +43,12 @@ type ListLook = [
  * shows nor those that it lacks mean anything.
  */
 export class AccountLooks implements AccountAccess {
-  readonly isSim: boolean;
   private readonly deps: AccountLooksDeps;
   private readonly options: AccountLooksOptions;
 
   constructor(deps: AccountLooksDeps, options: AccountLooksOptions) {
     this.deps = deps;
     this.options = options;
-    this.isSim = options.isSim;
   }
 
   get live(): boolean {
@@ -60,6 +57,10 @@ export class AccountLooks implements AccountAccess {
 
   get certain(): boolean {
     return this.options.standing().certain;
+  }
+
+  get isSim(): boolean {
+    return this.options.standing().isSim;
   }
 
   get notEnrolled(): boolean {

@@ -56,6 +56,8 @@ export class AccountSession {
   lastEventMs: number | undefined;
   private state: AccountState = 'connecting';
   private sinceMs: number;
+  /** The platform's newest word. */
+  private isSim: boolean;
   private lastResyncMs: number | undefined;
   private lastAuditMs: number | undefined;
   private lastError: string | undefined;
@@ -92,6 +94,7 @@ export class AccountSession {
     this.deps = deps;
     this.options = options;
     this.accountId = accountId;
+    this.isSim = record.isSim;
     this.sinceMs = deps.clock.nowMs();
     this.timers = new TimerSet(deps.clock);
     // By the platform's clock, which may be ahead of ours.
@@ -104,12 +107,29 @@ export class AccountSession {
     const standing = () => ({
       live: this.state === 'live',
       certain: this.isCertain(),
+      isSim: this.isSim,
       notEnrolled: this.state === 'not_enrolled',
     });
-    this.access = new AccountLooks(
-      { ...deps, ...this.parts },
-      { stream, accountId, isSim: record.isSim, signal, standing },
-    );
+    this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, signal, standing });
+  }
+
+  /**
+   * What the platform calls the account now. It counts at once: a real one must not be
+   * traded as a simulated one until the database answers. A save that failed is made with
+   * the next list.
+   */
+  noteSimulated(isSim: boolean): void {
+    if (isSim !== this.isSim)
+      this.deps.log.warn(
+        this.about({ isSim }),
+        `the platform calls the account ${isSim ? 'simulated' : 'real'} now, and did not before`,
+      );
+    this.isSim = isSim;
+    if (this.parts.reader.record.isSim === isSim) return;
+    const asNow = (record: AccountRecord) => (record.isSim === this.isSim ? record : { ...record, isSim: this.isSim });
+    this.parts.reader
+      .save(asNow)
+      .catch((err: unknown) => this.deps.log.warn(this.about({ err }), 'whether the account is simulated is not kept'));
   }
 
   /**

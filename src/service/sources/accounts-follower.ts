@@ -51,6 +51,8 @@ interface AccountFollower {
   readonly stream: Stream;
   follow(record: AccountRecord): void;
   unfollow(accountId: string): void;
+  /** What the list calls the account: it counts from now on, and is stored. */
+  noteSimulated(accountId: string, isSim: boolean): void;
 }
 
 interface AccountsFollowerDeps {
@@ -198,9 +200,9 @@ export class AccountsFollower {
     try {
       await this.load();
       if (this.newest === undefined) this.followKnown();
-      // It may be older than an account that came with a shard, so it
-      // is no word on what it does not show.
-      else await this.apply(this.newest.accounts, false, signal);
+      // It may be older than an account that came with a shard, so it is no word on what it does not
+      // show, and what is stored of an account may be newer.
+      else await this.apply(this.newest.accounts, { isWhole: false, isNews: false }, signal);
     } catch (error) {
       // The next list may fail as well, and would leave the accounts
       // that became ours without a process.
@@ -240,7 +242,7 @@ export class AccountsFollower {
           { unreadable },
           'items of the list of accounts have no id: which accounts they are is not known',
         );
-      await this.apply(list.accounts, unreadable === 0, signal);
+      await this.apply(list.accounts, { isWhole: unreadable === 0, isNews: true }, signal);
       this.listed = true;
       return true;
     }
@@ -251,8 +253,15 @@ export class AccountsFollower {
     return false;
   }
 
-  /** `isWhole`: an account that it does not show is not listed any more. */
-  private async apply(accounts: readonly PlatformAccount[], isWhole: boolean, signal: AbortSignal): Promise<void> {
+  /**
+   * `isWhole`: an account that it does not show is not listed any more. `isNews`: the list was not
+   * applied before.
+   */
+  private async apply(
+    accounts: readonly PlatformAccount[],
+    { isWhole, isNews }: { readonly isWhole: boolean; readonly isNews: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
     const shown = new Map(
       accounts.filter(({ accountId }) => this.wanted(accountId)).map((each) => [each.accountId, each]),
     );
@@ -266,20 +275,27 @@ export class AccountsFollower {
       if (!this.claim(account.accountId, true)) continue;
       for (const source of this.sources) {
         if (signal.aborted) return;
-        if (this.followed.get(account.accountId)?.has(source.stream) === true) continue;
-        const record = await this.recordOf(source.stream, account);
-        // A review while the record was written: what the account's new
-        // process has not read would count as read.
-        if (!this.wanted(account.accountId)) {
-          this.claims.release(account.accountId, this);
-          break;
-        }
-        this.follow(source, record);
+        const isFollowed = this.followed.get(account.accountId)?.has(source.stream) === true;
+        if (!isFollowed && !(await this.begin(source, account))) break;
+        if (isNews && account.isSim !== undefined) source.noteSimulated(account.accountId, account.isSim);
       }
     }
     if (signal.aborted) return;
     if (this.isSole) this.followKnown();
     if (isWhole) this.markUnlisted(shown);
+  }
+
+  /** False: the account is another process's by now. */
+  private async begin(source: AccountFollower, account: PlatformAccount): Promise<boolean> {
+    const record = await this.recordOf(source.stream, account);
+    // A review while the record was written: what the account's new
+    // process has not read would count as read.
+    if (!this.wanted(account.accountId)) {
+      this.claims.release(account.accountId, this);
+      return false;
+    }
+    this.follow(source, record);
+    return true;
   }
 
   private get isSole(): boolean {
@@ -364,7 +380,8 @@ export class AccountsFollower {
     const record: AccountRecord = {
       stream,
       accountId,
-      isSim,
+      // Never guessed to be simulated; a list that says so later is believed.
+      isSim: isSim ?? this.sources.some((other) => this.records.get(key(other.stream, accountId))?.isSim === true),
       sourceEpoch: 0,
       readUpTo: undefined,
       auditedUpTo: undefined,

@@ -132,6 +132,10 @@ export class Source {
     for (const connection of this.connections) connection.unsubscribe(accountId);
   }
 
+  noteSimulated(accountId: string, isSim: boolean): void {
+    this.roster.get(accountId)?.noteSimulated(isSim);
+  }
+
   /** The account as other rooms may use it; undefined when it is not followed. */
   account(accountId: string): AccountAccess | undefined {
     return this.roster.get(accountId)?.access;

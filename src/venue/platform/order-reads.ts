@@ -61,7 +61,8 @@ export interface PlatformAccount {
   readonly isOpen: boolean;
   /** The platform's own word, for people. Left out: it sent none. */
   readonly status?: string;
-  readonly isSim: boolean;
+  /** Left out: the list did not say, which changes nothing that it said before. */
+  readonly isSim?: boolean;
 }
 
 export type AccountsResult =

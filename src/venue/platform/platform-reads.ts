@@ -160,7 +160,7 @@ const itemsAtOnce = 500;
 /**
  * The accounts that the token may see, of every status (specification, "GET
  * /v2/users/me/accounts"). One that two users share may be listed twice: it is open only if both
- * say so, and simulated likewise.
+ * say so, and simulated likewise: one that says nothing of it takes no part.
  */
 export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
   const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, {
@@ -183,13 +183,23 @@ export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: Abor
     }
     const account = platformAccount(read);
     const other = accounts.get(account.accountId);
-    const stricter = other?.isOpen === false ? other : account;
-    accounts.set(account.accountId, { ...stricter, isSim: account.isSim && other?.isSim !== false });
+    if (other === undefined) accounts.set(account.accountId, account);
+    else accounts.set(account.accountId, stricterOf(other, account));
   }
   return { complete: true, accounts: [...accounts.values()], ...(unreadable > 0 && { unreadable }) };
 }
 
+function stricterOf(one: PlatformAccount, other: PlatformAccount): PlatformAccount {
+  const stricter = one.isOpen ? other : one;
+  const isSim = one.isSim === false ? false : (other.isSim ?? one.isSim);
+  return { ...stricter, ...(isSim !== undefined && { isSim }) };
+}
+
 function platformAccount({ trading_account_id: accountId, status: word, is_sim: isSim }: UserAccount): PlatformAccount {
   const status = word.trim();
-  return { accountId, isOpen: permitsPlacing(status), isSim, ...(status !== '' && { status }) };
+  return {
+    ...{ accountId, isOpen: permitsPlacing(status) },
+    ...(isSim !== undefined && { isSim }),
+    ...(status !== '' && { status }),
+  };
 }

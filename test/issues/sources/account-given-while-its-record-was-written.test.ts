@@ -40,6 +40,7 @@ it('an account that is given away while its record is written is not followed', 
         if (!isOurs) notOurs.push(stream);
       },
       unfollow: () => followed.splice(0),
+      noteSimulated: () => {},
     })),
     { isOurs: () => isOurs, claims },
   );

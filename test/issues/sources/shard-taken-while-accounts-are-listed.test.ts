@@ -46,7 +46,14 @@ it.each(['the list', 'the records'])(
         random: seededRandom(1),
         log: silentLog,
       },
-      [{ stream: 'prediction', follow: (each) => followed.push(each), unfollow: () => undefined }],
+      [
+        {
+          stream: 'prediction',
+          follow: (each) => followed.push(each),
+          unfollow: () => undefined,
+          noteSimulated: () => {},
+        },
+      ],
       { isOurs: () => isOurs },
     );
     const running = follower.run(stop.signal);

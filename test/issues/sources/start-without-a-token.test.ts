@@ -38,7 +38,14 @@ function begin(options: { failures?: number; loads?: () => Promise<void> } = {})
   const reads = { listAccounts } as unknown as OrderReads;
   const follower = new AccountsFollower(
     { reads, registry, clock, random: seededRandom(1), log: silentLog },
-    [{ stream: 'prediction', follow: (each) => world.followed.push(each), unfollow: () => undefined }],
+    [
+      {
+        stream: 'prediction',
+        follow: (each) => world.followed.push(each),
+        unfollow: () => undefined,
+        noteSimulated: () => {},
+      },
+    ],
     { isOurs: () => world.isOurs },
   );
   const running = follower.run(stop.signal);

@@ -32,6 +32,7 @@ function credential(
       records.set(record.accountId, record);
     },
     unfollow: (accountId: string) => void followed.delete(accountId),
+    noteSimulated: () => {},
   };
   const platform = { list: unlisted as AccountsResult };
   const reads = { listAccounts: async () => platform.list } as Partial<OrderReads> as OrderReads;

@@ -199,7 +199,7 @@ describe('listing accounts', () => {
       accounts: [
         { accountId: 'a', isOpen: true, isSim: true, status: 'OPEN' },
         { accountId: 'b', isOpen: false, isSim: false, status: 'CLOSED' },
-        { accountId: 'c', isOpen: false, isSim: false },
+        { accountId: 'c', isOpen: false },
         { accountId: 'd', isOpen: true, isSim: true, status: 'open' },
         { accountId: 'shared', isOpen: false, isSim: false, status: 'RESTRICTED' },
       ],

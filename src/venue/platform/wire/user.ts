@@ -14,11 +14,8 @@ const userAccount = z.looseObject({
    * Only the word OPEN permits anything, so one that was left out is no better than an unknown one.
    */
   status: shownText,
-  /**
-   * A simulated account has to be called one: without the word it
-   * is real, and has the stricter rules.
-   */
-  is_sim: neededFlag.catch(false),
+  /** Only the words true and false say anything: who reads it decides what silence means. */
+  is_sim: neededFlag.optional().catch(undefined),
   account_type: optionalText,
   account_class: optionalText,
 });
