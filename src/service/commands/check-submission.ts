@@ -56,7 +56,7 @@ export async function checkSubmission(
     const [objection] = placeObjections(deps, options, { request, supersedes: submission.supersedes });
     return objection ?? takeToken(deps, request, {});
   }
-  const untraded = accountObjection(deps, options, request.stream, request.accountId, request.kind === 'cancel');
+  const untraded = untradedObjection(deps, options, request);
   if (untraded !== undefined) return untraded;
   if (request.kind !== 'cancel') {
     const [objection] = placingObjections(deps, options, request);
@@ -81,11 +81,10 @@ export function* placeObjections(
   options: CommandOptions,
   { request, supersedes }: Pick<PlaceAsked, 'request'> & { readonly supersedes?: string | undefined },
 ): Generator<Declined> {
-  const { stream, accountId } = request;
-  const untraded = accountObjection(deps, options, stream, accountId, false);
+  const untraded = untradedObjection(deps, options, request);
   if (untraded !== undefined) yield untraded;
   yield* placingObjections(deps, options, request);
-  const refusal = checkPlace(request, priorsOf(deps, accountId), supersedes);
+  const refusal = checkPlace(request, priorsOf(deps, request.accountId), supersedes);
   if (refusal !== undefined) yield { kind: 'declined', ...refusal };
 }
 
@@ -113,6 +112,15 @@ export function cancelAllObjection(
   if (first === undefined || second === undefined) return undefined;
   const { code, message } = [first, second].find((each) => each.code === 'ACCOUNT_NOT_TRADED') ?? first;
   return declined(code === 'ACCOUNT_NOT_TRADED' ? code : 'ACCOUNT_NOT_FOUND', message);
+}
+
+/** Why the command may not touch its account, if so. */
+export function untradedObjection(
+  deps: Pick<CheckDeps, 'accounts'>,
+  options: Pick<CommandOptions, 'accounts'>,
+  { kind, stream, accountId }: Submission['request'],
+): Declined | undefined {
+  return accountObjection(deps, options, stream, accountId, kind === 'cancel');
 }
 
 /** Why no command of ours may touch the account, if so. */

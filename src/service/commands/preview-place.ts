@@ -40,11 +40,13 @@ export async function previewPlace(
   const { accountId } = request;
   const waitMs = budgets.previews.take(accountId);
   if (waitMs !== undefined) return rateUsedUp('previews', waitMs);
-  const before = [...placeObjections(deps, options, asked)];
-  const [first] = before;
+  const [first] = placeObjections(deps, options, asked);
   // There is nothing to measure it against.
   if (first?.code === 'ACCOUNT_NOT_FOUND') return first;
   const quotes = await readQuotes(deps.quotes, request);
+  // The account may have left meanwhile: what is said of it is of the moment at which it is judged.
+  const before = [...placeObjections(deps, options, asked)];
+  if (before[0]?.code === 'ACCOUNT_NOT_FOUND') return before[0];
   const found = allQuotes(quotes);
   const judged = judgedOf(accounts, options, asked, {
     atMs: clock.nowMs(),

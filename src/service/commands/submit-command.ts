@@ -20,6 +20,7 @@ import {
   declined,
   orderNotFound,
   storeUnavailable,
+  untradedObjection,
 } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
@@ -203,9 +204,9 @@ export class SubmitCommand {
     try {
       const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
-        // From here on it is in flight, which a desk that stops waits
-        // for: it must not begin after that.
-        const late = stopped();
+        // From here on it is in flight, which a desk that stops waits for: it must not begin after
+        // that. An account that left while its order was read would be judged as a real one.
+        const late = stopped() ?? untradedObjection(this.deps, this.options, request);
         if (late !== undefined) {
           if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
           return this.recall(submission, late);
