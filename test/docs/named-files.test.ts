@@ -8,22 +8,17 @@ const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entr
 const sources = new RegExp(`\`((?:${rooms.map(({ name }) => name).join('|')})/[\\w/*.-]+\\.ts)\``, 'g');
 const tests = /`((?:test|bench|src)\/[\w/*.-]+)`/g;
 
-it.each([
-  'docs/architecture.md',
-  'docs/guarantees.md',
-  'docs/commands.md',
-  'docs/consuming.md',
-  'docs/reliability.md',
-  'docs/repair.md',
-  'CONTRIBUTING.md',
-])('%s names files that are there', (page) => {
-  const text = readFileSync(page, 'utf8');
-  const named = [
-    ...[...text.matchAll(sources)].map(([, file]) => `src/${file}`),
-    ...[...text.matchAll(tests)].map(([, path]) => path ?? ''),
-  ];
-  expect(named.filter((path) => globSync(path.replace(/\/$/, '')).length === 0)).toEqual([]);
-});
+it.each([...globSync('*.md'), ...globSync('docs/**/*.md')].filter((page) => page !== 'CHANGELOG.md'))(
+  '%s names files that are there',
+  (page) => {
+    const text = readFileSync(page, 'utf8');
+    const named = [
+      ...[...text.matchAll(sources)].map(([, file]) => `src/${file}`),
+      ...[...text.matchAll(tests)].map(([, path]) => path ?? ''),
+    ];
+    expect(named.filter((path) => globSync(path.replace(/\/$/, '')).length === 0)).toEqual([]);
+  },
+);
 
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, 'utf8').match(/^#+ .*/gm) ?? [];
