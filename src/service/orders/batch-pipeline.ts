@@ -18,10 +18,7 @@ import { noneUnproven } from './unproven.ts';
 const maxFlights = 2;
 
 interface PipelineDeps extends IngestDeps {
-  /**
-   * Up to `count` queued entries of about `maxBytes` in all,
-   * oldest first; empty when there are none.
-   */
+  /** Up to `count` queued entries, about `maxBytes` in all, oldest first. Empty: there are none. */
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
@@ -30,34 +27,34 @@ interface PipelineDeps extends IngestDeps {
 }
 
 /**
- * One term of the lane: takes queued entries, reduces them against the cached heads, and keeps up
- * to two batches in flight.
+ * One term of the lane. It takes queued entries, reduces them against the cached heads, and keeps
+ * up to two batches in flight.
  *
- * One loop does everything that can change the order of entries (take, reduce, send,
- * recover). Only the completion of a batch that committed in its turn happens outside
- * it, so that the relay has it without delay.
+ * One loop does everything that can change the entries' order (take, reduce, send, recover). Only
+ * completion happens outside it, for a batch that committed in its turn: the relay has it without
+ * delay.
  *
- * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest
- * first, and `nextNumber` is the lane's batch number plus the numbered flights plus one.
- * After any failure the flights behind it are dropped too, the heads that they touched are
- * evicted, and their entries are reduced again.
+ * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest first,
+ * and `nextNumber` is the lane's batch number plus the numbered flights plus one. A failure also
+ * drops the flights behind it. The heads that they touched are evicted, and their entries are
+ * reduced again.
  */
 export class BatchPipeline {
   private readonly cache: HeadCache;
   private readonly poison: PoisonSearch;
   private readonly size = new BatchSize();
   private flights: Flight[] = [];
-  /** Taken, while what is known of their orders is read: for as long as the database is away. */
+  /** Taken; their orders are being read. They stay here as long as the database is away. */
   private loading: readonly Entry[] = [];
   private again: Entry[] = [];
   private nextNumber: bigint;
-  /** Of all batches up to `nextNumber` - 1. */
+  /** Covers all batches up to `nextNumber` - 1. */
   private unproven: Unproven;
   private readonly generation: number;
   private stopped = false;
   /**
-   * Why nothing commits, in words: the first failure since the
-   * last commit. Only the pipeline sets it.
+   * Why nothing commits, in words: the first failure since the last commit. Only the pipeline sets
+   * it.
    */
   trouble: string | undefined;
   private readonly deps: PipelineDeps;
@@ -74,8 +71,8 @@ export class BatchPipeline {
   }
 
   /**
-   * Other processes may have changed the orders of these accounts; not those of unsettled entries,
-   * with which no account is given away.
+   * Other processes may have changed these accounts' orders. Orders with unsettled entries stay: an
+   * account is never given away with them.
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     const loading = new Set(
@@ -109,9 +106,9 @@ export class BatchPipeline {
   }
 
   /**
-   * So that the next proof follows the last one of the term before: nothing can be committed either
-   * while the database is away. Where it refuses the read, the proofs have a distance, which
-   * consumers report, and nothing else is lost.
+   * The next proof then follows the last one of the term before. While the database is away this
+   * waits: nothing could be committed either. If the database refuses the read, the proofs have a
+   * distance. Consumers report it, and nothing else is lost.
    */
   private async resumeProofs(): Promise<void> {
     while (!this.stopped) {
@@ -131,7 +128,7 @@ export class BatchPipeline {
     }
   }
 
-  /** The entries that were taken and not settled, oldest first. */
+  /** The entries taken and not settled, oldest first. */
   unsettled(): Entry[] {
     return [...this.flights.flatMap((flight) => flight.entries), ...this.loading, ...this.again];
   }
@@ -160,8 +157,8 @@ export class BatchPipeline {
     this.loading = [];
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
-      // The flights are settled first: a single entry can be isolated
-      // only when its batch is the first in line.
+      // The flights are settled first: a single entry can be isolated only when its batch is the
+      // first in line.
       if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
       else await this.pause();
       return;
@@ -213,7 +210,7 @@ export class BatchPipeline {
     });
   }
 
-  /** Settles the flights at the front that committed. */
+  /** Settles the committed flights at the front. */
   private completeReady(): void {
     for (;;) {
       const flight = this.flights[0];
@@ -245,8 +242,8 @@ export class BatchPipeline {
   }
 
   /**
-   * The first flight failed. Learns the result of the others, puts back the entries that did not
-   * commit, and brings the lane back into step.
+   * The first flight failed. Learns the others' results, puts back the entries without a commit,
+   * and brings the lane back into step.
    */
   private async recover(): Promise<void> {
     const results = await Promise.all(this.flights.map((flight) => flight.answer));
@@ -289,7 +286,7 @@ export class BatchPipeline {
 
   /**
    * False: a failover or a restore took back committed batches. Then no head in the cache can be
-   * trusted, and the numbers of our batches would never fit again.
+   * trusted, and our batches' numbers would never fit again.
    */
   private isInStep(batch: bigint): boolean {
     const lowest = this.flights.find((flight) => flight.number !== undefined)?.number ?? this.nextNumber;
@@ -326,8 +323,8 @@ export class BatchPipeline {
 
   private isolate(entries: readonly Entry[], refusal: { readonly code: string; readonly message: string }): void {
     const [entry] = entries;
-    // A single entry that was refused at once is tried once more: it was reduced against a head of
-    // the cache, and the heads that it touched have been evicted since.
+    // A single entry that was refused at once is tried once more. It was reduced against a cached
+    // head, and the heads that it touched have been evicted since.
     if (entries.length > 1 || entry === undefined || !this.poison.searching) {
       this.poison.refused(entries.length);
       return;
@@ -336,8 +333,8 @@ export class BatchPipeline {
   }
 
   /**
-   * The entries are first in line again. Other entries that pass
-   * without them show which one is at fault.
+   * The entries are first in line again. If other entries pass without them, the fault lies in
+   * these.
    */
   private async isolateFailure(
     entries: readonly Entry[],
@@ -352,7 +349,7 @@ export class BatchPipeline {
   }
 
   /**
-   * An entry may go ahead of others, also of a barrier: no entry is settled later because of it.
+   * An entry may go ahead of others, even of a barrier: no entry is settled later because of it.
    */
   private tryAnotherBefore(entry: Entry): void {
     this.poison.refused(1);
@@ -418,7 +415,7 @@ export class BatchPipeline {
 
   /** One line when the store begins to fail; the rest is counted by the metrics. */
   private report(result: ApplyResult): void {
-    // The store has said so, and has made the partition, or has said that it could not.
+    // The store has logged this itself: it has made the partition, or could not.
     if (this.trouble !== undefined || (result.kind === 'retry' && result.code === 'NO_PARTITION')) return;
     this.trouble = sqlstateSentence('code' in result ? result.code : result.kind);
     this.deps.log.warn({ result, why: this.trouble }, 'a batch failed; its observations are kept and tried again');

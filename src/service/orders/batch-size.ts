@@ -1,27 +1,27 @@
 import { type Entry, queuedBytes } from './entry.ts';
 
 /**
- * The size of one batch, as its entries came: a statement is about three times as large. 500
- * ordinary events are half a megabyte; 500 of the largest would be a statement of 100 MB, and if
- * the network does not carry that within the deadline it would be tried again for ever.
+ * One batch's size, counted as its entries came; its statement is about three times as large. 500
+ * ordinary events are half a megabyte. 500 events of the largest size would make a statement of 100
+ * MB: a network that can't carry it within the deadline would get it again for ever.
  */
 export const batchMaxBytes = 4 * 1024 * 1024;
 
 /**
- * A batch of twice this size, about 128 ordinary events, is small enough for any usable link: if it
+ * Twice this size, about 128 ordinary events, is small enough for any usable link. If such a batch
  * failed, its size was not the cause.
  */
 const batchMinBytes = 64 * 1024;
 
 /**
- * The size limit of the next batch. A batch that failed, and was not refused for its
- * content, is not tried again at the same size: a link may carry half of it within the
- * deadline. It is not checked which failures were due to the size: batches that are smaller
- * than necessary for some moments cost little.
+ * The next batch's size limit. If a batch failed, and was not refused for its content, it is not
+ * tried again at the same size: a link may carry half of it within the deadline. This happens for
+ * every such failure, whether the size was the cause or not: batches that are too small for some
+ * moments cost little.
  *
- * Invariant: `batchMinBytes` <= `maxBytes` <= `batchMaxBytes`. It halves with each batch that
- * failed and grows by a sixteenth with each that passed. If it doubled instead, every second batch
- * would meet the deadline again on a link that carries this size and not twice as much.
+ * Invariant: `batchMinBytes` <= `maxBytes` <= `batchMaxBytes`. It halves with each failed batch and
+ * grows by a sixteenth with each one that passed. Doubling was not taken: a link that carries this
+ * size and not twice as much would meet the deadline with every second batch.
  */
 export class BatchSize {
   private next = batchMaxBytes;
@@ -47,8 +47,8 @@ export function bytesOf(entries: readonly Entry[]): number {
 }
 
 /**
- * How many of the first entries make a batch: up to `maxCount` of `maxBytes`
- * in all; at least one, however large it is.
+ * How many of the first entries make a batch: at most `maxCount`, and at most `maxBytes` in all,
+ * but always one, however large it is.
  */
 export function countFitting(entries: readonly Entry[], maxCount: number, maxBytes: number): number {
   let bytes = 0;

@@ -1,10 +1,10 @@
 import type { IngestItem, Outcome } from '../../domain/observation.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 
-/** A place in the queue: its waiter learns that every entry before it has been settled. */
+/** A place in the queue. Its waiter learns when every entry before it has been settled. */
 interface Barrier {
   readonly kind: 'barrier';
-  /** Its batch is committed even where it has no rows. */
+  /** Its batch is committed even if it has no rows. */
   readonly numbered?: true;
   readonly atMs: number;
   readonly resolve: () => void;
@@ -22,7 +22,7 @@ export function entryAtMs(entry: Entry): number {
 const smallEntryBytes = 256;
 const accountIdBytes = 64;
 
-/** The size with which an entry counts against the queue's bound. */
+/** The size that an entry takes of the queue's bound. */
 export function queuedBytes(entry: Entry): number {
   if (entry.kind === 'order' || entry.kind === 'unreadable') return entry.bytes;
   return entry.kind === 'continuity' ? smallEntryBytes + accountIdBytes * entry.accountIds.length : smallEntryBytes;
@@ -30,7 +30,7 @@ export function queuedBytes(entry: Entry): number {
 
 /**
  * Reports to all waiters how their entries ended, and counts them: the counters add up to the
- * number of entries that came in. Called once an entry, after the commit.
+ * number of incoming entries. Called once an entry, after the commit.
  */
 export function settleEntries(
   entries: readonly Entry[],

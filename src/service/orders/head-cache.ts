@@ -12,18 +12,17 @@ interface Slot {
 /**
  * The newest heads in memory, least recently written first out. Below half of the room, where
  * nothing has to be evicted soon, each keeps its place. Heads of closed orders have a fifth of the
- * room: almost no rows follow them but those that an audit shows again, and at thousands of updates
- * a second they alone would fill it all (100 MB, which every whole collection had to go through).
+ * room: almost no rows follow them, only those that an audit shows again. At thousands of updates a
+ * second they alone would fill it all (100 MB, and every whole collection would go through them).
  *
  * A known order's head is put into its existing slot. Taking it out and putting it in again left a
- * hole in the map each time. V8 makes a map full of holes anew, the old one pointing to the new
- * one: once one of that chain has left the young generation, so does every later one, with all
- * heads that it held (640 bytes an update instead of 270).
+ * gap in the map each time. V8 copies a map full of gaps, and the old map points to the new one.
+ * Once one map in that chain has left the young generation, every later one does too, with all its
+ * heads (640 bytes an update instead of 270).
  *
- * Invariant: a head that a batch in flight has changed is pinned, and a pinned head
- * is never evicted by size: the database doesn't have it yet, so reading it back
- * would bring the state before the change. A head that is not here is read from the
- * store; nothing depends on its being here.
+ * Invariant: a batch in flight pins the heads that it changed, and a pinned head is never evicted
+ * by size. The database doesn't have it yet, so reading it back would bring the state before the
+ * change. All other heads can be missing: they are read from the store.
  */
 export class HeadCache {
   private readonly open = new Map<string, Slot>();
@@ -39,8 +38,8 @@ export class HeadCache {
   }
 
   /**
-   * Leaves the order as it is: moving each head that was read to the end
-   * took 2 us of the 40 that an update takes.
+   * Leaves the map's order as it is: moving each head to the end when it is read took 2 us of an
+   * update's 40.
    */
   get(key: string): Head | undefined {
     return this.slot(key)?.head;
@@ -63,7 +62,7 @@ export class HeadCache {
     heads.set(key, slot);
   }
 
-  /** A head that is not here can't be pinned. */
+  /** Does nothing for a head that is not here. */
   pin(key: string): void {
     const slot = this.slot(key);
     if (slot !== undefined) slot.pins += 1;
@@ -79,7 +78,7 @@ export class HeadCache {
     if (!this.open.delete(key)) this.closed.delete(key);
   }
 
-  /** Removes the heads of these accounts, but for pinned ones. */
+  /** Removes these accounts' heads, but not pinned ones. */
   forget(isOf: (accountId: string, key: string) => boolean): void {
     for (const heads of [this.open, this.closed])
       for (const [key, { head, pins }] of heads) if (pins === 0 && isOf(head.order.accountId, key)) heads.delete(key);

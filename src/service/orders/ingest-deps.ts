@@ -12,7 +12,7 @@ export type LossReason = 'batch_refused' | 'reclaim_refused' | 'forgotten';
 /** The part of the lane keeper that ingest needs. */
 export interface LaneControl {
   /**
-   * Raises our own epoch and returns which batches committed; undefined: the lane is no longer
+   * Raises our own epoch and returns the newest committed batch. Undefined: the lane is no longer
    * ours. Rejects when the database can't be reached.
    */
   reclaim(): Promise<LaneHold | undefined>;
@@ -29,7 +29,7 @@ export interface IngestDeps {
   readonly lease: Lease;
   /** Takes every committed batch, in order. */
   readonly onCommitted: (batch: CommittedBatch) => void;
-  /** A batch committed that could not be handed over: it has to be read from the log. */
+  /** A batch committed but could not be handed over: it has to be read from the log. */
   readonly onCommitUnseen: () => void;
   readonly clock: Clock;
   readonly backoff: Backoff;
@@ -38,7 +38,7 @@ export interface IngestDeps {
 }
 
 export interface IngestOptions {
-  /** Used where the hold on the lane names none. */
+  /** Used if the hold on the lane names none. */
   readonly generation: number;
   readonly queueMaxCount: number;
   readonly queueMaxBytes: number;

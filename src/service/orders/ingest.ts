@@ -8,8 +8,8 @@ import { type Entry, entryAtMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /**
- * The lane was lost, or the process is stopping: the offered items are not settled. A source that
- * comes back reads everything again.
+ * The lane was lost, or the process is stopping: the offered items are not settled. When their
+ * source comes back, it reads everything again.
  */
 class LaneEndedError extends Error {
   readonly code = 'LANE_ENDED';
@@ -22,10 +22,10 @@ class LaneEndedError extends Error {
 }
 
 /**
- * The way of every observation into Postgres: bounded queue → batches that
- * form by themselves → one transaction each.
+ * Every observation's way into Postgres: bounded queue → batches that form by themselves → one
+ * transaction each.
  *
- * States: idle (no lane: offered items are dropped, because the next holder of the lane reads them
+ * States: idle (no lane: offered items are dropped, because the lane's next holder reads them
  * again) → working (between `begin` and `end`) → idle. Invariant: while working, every offered item
  * is settled exactly once, or its barrier is rejected when the lane ends.
  */
@@ -37,8 +37,8 @@ export class Ingest {
   private readonly wakeup = new Wakeup();
   private readonly queue: BoundedQueue<Entry>;
   /**
-   * Single orders that commands wait for, and fences, past a full queue: one batch of them at the
-   * most. Further ones wait in the queue like other items, and may fill it.
+   * Single orders for waiting commands, and fences. They pass a full queue: one batch at the most.
+   * Further ones wait in the queue like other items, and may fill it.
    */
   private readonly urgent: BoundedQueue<Entry>;
   private readonly deps: IngestDeps;
@@ -59,10 +59,7 @@ export class Ingest {
     return this.queue.full;
   }
 
-  /**
-   * The number of offered items that are not settled: queued, in
-   * a batch, or waiting for another try.
-   */
+  /** Offered items without an end: queued, in a batch, or waiting for another try. */
   get depth(): number {
     return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
   }
@@ -96,10 +93,10 @@ export class Ingest {
   }
 
   /**
-   * Resolves when a batch that was made after this call has been committed, with rows or
-   * without; rejects with `LaneEndedError`. A database that comes back without what was
-   * committed before the call then lacks this batch as well, and takes none of this term any
-   * more, since their numbers do not follow.
+   * Resolves when a batch made after this call has been committed, with rows or without; rejects
+   * with `LaneEndedError`. If the database later comes back without commits from before the call,
+   * it lacks this batch too. Then it takes no further batch of this term, because the numbers do
+   * not follow.
    */
   fence(): Promise<void> {
     return this.pass(this.urgent.full ? this.queue : this.urgent, true);
@@ -121,8 +118,8 @@ export class Ingest {
   }
 
   /**
-   * Starts a term: the lane is ours, its last committed batch is
-   * `hold.batch`. The cache starts empty.
+   * Starts a term: the lane is ours, and `hold.batch` is its last committed batch. The cache starts
+   * empty.
    */
   begin(hold: LaneHold): void {
     const { deps, options, wakeup } = this;
@@ -141,8 +138,7 @@ export class Ingest {
   }
 
   /**
-   * Accounts that were with another process are followed again: nothing that is remembered of their
-   * orders is used any more.
+   * Accounts come back from another process: cached states of their orders are not used any more.
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
     this.pipeline?.forgetOrders(isOf);
@@ -158,8 +154,8 @@ export class Ingest {
       this.pipeline = undefined;
       this.ending = this.finish(pipeline);
     }
-    // The drain and the loss of the lane may both end a term: neither may
-    // continue while batches of it are in flight.
+    // The drain and the loss of the lane may both end a term. Both wait until none of its batches
+    // is in flight.
     await this.ending;
   }
 
@@ -188,8 +184,8 @@ export class Ingest {
   private takeEntries(count: number, maxBytes: number): Entry[] {
     let entries = this.urgent.take(count, maxBytes);
     const leftBytes = maxBytes - bytesOf(entries);
-    // A barrier in the queue stands for every item offered before it: no entry of the queue goes
-    // while any urgent one is left.
+    // A barrier in the queue stands for every item offered before it. So no entry leaves the queue
+    // while an urgent one is left.
     if (this.urgent.count === 0 && entries.length < count && leftBytes > 0)
       entries = entries.concat(this.queue.take(count - entries.length, leftBytes));
     return entries;

@@ -3,21 +3,20 @@ import { orderKey } from '../../domain/order.ts';
 import type { Entry } from './entry.ts';
 import { quarantined } from './prepare-batch.ts';
 
-/** Equal failures in a row, all with an unknown cause, after which one entry is suspected. */
+/** Equal failures in a row, all with an unknown cause, before one entry is suspected. */
 const failuresToSearch = 3;
-/** Orders that are tried alone, and fail alike, before the failure counts as the database's own. */
+/** Orders tried alone that fail alike, before the failure counts as the database's own. */
 const mostTried = 8;
 
 /**
- * Finds the entry that Postgres will not take: the refused batch is tried again in halves, alone on
+ * Finds the entry that Postgres will not take. The refused batch is tried again in halves, alone on
  * the lane, until a batch of one is refused.
  *
- * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown
- * cause may be due to one row, or to the whole database (read only, a table that is
- * damaged or gone): then the entry is guilty only once a batch that wrote another order
- * has committed since the search began (`othersPass`).
+ * A refusal that is certainly a row's fault (`poison`) is enough. One with an unknown cause may be
+ * due to one row, or to the whole database (read only, a table damaged or gone). Then the entry is
+ * guilty only if a batch with another order has committed since the search began (`othersPass`).
  *
- * Invariant: `limit` is the largest batch that may be sent now; it is below the normal size only
+ * Invariant: `limit` is the largest batch that may be sent now. It is below the normal size only
  * while suspects are left.
  */
 export class PoisonSearch {
@@ -25,7 +24,7 @@ export class PoisonSearch {
   private suspectLimit = 0;
   private failure = { code: '', count: 0 };
   private readonly failedAlone = new Set<Entry>();
-  /** A batch that wrote an order has committed since the search began. */
+  /** A batch with an order has committed since the search began. */
   othersPass = false;
   private readonly batchSize: number;
 
@@ -59,7 +58,7 @@ export class PoisonSearch {
     return this.failure.count >= failuresToSearch;
   }
 
-  /** A batch of `count` entries was settled. `wroteOrder`: the database took an order of it. */
+  /** A batch of `count` entries was settled. `wroteOrder`: the database took an order with it. */
   passed(count: number, wroteOrder: boolean): void {
     this.suspects = Math.max(0, this.suspects - count);
     if (wroteOrder) this.othersPass = true;
@@ -68,8 +67,8 @@ export class PoisonSearch {
 
   /**
    * `entry` failed alone, and no other order has passed. Returns the place in `waiting` of an entry
-   * of another order, which must be tried before it; -1: there is none. The search ends where one
-   * order after another fails alike.
+   * for another order, to be tried before it; -1: there is none. The search ends when one order
+   * after another fails alike.
    */
   anotherToTry(entry: Entry, waiting: readonly Entry[]): number {
     this.failedAlone.add(entry);
@@ -96,9 +95,9 @@ function keyOf(entry: Entry): string | undefined {
 }
 
 /**
- * The entry to store instead of a refused one. An observation becomes a quarantine row; a
- * quarantine row that is itself refused is kept in base64, which no encoding fault survives;
- * undefined when even that was refused, or when nothing of it can be kept.
+ * The entry to store instead of a refused one. An observation becomes a quarantine row. If that row
+ * is refused itself, it is kept in base64, because no encoding fault survives that. Undefined: even
+ * base64 was refused, or nothing can be kept.
  */
 export function asQuarantine(entry: Entry, code: string): Entry | undefined {
   if (entry.kind === 'order') return unreadable(entry, code);

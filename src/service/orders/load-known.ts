@@ -8,18 +8,18 @@ import type { Entry } from './entry.ts';
 import type { HeadCache } from './head-cache.ts';
 
 /**
- * The reference under which one of our attempts may have placed the order; undefined for all other
- * references, so that foreign orders cost nothing.
+ * The reference, if one of our attempts may have placed the order under it. Undefined for all
+ * others, so that foreign orders cost nothing.
  */
 export function referenceOf(view: OrderView): string | undefined {
-  // Prediction orders have a `clOrdId` too: that one is between the platform and its venue.
+  // Prediction orders have a `clOrdId` too, but it is between the platform and its venue.
   const reference = view.stream === 'account' ? view.clOrdId : view.clientOrderRef;
   return reference?.startsWith(attemptPrefix) ? reference : undefined;
 }
 
 /**
- * The reference to look up for an observation: of an order that is new, or whose views so far
- * lacked theirs. An order that is bound, or whose reference was looked up before, costs nothing.
+ * The reference to look up for an observation: the order is new, or its views so far lacked their
+ * reference. An order costs nothing once it is bound or its reference was looked up.
  */
 export function referenceToBind(head: Head | undefined, view: OrderView): string | undefined {
   const reference = referenceOf(view);
@@ -28,16 +28,16 @@ export function referenceToBind(head: Head | undefined, view: OrderView): string
 }
 
 /**
- * The data for the first revision of an order that shows the id of an attempt: the row that ties
- * the two, and our own fields of the order. Its symbol may be another than the one that was sent:
- * the platform has names of its own (BRK.B for BRK/B, an option's OCC symbol). An order whose
- * account, or direction of the side, differs from that of the attempt keeps its row, for a person
- * to look at, and stays `external`: the platform does not promise that references are unique, and
- * any client may send one that looks like ours (docs/settling.md, "Settling unknown").
+ * The data for the first revision with an attempt's id: the row that ties the order to the attempt,
+ * and our own fields of the order. The symbol may differ from the one we sent: the platform has
+ * names of its own (BRK.B for BRK/B, an option's OCC symbol). If the account or the side's
+ * direction differs from the attempt's, the order keeps its row, for a person to look at, and stays
+ * `external`. The platform does not promise that references are unique, and any client may send one
+ * like ours (docs/settling.md, "Settling unknown").
  *
- * Mostly that is its first revision; a later one if a list or an event left the reference out at
- * first. The attempt is committed before its first byte leaves, so no order of ours can be observed
- * before its binding can be read. The exception is a database that was restored to a moment in
+ * Mostly that is the order's first revision. It is a later one if a list or an event left the
+ * reference out at first. The attempt is committed before its first byte leaves, so its binding can
+ * be read before any order of ours is observed. The exception is a database restored to a moment in
  * between: such an order stays `external`.
  */
 export function bindOrder(
@@ -60,10 +60,9 @@ const noBindings: ReadonlyMap<string, Binding> = new Map();
 const noHeads: ReadonlyMap<string, Head> = new Map();
 
 /**
- * Reads the heads that the entries need and the cache lacks into it, and returns the attempts of
- * ours that those orders refer to. Both are asked for at once: few such orders will turn out to be
- * new, but a second round trip after the first would slow down every batch with one of them.
- * Rejects when the database can't be reached.
+ * Reads the missing heads of the entries into the cache, and returns the attempts that those orders
+ * refer to. Both are asked for at once. Few such orders will turn out to be new, but with a second
+ * round trip each would slow down its batch. Rejects when the database can't be reached.
  */
 export async function loadKnown(
   store: OrderStore,

@@ -26,52 +26,52 @@ import { bindOrder, referenceToBind } from './load-known.ts';
 import { addSums, hashOfValue, proofOf } from './unproven.ts';
 
 /**
- * The largest normalised order that we take: Kafka's default record limit is 1 MB, and the relay
- * must never meet a record that the broker refuses.
+ * The largest normalised order. Kafka's default record limit is 1 MB, and the relay must never meet
+ * a record that the broker refuses.
  */
 const maxOrderBytes = 256 * 1024;
 
 /**
- * The result of reducing one batch of entries: the rows to write, and how
- * each entry ends once they are committed.
+ * One batch after its reduction: the rows to write, and how each entry ends once they are
+ * committed.
  */
 export interface PreparedBatch {
   readonly heads: readonly HeadRow[];
   readonly updates: readonly UpdateRow[];
   readonly quarantine: readonly QuarantineRow[];
   readonly bindings: readonly BindingRow[];
-  /** In the order of the entries: how each ends. Undefined for barriers and continuity marks. */
+  /** How each entry ends, in the entries' order. Undefined for barriers and continuity marks. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** Observations whose orders ought to be read from REST once this is committed. */
   readonly doubts: readonly { readonly observation: Observation; readonly doubt: Doubt }[];
   /**
-   * Keys whose head in the cache is ahead of the database until
-   * this batch commits. Each is pinned once.
+   * Keys of cached heads that are ahead of the database until this batch commits. Each is pinned
+   * once.
    */
   readonly touched: readonly string[];
-  /** The log rows as the relay takes them, with the arrival time of the entry that caused each. */
+  /** The log rows as the relay takes them, each with its entry's arrival time. */
   readonly rows: readonly LogRow[];
   readonly receivedMs: readonly number[];
   readonly streams: readonly UpdateRow['stream'][];
   readonly bytes: number;
-  /** The updates that no proof covers once this batch is committed. */
+  /** The updates without a proof once this batch is committed. */
   readonly unproven: Unproven;
 }
 
 interface PrepareOptions {
   readonly generation: number;
   readonly lane: number;
-  /** The number under which the batch is to be committed. */
+  /** The batch's number for its commit. */
   readonly number: bigint;
-  /** Of all batches before this one. */
+  /** Covers all batches before this one. */
   readonly unproven: Unproven;
-  /** Attempts of ours by their ids, among those that entries about unknown orders refer to. */
+  /** Our attempts by their ids, for the entries about unknown orders. */
   readonly bindings: ReadonlyMap<string, Binding>;
 }
 
 /**
- * Reduces entries in their order against the cached heads, which must hold every known order among
- * them. Changed heads go into the cache at once and are pinned, so that the next batch can be
+ * Reduces entries in their order against the cached heads. The cache must hold every known order
+ * among them. Changed heads go into the cache at once and are pinned: so the next batch can be
  * reduced on top of this one while it is still in flight.
  */
 export function prepareBatch(entries: readonly Entry[], cache: HeadCache, options: PrepareOptions): PreparedBatch {
@@ -96,7 +96,7 @@ class BatchBuilder {
   private readonly receivedMs: number[] = [];
   private readonly streams: UpdateRow['stream'][] = [];
   private bytes = 0;
-  /** Of this batch alone, which the next batch with a mark proves. */
+  /** This batch's updates alone. The next batch with a mark proves them. */
   private count = 0;
   private sum = 0;
   private proves = false;
@@ -183,8 +183,8 @@ class BatchBuilder {
   }
 
   /**
-   * The first mark of a batch proves all batches before it. They may still be in flight: if one of
-   * them fails, so does this one.
+   * A batch's first mark proves all batches before it. They may still be in flight: if one fails,
+   * so does this one.
    */
   private proof(): BatchProof | undefined {
     if (this.proves) return undefined;
@@ -285,9 +285,7 @@ function headRow(head: Head, state: string, reducedFrom: number): HeadRow {
   };
 }
 
-/**
- * The observation as evidence for a person: ingest has, and has compared, only the normalised view.
- */
+/** The observation as evidence for a person. Ingest has, and compares, only the normalised view. */
 export function quarantined(observation: Observation, reason: string, detail: string): QuarantineRow {
   const { view, observedAtMs, sourceVersion } = observation;
   const raw = JSON.stringify({
