@@ -4,10 +4,10 @@ import type { UpdateLog } from '../../store/orders/update-log.ts';
 const askEveryMs = 50;
 
 /**
- * Resolves once Kafka has acknowledged every row that the lane's log has now, on the topics of
- * updates and of states, and both positions are saved. Until then `parts` don't rest: a shard that
- * is given away is without a process meanwhile. Rejects when `signal` aborts before, or the
- * database can't be reached.
+ * Resolves once Kafka has acknowledged every row now in the lane's log, on the topics of updates
+ * and of states, and both positions are saved. Until then `parts` don't rest: a shard on its way to
+ * another process has none meanwhile. Rejects when `signal` aborts before, or the database can't be
+ * reached.
  */
 export async function awaitPublished(
   deps: {

@@ -15,7 +15,7 @@ interface CanaryReaderOptions {
 }
 
 /**
- * Reads the continuity topic back from its end, so that
+ * Reads the continuity topic back from its end. So
  * `tidemark_canary_last_roundtrip_timestamp_seconds` covers the whole way: source, ingest, log,
  * relay, Kafka and out of it again. An acknowledged send would only show that a broker took it.
  *

@@ -3,7 +3,7 @@ import { type ConsumerLag, readConsumerLag } from './consumer-lag.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import { type AdminDeps, withAdmin } from './with-admin.ts';
 
-/** `atMs`: wall time at which Kafka answered. */
+/** `atMs`: wall time of Kafka's answer. */
 type ConsumersResult =
   | { readonly kind: 'read'; readonly atMs: number; readonly lag: ConsumerLag }
   | { readonly kind: 'unavailable' };
@@ -19,8 +19,8 @@ interface ConsumerGroupsOptions {
 }
 
 /**
- * An answer, also a failure, is good for so long: callers that ask
- * each second cost one look at Kafka in five.
+ * An answer, also a failure, is good for so long: callers that ask each second cost one look at
+ * Kafka in five.
  */
 const keptMs = 5_000;
 const waitMs = 8_000;
@@ -51,7 +51,7 @@ export class ConsumerGroups {
     const { clock } = this.deps;
     if (this.last !== undefined && clock.monotonicMs() - this.last.monotonicMs < keptMs) return this.last.result;
     const look = this.looks.run(() => this.look());
-    // A look that is too late for this caller goes on, and is the answer for the next one.
+    // A look that is too late for this caller goes on, and becomes the next caller's answer.
     return withDeadline(clock, waitMs, 'asking Kafka for the consumer groups', look).catch(() => unavailable);
   }
 

@@ -5,7 +5,7 @@ interface GroupLag {
   readonly groupId: string;
   readonly topics: readonly {
     readonly topic: string;
-    /** Offsets up to the end that the group has not committed. */
+    /** Offsets up to the end without a commit by the group. */
     readonly lag: bigint;
     readonly partitions: number;
     /** Partitions without a committed offset: not in `lag`. */
@@ -14,9 +14,9 @@ interface GroupLag {
 }
 
 export interface ConsumerLag {
-  /** Groups that have committed offsets of at least one of the topics, by their id. */
+  /** By their id, the groups with committed offsets on at least one topic. */
   readonly groups: readonly GroupLag[];
-  /** Groups whose offsets could not be read: their coordinator moves, or we have no right. */
+  /** Groups with unreadable offsets: their coordinator moves, or we have no right. */
   readonly unread: readonly string[];
   /** Groups beyond `maxGroups`. */
   readonly notAsked: number;
@@ -33,16 +33,16 @@ type Committed = Awaited<ReturnType<Admin['fetchOffsets']>>;
 type Ends = ReadonlyMap<number, { readonly low: bigint; readonly high: bigint }>;
 
 /**
- * The lag of the consumer groups on these topics. Offsets of groups are read before the ends of
- * topics, so the lag is never shown too small. Rejects when the topics can't be read.
+ * The consumer groups' lag on these topics. The groups' offsets are read before the topics' ends,
+ * so the lag is never shown too small. Rejects when the topics can't be read.
  */
 export async function readConsumerLag(
   admin: Pick<Admin, 'listGroups' | 'fetchOffsets' | 'fetchTopicOffsets'>,
   { topics, maxGroups, width }: ConsumerLagOptions,
 ): Promise<ConsumerLag> {
   const { groups } = await admin.listGroups();
-  // Groups of other kinds (connect, share) have no offsets of this
-  // kind; one that only commits has no kind.
+  // Groups of other kinds (connect, share) have no such offsets; a group that only commits has no
+  // kind.
   const ids = groups
     .filter(({ protocolType }) => ['consumer', ''].includes(protocolType))
     .map(({ groupId }) => groupId);
@@ -72,7 +72,7 @@ export async function readConsumerLag(
   };
 }
 
-/** Of the topics that the group has committed anything of. */
+/** Only topics with a commit by the group. */
 function lagsOf(topics: readonly string[], committed: Committed, ends: ReadonlyMap<string, Ends>): GroupLag['topics'] {
   return topics.flatMap((topic) => {
     const of = committed.find((each) => each.topic === topic);
@@ -88,8 +88,8 @@ function lagsOf(topics: readonly string[], committed: Committed, ends: ReadonlyM
 }
 
 /**
- * Undefined: nothing was committed. Records that retention has
- * removed can't be read any more, and are no lag.
+ * Undefined: nothing was committed. Records removed by retention can't be read any more, and are no
+ * lag.
  */
 function lagOf(committed: bigint, { low, high }: { readonly low: bigint; readonly high: bigint }): bigint | undefined {
   if (committed < 0n) return undefined;

@@ -9,7 +9,7 @@ import { type KafkaClientDeps, openKafkaClient } from './kafkajs/kafka-client.ts
 export interface TopicRecord {
   readonly partition: number;
   readonly offset: bigint;
-  /** Empty where the record has none. */
+  /** Empty if the record has none. */
   readonly key: string;
   /** Undefined for a tombstone. */
   readonly value: string | undefined;
@@ -26,14 +26,14 @@ export interface FollowOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
   readonly from: 'beginning' | 'end';
-  /** Hides records that a transaction has not committed. */
+  /** Hides the records of transactions that have not committed. */
   readonly readCommitted: boolean;
 }
 
 /**
- * Records that a reader never saw: deleted by the retention or a person while
- * it was away or slow, or with their topic, which was made anew (`to` is not
- * above `from` then). Reading goes on at `to`.
+ * Records that a reader never saw. Retention or a person deleted them while the reader was away or
+ * slow, or their topic was deleted and made again (then `to` is not above `from`). Reading goes on
+ * at `to`.
  */
 export interface Jump {
   readonly partition: number;
@@ -44,7 +44,7 @@ export interface Jump {
 /** The follower: its position, and its handling of the records. */
 export interface Follower {
   readonly position: FollowPosition;
-  /** Takes the records of one partition; the next ones come once it has resolved. */
+  /** Takes one partition's records; the next ones come once it has resolved. */
   give(records: TopicRecord[]): Promise<void>;
   /** The position moved. */
   onProgress(): void;
@@ -52,28 +52,27 @@ export interface Follower {
 }
 
 /**
- * The next offset of each partition: kept over reconnects, so
- * that no record is skipped or given twice.
+ * Each partition's next offset. It is kept over reconnects, so that no record is skipped or given
+ * twice.
  */
 export class FollowPosition {
   readonly next = new Map<number, bigint>();
-  /** The end of each partition when the following began. */
+  /** Each partition's end when the following began. */
   readonly end = new Map<number, bigint>();
 
   /**
-   * The partition has these offsets now. Returns the jump where
-   * the next one is not among them any more.
+   * The partition has these offsets now. Returns a jump if the next offset is no longer among them.
    */
   meet(partition: number, low: bigint, high: bigint): Jump | undefined {
     const from = this.next.get(partition);
     if (from === undefined || (from >= low && from <= high)) return undefined;
     this.next.set(partition, low);
-    // Of a topic that was made anew, only what it has can be waited for.
+    // A topic made again can only bring the records that it has now.
     if ((this.end.get(partition) ?? 0n) > high) this.end.set(partition, high);
     return { partition, from, to: low };
   }
 
-  /** All records that were there at the beginning have been given. */
+  /** All records from before the beginning have been given. */
   get reachedEnd(): boolean {
     if (this.end.size === 0) return false;
     for (const [partition, end] of this.end) if ((this.next.get(partition) ?? 0n) < end) return false;
@@ -82,13 +81,13 @@ export class FollowPosition {
 }
 
 /**
- * Follows a topic over one connection: resolves when `signal` aborts, rejects
- * when anything fails. `give` may be slow: the consumer waits and keeps its
- * membership alive. `attempt` rotates the brokers.
+ * Follows a topic over one connection: resolves when `signal` aborts, rejects when anything fails.
+ * `give` may be slow: the consumer waits and keeps its membership alive. `attempt` rotates the
+ * brokers.
  *
  * kafkajs has no consumer without a group. This group has a name of its own and commits nothing, so
  * the broker forgets it as soon as it is empty; the offsets come from us by `seek`. kafkajs's own
- * restart after a crash is off: it would continue in a client that is retired.
+ * restart after a crash is off: it would continue in a retired client.
  */
 export async function followTopic(
   deps: FollowDeps,
@@ -153,8 +152,8 @@ async function begin(
   }
   onProgress();
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // The position also moves past batches that held only markers of a
-    // transaction, or records of an aborted one.
+    // The position also moves past batches with only a transaction's markers, or with an aborted
+    // transaction's records.
     const next = BigInt(payload.lastOffset) + 1n;
     if (next > (position.next.get(payload.partition) ?? 0n)) position.next.set(payload.partition, next);
     onProgress();
@@ -174,9 +173,9 @@ async function begin(
 }
 
 /**
- * Rejects where kafkajs has gone on at another offset than the next one: it does so without a word
- * when that one is out of the topic's range. The next connection compares both. What was fetched
- * before the first seek of a connection lies below the next offset, and means nothing.
+ * Rejects when kafkajs has gone on at another offset than the next one. It does so without a word
+ * when the next offset is out of the topic's range; the next connection compares both. Records
+ * fetched before a connection's first seek lie below the next offset, and mean nothing.
  */
 function assertFollows(position: FollowPosition, batch: EachBatchPayload['batch'], met: Set<number>): void {
   const { partition, fetchedOffset } = batch as typeof batch & { readonly fetchedOffset: string };

@@ -16,20 +16,20 @@ export interface HandoffRows {
 }
 
 /**
- * Where the two sources of rows meet: batches handed over in memory, and
- * the log read back. Pure: no I/O, no time.
+ * Two sources of rows meet here: batches handed over in memory, and the log read back. Pure: no
+ * I/O, no time.
  *
  * States:
- * - `reading`: the log is the only source. Batches that are handed over while a read is under way
- *   are kept, since that read may not show them.
+ * - `reading`: the log is the only source. Batches handed over during a read are kept, since that
+ *   read may not show them.
  * - `following`: memory is the only source. Everything up to batch `anchor` has been taken, and the
  *   held batches follow it number by number.
  *
- * Invariant: `following` holds no gap. `reading` turns to `following` only on a *complete* read
- * (fewer rows than asked for), which shows every batch handed over before it began. All batches
- * handed over since are held without a gap, or the log is read again. So no row is skipped, and
- * rows of one key are taken in the order of seq. If the log has shown only the first rows of a
- * batch, the whole batch is taken again: a repeat, which readers drop by revision.
+ * Invariant: `following` misses no batch. `reading` turns to `following` only on a *complete* read
+ * (fewer rows than asked for): it shows every batch handed over before it began. All batches handed
+ * over since are held without a gap, or the log is read again. So no row is skipped, and one key's
+ * rows are taken in the order of seq. If the log has shown only the first rows of a batch, the
+ * whole batch is taken again: a repeat, and readers drop it by revision.
  */
 export class Handoff {
   private state: 'reading' | 'following' = 'reading';
@@ -37,15 +37,13 @@ export class Handoff {
   private heldBytes = 0;
   private heldRowsNow = 0;
   /**
-   * The number of the newest batch that is known to be committed:
-   * handed over, or named when the term began.
+   * The number of the newest batch known to be committed: handed over, or named when the term
+   * began.
    */
   private newest: bigint;
   /** In `following`: the last batch taken. While a read is under way: `newest` when it began. */
   private anchor: bigint;
-  /**
-   * A read is under way, and the batches that were handed over since it began have no gap so far.
-   */
+  /** A read is under way, and the batches handed over since it began have no gap so far. */
   private bridging = false;
   /** Everything up to this seq was taken from the log. */
   private shownUpTo = 0n;
@@ -142,7 +140,7 @@ export class Handoff {
     this.onReread(reason);
   }
 
-  /** The log has shown all of the batch. */
+  /** The log has shown the whole batch. */
   private shown(batch: CommittedBatch): boolean {
     return batch.lastSeq === undefined || batch.lastSeq <= this.shownUpTo;
   }

@@ -12,7 +12,7 @@ export interface FoundTopic {
   readonly id: string | null | undefined;
 }
 
-/** A topic that is not the one that was published to. */
+/** A topic that is not the one we published to. */
 interface ReplacedTopic {
   readonly kind: TopicKind;
   readonly name: string;
@@ -22,15 +22,15 @@ interface ReplacedTopic {
 
 interface TopicIdFindings {
   readonly replaced: readonly ReplacedTopic[];
-  /** Of kinds that were never seen before: to be kept. */
+  /** Kinds never seen before: to be kept. */
   readonly first: readonly PublishedTopic[];
-  /** Kafka gives no id of them, so nothing can be said. */
+  /** Kafka gives no id for them, so nothing can be said. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Compares the topics with those that were published to, kind by kind: a
- * topic of another name is another one too.
+ * Compares the topics with those published to, kind by kind: a topic with another name is another
+ * one too.
  */
 export function judgeTopicIds(found: readonly FoundTopic[], published: readonly PublishedTopic[]): TopicIdFindings {
   const expected = new Map(published.map((topic) => [topic.kind, topic]));
@@ -54,7 +54,7 @@ function sentenceOf(name: string, id: string | null, was: PublishedTopic): strin
   return `${name} was deleted and made again, and what was on it is gone: its id is ${id}, ${expected}`;
 }
 
-/** The topics of this installation with their ids. */
+/** This installation's topics with their ids. */
 export function foundTopics(names: TopicNames, ids: FoundTopicIds): FoundTopic[] {
   return (Object.keys(names) as TopicKind[]).map((kind) => ({ kind, name: names[kind], id: ids.get(names[kind]) }));
 }

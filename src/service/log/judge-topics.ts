@@ -1,15 +1,16 @@
 /**
- * The meaning of a fact about the topics. Kafka is one for all processes, so a fact that makes them
- * unready takes all of them out of traffic at once, reads, cancels and halts too (decision 052).
+ * A fact about the topics, and its meaning. All processes share one Kafka, so a fact that makes
+ * them unready takes all of them out of traffic at once: reads, cancels and halts too (decision
+ * 052).
  *
- * - `unready`: nothing can be written as it should be: a missing
- *   topic, another count of partitions.
+ * - `unready`: nothing can be written as it should be: a missing topic, another count of
+ *   partitions.
  * - `doubt`: everything flows, and data may be lost or refused: in `/status`, with an alert.
  * - `note`: everything flows, and nothing can be lost by it.
  */
 type TopicEffect = 'unready' | 'doubt' | 'note';
 
-/** A setting of a topic that is another one than planned. */
+/** A topic's setting that differs from the plan. */
 export interface SettingChange {
   readonly setting: string;
   /** Empty: the broker shows none. */
@@ -33,7 +34,7 @@ function limit(value: string): number {
 const doubt = (because: string): Verdict => ({ effect: 'doubt', because });
 const note = (because: string): Verdict => ({ effect: 'note', because });
 
-/** For each planned setting: what another value means. */
+/** For each planned setting: the meaning of another value. */
 const rules: Readonly<Record<string, (found: string, wanted: string, replication: number) => Verdict>> = {
   'retention.ms': (found, wanted) =>
     limit(found) > limit(wanted)
@@ -58,7 +59,7 @@ const rules: Readonly<Record<string, (found: string, wanted: string, replication
   },
 };
 
-/** What a changed setting means. One without a rule is a doubt. */
+/** A changed setting's meaning. One without a rule is a doubt. */
 export function judgeSetting({ setting, found, wanted }: SettingChange, replication: number): Verdict {
   return rules[setting]?.(found, wanted, replication) ?? doubt('it is another than planned');
 }
@@ -66,7 +67,7 @@ export function judgeSetting({ setting, found, wanted }: SettingChange, replicat
 /** The records that a change to the plan deletes; undefined: none. */
 export function deletedBy(setting: string, found: string, wanted: string): string | undefined {
   if (setting === 'retention.ms' && limit(wanted) < limit(found)) return `records older than ${days(Number(wanted))}`;
-  // A topic that is to be compacted needs the newest record of each key alone, which stays.
+  // Compaction keeps each key's newest record, and such a topic needs no other.
   if (setting === 'cleanup.policy' && wanted === 'delete' && !found.split(',').includes('delete'))
     return 'records older than its retention';
   return undefined;

@@ -14,7 +14,7 @@ export interface KafkaSaslOptions {
   readonly password: Secret;
 }
 
-/** Addresses of the brokers, and how to connect to them. */
+/** The brokers' addresses, and how to connect to them. */
 export interface KafkaOptions {
   /** `host:port`, at least one. */
   readonly brokers: readonly string[];

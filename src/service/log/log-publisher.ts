@@ -17,11 +17,11 @@ interface LogPublisherDeps extends KafkaClientDeps {
 
 export interface LogPublisherOptions {
   readonly kafka: KafkaOptions;
-  /** The topic of each kind of row; a kind that is left out is never sent. */
+  /** A topic for each kind of row; a kind that is left out is never sent. */
   readonly topics: Readonly<Partial<Record<PublishRow['topic'], string>>>;
   /**
-   * The partition count that each topic must have, or it is not
-   * written to. Left out: any count is accepted.
+   * The partition count that each topic must have, or it is not written to. Left out: any count is
+   * accepted.
    */
   readonly planned?: ReadonlyMap<string, number>;
   /**
@@ -37,7 +37,7 @@ interface Connected {
   readonly client: KafkaClient;
   readonly producer: Producer;
   readonly partitioner: NotingPartitioner;
-  /** It was handed records: what it did with them is not known once it is retired. */
+  /** It was handed records: once it is retired, their fate is not known. */
   used: boolean;
 }
 
@@ -45,12 +45,11 @@ interface Connected {
  * The log topics over kafkajs (docs/decisions/002-kafkajs-without-its-retries.md).
  *
  * States: no producer → connected → (any error, or our own deadline) retired: no producer. A
- * retired one is never used again: the records that it still holds can't reach a broker, so no
- * older copy of a row can arrive after the row was sent again.
+ * retired one is never used again: its remaining records can't reach a broker, so no older copy of
+ * a row can arrive after the row was sent again.
  *
- * Not idempotent, no retries of kafkajs: both lose data silently
- * (docs/decisions/002). Repeats are dropped by the readers. The caller waits between
- * two tries: a second backoff here would only be added to it.
+ * Not idempotent, no retries of kafkajs: both lose data silently (docs/decisions/002). Readers drop
+ * repeats. The caller waits between two tries: a second backoff here would only be added to it.
  */
 export class LogPublisher implements Publisher {
   private connected: Connected | undefined;
@@ -139,8 +138,8 @@ export class LogPublisher implements Publisher {
     const { connected } = this;
     this.connected = undefined;
     connected?.client.retire();
-    // One that never got as far as a send repeats nothing, and RelayStuck
-    // speaks of a Kafka that can't be reached.
+    // A producer that never began a send repeats nothing, and RelayStuck reports a Kafka that can't
+    // be reached.
     if (connected?.used === true) this.deps.metrics.producerReplaced.inc({ reason });
   }
 }

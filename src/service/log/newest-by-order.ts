@@ -7,8 +7,7 @@ export interface NewestLimits {
 }
 
 /**
- * The newest row of each order since the last flush, and the
- * seq up to which these rows are complete.
+ * Each order's newest row since the last flush, and the seq up to which these rows are complete.
  */
 interface Harvest {
   readonly rows: readonly LogRow[];
@@ -17,21 +16,21 @@ interface Harvest {
 
 interface Kept {
   readonly row: LogRow;
-  /** The last seq of the row's batch: the row's own seq is not known in memory. */
+  /** The last seq in the row's batch: the row's own seq is not known in memory. */
   readonly batchSeq: bigint;
 }
 
 /**
- * The newest update of each order since the last flush, from the hand-off in memory, or the fact
- * that memory does not know it. Pure: no I/O, no time.
+ * Each order's newest update since the last flush, from the hand-off in memory, or the fact that
+ * memory does not know it. Pure: no I/O, no time.
  *
  * States: `whole` (every batch since the last harvest or completed read is in the map) · `broken`
  * (at start, after a gap, an overflow or a failure: only the log knows) · `broken` with a read
- * under way, during which batches are kept so that the map can be whole again when it ends.
+ * under way: batches are kept meanwhile, so that the map can be whole again when it ends.
  *
- * Invariant: a harvest never holds a row that is older than the row which an earlier read or
- * harvest gave for the same order: the compacted topic would keep the older one. For this reason,
- * rows of batches that a read has shown completely are dropped.
+ * Invariant: a harvest never holds an older row than an earlier read or harvest gave for the same
+ * order: the compacted topic would keep the older one. For this reason, a batch's rows are dropped
+ * once a read has shown it completely.
  */
 export class NewestByOrder {
   private kept = new Map<string, Kept>();
@@ -59,7 +58,7 @@ export class NewestByOrder {
     if (batch.number <= this.newestBatch) return;
     const follows = batch.number === this.newestBatch + 1n;
     this.newestBatch = batch.number;
-    // A batch without rows after a gap does not show where the rows in the gap end.
+    // A batch without rows after a gap does not show the last seq in the gap.
     if (batch.lastSeq !== undefined || !follows) this.newestSeq = batch.lastSeq;
     if (this.broken && !this.bridging) return;
     if (!follows || !this.keep(batch)) this.fail();
@@ -79,9 +78,7 @@ export class NewestByOrder {
     this.bridging = true;
   }
 
-  /**
-   * Whether a read that ended at `upTo` shows all batches that were handed over before it began.
-   */
+  /** Whether a read up to `upTo` shows all batches handed over before it began. */
   covered(upTo: bigint): boolean {
     return this.seqAtRead !== undefined && upTo >= this.seqAtRead;
   }

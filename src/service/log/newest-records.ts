@@ -8,7 +8,7 @@ import { readTopic } from './read-topic.ts';
 import type { AdminDeps } from './with-admin.ts';
 import { decodeWitness, type LaneWitness, mergeWitness } from './witness-writer.ts';
 
-/** The methods that we use of kafkajs 2.2.4's own cluster, which its types hide. */
+/** The methods that we use from kafkajs 2.2.4's own cluster. Its types hide them. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -34,17 +34,18 @@ interface FetchedPartition {
 
 const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
 /**
- * The most records that are kept of each partition's last batch: one fetch brings whole batches.
+ * At most so many records are kept from each partition's last batch: one fetch brings whole
+ * batches.
  */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 
 /**
- * The newest records of each partition of a topic, at least the last one: two requests to each
- * leader, a few milliseconds. Rejects when the brokers don't answer within `deadlineMs`.
+ * Each partition's newest records, at least the last one: two requests to each leader, a few
+ * milliseconds. Rejects when the brokers don't answer within `deadlineMs`.
  *
  * Not a consumer: kafkajs has none without a group, and a broker makes a new group wait for three
- * seconds (`group.initial.rebalance.delay.ms`), which is half of the time that a takeover may take.
+ * seconds (`group.initial.rebalance.delay.ms`). A takeover may take only twice that time.
  */
 export async function newestRecords(
   deps: AdminDeps,
@@ -76,9 +77,9 @@ async function asking<T>(
 }
 
 /**
- * Reads what is new on the witness topic, for one process: the first read takes the
- * whole topic, each further one what came since. What a read that was late has
- * brought is kept, so the next one goes on there.
+ * Reads new records on the witness topic, for one process: the first read takes the whole topic,
+ * each further one the records since. A late read's records are kept, so the next read goes on
+ * there.
  */
 export class WitnessReader {
   private next = 0n;
@@ -96,8 +97,8 @@ export class WitnessReader {
   }
 
   /**
-   * What was on the topic when this was called, by lane. Rejects
-   * when the brokers don't answer in time.
+   * All witnesses on the topic at the moment of the call, by lane. Rejects when the brokers don't
+   * answer in time.
    */
   read(): Promise<readonly LaneWitness[]> {
     const { kafka, topic, deadlineMs } = this.options;
@@ -110,7 +111,7 @@ export class WitnessReader {
     const { topic } = this.options;
     const { low, high } = await openTopic(cluster, topic);
     const end = high.get(0) ?? 0n;
-    // The topic was made anew.
+    // The topic was deleted and made again.
     if (this.next > end) this.forget();
     if (this.next < (low.get(0) ?? 0n)) this.next = low.get(0) ?? 0n;
     const [leader] = Object.keys(cluster.findLeaderForPartitions(topic, [0]));
@@ -135,7 +136,7 @@ export class WitnessReader {
   }
 }
 
-/** The first offset of each partition, and the one behind its last. */
+/** Each partition's first offset, and the one behind its last. */
 async function openTopic(
   cluster: Cluster,
   topic: string,
@@ -203,31 +204,31 @@ async function fetchFrom(
   );
 }
 
-/** Consumers order the updates of one order by generation first, then by revision. */
+/** Consumers order one order's updates by generation first, then by revision. */
 export interface UpdatePosition {
   readonly generation: number;
   readonly revision: number;
 }
 
 /**
- * The head of every payload, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a
- * whole topic is read for two numbers of each record.
+ * Every payload's head, as `encodeUpdate` writes it. A full parse takes 10 µs, this 1 µs: a whole
+ * topic is read for two numbers in each record.
  */
 const head =
   /^\{"eventId":"(?:[^"\\]|\\.)*","schema":"[^"]*","generation":(\d{1,9}),"stream":"[a-z]+","orderId":"(?:[^"\\]|\\.)*","accountId":"(?:[^"\\]|\\.)*","revision":(\d{1,15})[,}]/;
 
-/** The position of an update among those of its order; undefined: it is not an update of ours. */
+/** An update's position among those of its order; undefined: it is not an update of ours. */
 export function updatePosition(value: string): UpdatePosition | undefined {
   const found = head.exec(value);
   return found === null ? undefined : { generation: Number(found[1]), revision: Number(found[2]) };
 }
 
-/** The proof of a mark, as `encodeContinuity` writes it. */
+/** A mark's proof, as `encodeContinuity` writes it. */
 const proof = /,"proof":\{"lane":(\d{1,9}),"generation":(\d{1,9}),"upTo":"(\d{1,19})",/;
 
 /**
- * The batch with which a mark was committed: its proof ends with the batch before. Undefined: it is
- * no mark of ours, or has no proof.
+ * The mark's own batch: its proof ends with the batch before. Undefined: it is no mark of ours, or
+ * has no proof.
  */
 export function batchOfMark(value: string): PublishedBatch | undefined {
   const [, lane, generation, upTo] = proof.exec(value) ?? [];
@@ -242,10 +243,10 @@ export function comparePositions(a: UpdatePosition, b: UpdatePosition): number {
 }
 
 /**
- * The highest generation that is on the state topic; 0 where the topic is empty. Reads the
- * whole topic, about a minute for a million orders. It does not read the topic of updates:
- * that one is many times as long, and the state topic has its newest records a second
- * later. Rejects when the topic can't be read.
+ * The highest generation on the state topic; 0 if the topic is empty. Reads the whole topic, about
+ * a minute for a million orders. It does not read the topic of updates: that one is many times as
+ * long, and the state topic has its newest records a second later. Rejects when the topic can't be
+ * read.
  */
 export async function highestGeneration(deps: FollowDeps, kafka: KafkaOptions, stateTopic: string): Promise<number> {
   const failed = new AbortController();

@@ -13,11 +13,11 @@ import type { WitnessWriter } from './witness-writer.ts';
 
 interface OutcomeRelayDeps {
   readonly log: OutcomeLog;
-  /** The shards of this process: the steps of the others are published by theirs. */
+  /** This process's shards. Other processes publish the steps in theirs. */
   readonly shards: () => readonly number[];
   /**
-   * A publisher of its own: it takes one send at a time, and updates must not
-   * wait for commands. The creator closes it.
+   * A publisher of its own: it takes one send at a time, and updates must not wait for commands.
+   * The creator closes it.
    */
   readonly publisher: Publisher;
   readonly lease: Lease;
@@ -26,7 +26,7 @@ interface OutcomeRelayDeps {
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
   readonly tracing?: Tracing | undefined;
-  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  /** Covers everything before it is sent. Left out: no witness is kept. */
   readonly witness?: Pick<WitnessWriter, 'cover'>;
 }
 
@@ -34,23 +34,21 @@ interface OutcomeRelayOptions {
   /** Rows in one read, and in one publish. */
   readonly maxRows: number;
   /**
-   * How often the outbox is read without a wake-up, for example after a step
-   * whose wake-up was lost with its process.
+   * How often the outbox is read without a wake-up, for example after a step lost its wake-up with
+   * its process.
    */
   readonly pollEveryMs: number;
   /**
-   * The least time from one find in the outbox to the next look: a single step is
-   * sent at once, many at a time share a read, a send and a commit, which
-   * together cost as much as a command itself.
+   * The least time from one find in the outbox to the next look. A single step is sent at once.
+   * Many at a time share a read, a send and a commit: together these cost as much as a command
+   * itself.
    */
   readonly gatherMs: number;
   readonly leasePollMs: number;
   readonly backoff: BackoffOptions;
 }
 
-/**
- * A command has four to six steps of about 1.5 kB, so 200 rows are far below the limit of one send.
- */
+/** A command has four to six steps of about 1.5 kB, so 200 rows are far below one send's limit. */
 export const outcomeRelayDefaults: OutcomeRelayOptions = {
   maxRows: 200,
   pollEveryMs: 1000,
@@ -65,17 +63,17 @@ interface Term {
 }
 
 /**
- * Sends the steps of commands to Kafka, from the outbox
- * `command_events` (docs/decisions/002-kafkajs-without-its-retries.md):
- * each at least once, those of one command in order.
+ * Sends commands' steps to Kafka, from the outbox `command_events`
+ * (docs/decisions/002-kafkajs-without-its-retries.md): each at least once, one command's steps in
+ * order.
  *
  * States: no term (standing by) → looking → publishing → marking → looking …, or waiting: for a
  * wake-up or the next poll, for more steps to gather, for a lease young enough to act on, for the
- * backoff after a failure. One publish at a time, also across terms.
- * Invariant: a row is marked only once Kafka has acknowledged it, and none is sent unless the lease
- * allowed it just before. A crash between the two costs a repeat. A step that was acknowledged and
- * could not be marked is marked before anything else is sent: while the database is away, the topic
- * must not fill with repeats.
+ * backoff after a failure. One publish at a time, also across terms. Invariant: a row is marked
+ * only once Kafka has acknowledged it, and none is sent unless the lease allowed it just before. A
+ * crash between the two costs a repeat. If a step was acknowledged and could not be marked, it is
+ * marked before anything else is sent: while the database is away, the topic must not fill with
+ * repeats.
  */
 export class OutcomeRelay implements Service {
   readonly name = 'outcome-relay';
@@ -107,8 +105,8 @@ export class OutcomeRelay implements Service {
   }
 
   /**
-   * The lane is lost. Nothing new is sent from here on; a publish that is under way may still
-   * arrive, as a repeat at worst.
+   * The lane is lost. Nothing new is sent from here on; a publish under way may still arrive, as a
+   * repeat at worst.
    */
   end(): void {
     this.loop.end();
@@ -121,7 +119,7 @@ export class OutcomeRelay implements Service {
     this.loop.wake();
   }
 
-  /** Publishes the rows that are there until the first failure, and stops. */
+  /** Publishes the present rows until the first failure, and stops. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.loop.drain(signal);
     this.end();
@@ -213,7 +211,7 @@ export class OutcomeRelay implements Service {
     return !signal.aborted;
   }
 
-  /** Of a step whose command is traced. */
+  /** For a step with a traced command. */
   private spanOf({ key: commandId }: OutcomeRow): TracedSpan | undefined {
     const parent = this.deps.tracing?.ofCommand(commandId);
     return (

@@ -14,12 +14,12 @@ interface PendingWatchDeps {
 }
 
 /**
- * Keeps the gauges of the rows that Kafka has not acknowledged, and finds rows
- * that will no longer come through memory.
+ * Keeps the gauges of rows without Kafka's acknowledgement, and finds rows that will no longer come
+ * through memory.
  *
  * While the relay follows memory, the figures are known without a query. Every `sweepEveryMs` the
- * database is asked for a backlog, whose size only it knows, and for rows that were committed but
- * never handed over (a crash of the hand-off with no later batch to show the gap).
+ * database is asked for two things: the size of a backlog, and rows that were committed but never
+ * handed over (a crash of the hand-off with no later batch to show the gap).
  */
 export class PendingWatch {
   private flying: HandoffRows | undefined;
@@ -38,8 +38,8 @@ export class PendingWatch {
   }
 
   /**
-   * The lane is lost: the next holder shows the pending rows, and
-   * our last values would stay forever.
+   * The lane is lost: the next holder shows the pending rows, and our last values would stay
+   * forever.
    */
   clear(): void {
     this.flying = undefined;
@@ -48,8 +48,8 @@ export class PendingWatch {
   }
 
   /**
-   * True: the log had rows that would not come through memory, and the
-   * term went back to read them. Never rejects.
+   * True: the log had rows that would not come through memory, and the term went back to read them.
+   * Never rejects.
    */
   async refresh(term: RelayTerm): Promise<boolean> {
     if (!term.handoff.reading) this.showMemory(term);
@@ -82,8 +82,8 @@ export class PendingWatch {
     if (term.over.signal.aborted) return false;
     if (term.handoff.reading) this.show(rows, oldestMs);
     // The relay was idle before and after, with nothing acknowledged between: the counted rows are
-    // not on their way through memory. A batch that is handed over at this moment can make this
-    // wrong, which costs one read of the log.
+    // not on their way through memory. A batch handed over at this moment can make this wrong: the
+    // cost is one read of the log.
     if (rows === 0 || !wasIdle || !this.idle(term) || term.position.reached !== before) return false;
     term.handoff.reread('gap');
     return true;
@@ -105,11 +105,11 @@ export class PendingWatch {
 type Stage = 'receive_to_commit' | 'commit_to_ack' | 'total';
 
 /**
- * Latency of each row on its way, by stream and stage. Rows that were read back from the log no
- * longer have a time of arrival and are not counted: the delay of an outage of Kafka is shown by
- * `tidemark_log_oldest_pending_timestamp_seconds`.
+ * Each row's latency on its way, by stream and stage. Rows read back from the log no longer have a
+ * time of arrival and are not counted. `tidemark_log_oldest_pending_timestamp_seconds` shows the
+ * delay when Kafka is away.
  *
- * Cost: 0.3 µs an observation with the label children cached (prom-client hashes the labels of each
+ * Cost: 0.3 µs an observation with the label children cached (prom-client hashes each one's labels
  * otherwise: twice that), so 0.9 µs a row, against 17 to 31 µs for the send itself. Observing one
  * row in sixteen would save most of this, but `_count` would be false.
  */
@@ -125,7 +125,7 @@ export class LatencyRecorder {
     this.observers = { account: of('account'), prediction: of('prediction') };
   }
 
-  /** `ackedMs`: monotonic time at which the whole batch was acknowledged. */
+  /** `ackedMs`: monotonic time of the whole batch's acknowledgement. */
   record(batch: CommittedBatch, ackedMs: number): void {
     const toAck = (ackedMs - batch.committedMs) / 1000;
     for (let i = 0; i < batch.rows.length; i += 1) {

@@ -15,28 +15,26 @@ interface TopicAlteration {
   readonly topic: string;
   readonly replication: number;
   readonly changes: readonly SettingChange[];
-  /**
-   * All settings that the topic itself has now: kafkajs only has the call that replaces them all.
-   */
+  /** All settings on the topic itself now: kafkajs only has the call that replaces them all. */
   readonly own: Readonly<Record<string, string>>;
 }
 
 /**
- * The differences between the topics as they are and as they should be.
- * All are empty when there is nothing to do.
+ * The differences between the topics as they are and as they should be. All are empty when there is
+ * nothing to do.
  */
 export interface TopicPlan {
   readonly creations: readonly TopicCreation[];
   readonly alterations: readonly TopicAlteration[];
   /** Differences that only a person can settle, in sentences: partition counts, mostly. */
   readonly faults: readonly string[];
-  /** Left out: none. For people to know; nothing is done about them. */
+  /** For people to know; nothing is done about them. Left out: none. */
   readonly notes?: readonly string[];
 }
 
 /**
- * Compares the wanted topics with those found. Changes nothing;
- * rejects when the brokers don't answer.
+ * Compares the wanted topics with those found. Changes nothing; rejects when the brokers don't
+ * answer.
  */
 export async function planTopics(admin: Admin, specs: readonly TopicSpec[]): Promise<TopicPlan> {
   const [existing, { brokers }] = await Promise.all([admin.listTopics(), admin.describeCluster()]);
@@ -76,8 +74,8 @@ function changeOf(setting: string, found: string, wanted: string): SettingChange
 }
 
 /**
- * The lane continues while one replica is away; with one or two
- * replicas, the settings are the best possible.
+ * The lane continues while one replica is away; with one or two replicas, the settings are the best
+ * possible.
  */
 function wantedSettings(spec: TopicSpec, replication: number): Record<string, string> {
   return { ...spec.settings, 'min.insync.replicas': String(Math.max(1, replication - 1)) };
@@ -86,15 +84,15 @@ function wantedSettings(spec: TopicSpec, replication: number): Record<string, st
 interface FoundTopic {
   readonly partitions: number;
   readonly replication: number;
-  /** Effective settings, defaults of the broker among them. */
+  /** Effective settings, including the broker's defaults. */
   readonly settings: ReadonlyMap<string, string>;
   /** Those set on the topic itself. */
   readonly own: Readonly<Record<string, string>>;
 }
 
 /**
- * `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is
- * declared and not exported by every build.
+ * `ConfigSource.TOPIC_CONFIG`, as a number: kafkajs's enum is declared and not exported by every
+ * build.
  */
 const setOnTopic = 1;
 
@@ -128,8 +126,8 @@ async function describe(admin: Admin, specs: readonly TopicSpec[]): Promise<Map<
 }
 
 /**
- * The differences of the topics by their meaning, one sentence each
- * (`judge-topics.ts`). All empty: as planned.
+ * The topics' differences by their meaning, one sentence each (`judge-topics.ts`). All empty: as
+ * planned.
  */
 interface TopicFindings {
   readonly unready: readonly string[];
@@ -168,8 +166,8 @@ function remedyFor({ setting, deletes }: SettingChange): string {
 /**
  * Makes the missing topics and alters settings. Never touches a partition count or a replica: those
  * are the plan's faults, for a person. A change that deletes records is made with `deleteRecords`
- * alone. Safe to run twice. Resolves once every partition of a new topic has a leader that knows
- * it, so that the first send is not refused.
+ * alone. Safe to run twice. Resolves once each new topic's partitions have leaders that know it, so
+ * that the first send is not refused.
  */
 export async function applyTopics(
   admin: Admin,
@@ -201,8 +199,8 @@ export async function applyTopics(
 }
 
 /**
- * Brokers learn of a new topic one after the other, and the metadata names its leaders before these
- * know it themselves: so this asks the leaders.
+ * Brokers learn about a new topic one after the other, and the metadata names its leaders before
+ * these know it themselves: so this asks the leaders.
  */
 async function untilLed(admin: Admin, topic: string, clock: Clock): Promise<void> {
   for (let left = 100; ; left -= 1) {
@@ -221,8 +219,8 @@ function configEntries(settings: Readonly<Record<string, string>>): { name: stri
 }
 
 /**
- * What Kafka says of the topics, or why it says nothing. `faulty`: nothing can be written as it
- * should be. Doubts and notes are left out where there are none.
+ * Kafka's answer about the topics, or why it gives none. `faulty`: nothing can be written as it
+ * should be. Doubts and notes are left out if there are none.
  */
 export type TopicsState =
   | { readonly kind: 'planned'; readonly doubts?: readonly string[]; readonly notes?: readonly string[] }
@@ -242,7 +240,7 @@ export async function checkTopics(
   retentionDays?: number,
 ): Promise<TopicsState> {
   try {
-    // Without the topic of witnesses everything flows; `doctor` and the log name it.
+    // Without the witness topic everything flows; `doctor` and the log name it.
     const specs = topicSpecs(names, retentionDays).filter(({ name }) => name !== names.witness);
     const { unready, doubts, notes } = await withAdmin(deps, options, async (admin) =>
       topicFindings(await planTopics(admin, specs)),

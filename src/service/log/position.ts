@@ -9,14 +9,12 @@ interface PositionDeps {
 }
 
 /**
- * The position of one cursor, and the part of it that is durable. It is saved at
- * intervals, not with each acknowledgement: the rows between are sent again
- * after a crash, and the readers drop them.
+ * One cursor's position, and its durable part. It is saved at intervals, not with each
+ * acknowledgement: after a crash the rows between are sent again, and the readers drop them.
  *
- * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the
- * lane's row no longer shows. `fenced` is true from the first refusal until the lease
- * shows another epoch: a reclaim within a term raises ours, and a refusal that arrives
- * before the answer to it must not end the term.
+ * Invariant: `saved <= reached`, both only rise; nothing is saved under an epoch that the lane's
+ * row no longer shows. `fenced` is true from the first refusal until the lease shows another epoch:
+ * a reclaim within a term raises ours, and a refusal before its answer must not end the term.
  */
 export class Position {
   private reachedSeq = 0n;

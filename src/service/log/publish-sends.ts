@@ -7,13 +7,13 @@ interface SendLimits {
 }
 
 /**
- * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole
- * time of the send at 10,000), and by default a broker takes 1 MiB for each
- * partition: 900 kB in total fits with any keys.
+ * kafkajs groups messages by partition in quadratic time (0.1 ms at 1,000, the whole time of the
+ * send at 10,000), and by default a broker takes 1 MiB for each partition: 900 kB in total fits
+ * with any keys.
  */
 export const sendLimits: SendLimits = { maxRows: 1000, maxBytes: 900_000 };
 
-/** About the size that a record adds to its key and value in a batch. */
+/** In a batch, a record adds about this to its key and value. */
 const recordOverheadBytes = 20;
 
 /**
@@ -42,8 +42,8 @@ export function splitSends<Row extends PublishRow>(
 }
 
 /**
- * Kafka's protocol errors that a person can act on, as our codes; the rest
- * is `broker`. Metric labels: keep them few.
+ * Kafka's protocol errors that a person can act on, as our codes; the rest is `broker`. Metric
+ * labels: keep them few.
  */
 const byType: Readonly<Record<string, string>> = {
   MESSAGE_TOO_LARGE: 'too_large',
@@ -76,10 +76,10 @@ const byName: Readonly<Record<string, string>> = {
   KafkaJSMetadataNotLoaded: 'unknown_topic',
 };
 
-/** PRODUCER_FENCED, which kafkajs 2.2.4 has no name for. */
+/** PRODUCER_FENCED; kafkajs 2.2.4 has no name for it. */
 const producerFenced = /\b90\b/;
 
-/** The first of an error and its causes that carries a protocol error's type. */
+/** The first protocol error's type in an error and its causes. */
 export function kafkaErrorType(err: unknown): string | undefined {
   for (let at = err; at instanceof Error; at = at.cause) {
     const type: unknown = (at as Error & { type?: unknown }).type;
@@ -93,7 +93,7 @@ export function kafkaErrorType(err: unknown): string | undefined {
 const clocksDiffer =
   'the clock of this process and that of the broker differ by more than the topic takes (message.timestamp.after.max.ms and .before.max.ms); compare both, see docs/runbooks/ClockSkewed.md';
 
-/** The error of a send, as the relay knows it. */
+/** A send's error, as the relay knows it. */
 export function toPublishError(err: unknown): PublishError {
   for (let at = err; at instanceof Error; at = at.cause) if (at instanceof PublishError) return at;
   const code = codeOf(err);

@@ -1,14 +1,13 @@
 import type { LogRow } from '../../domain/committed-batch.ts';
 
 /**
- * One record for a log topic: a row of the log of updates, a
- * step of a command, or the witness of a lane.
+ * One record for a log topic: a row from the log of updates, a command's step, or a lane's witness.
  */
 export interface PublishRow {
   readonly topic: LogRow['topic'] | 'outcomes' | 'witness';
   readonly key: string;
   readonly payload: string;
-  /** Header of the record, where it is traced (docs/tracing.md). */
+  /** The record's header, if it is traced (docs/tracing.md). */
   readonly traceparent?: string;
 }
 
@@ -34,27 +33,26 @@ export class PublishError extends Error {
 /** The log topics, at least once, in order. */
 export interface Publisher {
   /**
-   * Resolves once every in-sync replica has every row; rows of one key keep their order. Any number
+   * Resolves once every in-sync replica has every row; one key's rows keep their order. Any number
    * of rows: they leave in pieces of at most 1,000 rows and 900 kB, each once the one before is
-   * acknowledged. At most one call at a time.
-   * Rejects with `PublishError` after any error or its own deadline; the records may or may not
-   * have arrived. The next call starts with a new producer (a retired one is never used again).
-   * `mayAct` is asked before each piece except the first: a process that was frozen between two of
-   * them may have lost the lane; then the code is `lease`.
+   * acknowledged. At most one call at a time. Rejects with `PublishError` after any error or its
+   * own deadline; the records may or may not have arrived. The next call starts with a new producer
+   * (a retired one is never used again). `mayAct` is asked before each piece except the first: if
+   * the process was frozen between two pieces, it may have lost the lane; then the code is `lease`.
    */
   publish(rows: readonly PublishRow[], mayAct?: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The compacted state topic: a late repeat would do damage there, so every
- * flush is one transaction of the only writer.
+ * The compacted state topic. A late repeat would do damage there, so every flush is one transaction
+ * by the only writer.
  */
 export interface StatePublisher {
   /**
-   * Takes over as the only writer; every older one is fenced from then on. Called before the first
-   * flush of a term, and again before the first one after any rejection: the caller must be sure at
-   * that moment that it still holds the lane.
+   * Takes over as the only writer; every older one is fenced from then on. Called before a term's
+   * first flush, and again before the first one after any rejection: at that moment the caller must
+   * be sure that it still holds the lane.
    */
   takeOver(): Promise<void>;
   /**

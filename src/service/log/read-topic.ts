@@ -12,25 +12,25 @@ import {
 
 interface ReadTopicOptions extends FollowOptions {
   /**
-   * `end`: stops after the records that were there when the reading began.
-   * Otherwise it continues until `signal` aborts.
+   * `end`: stops after the records from before the reading began. Otherwise it continues until
+   * `signal` aborts.
    */
   readonly until?: 'end';
   readonly signal?: AbortSignal;
   /**
-   * Called with each failure; the reader reconnects by itself and continues where it was. Without
-   * it the log has a line a minute.
+   * Called with each failure. The reader reconnects by itself and continues at its position.
+   * Without it the log has a line a minute.
    */
   readonly onFailure?: (err: unknown) => void;
-  /** Records that were there are gone unread. Without it the log has a warning. */
+  /** Records are gone unread. Without it the log has a warning. */
   readonly onJump?: (jump: Jump) => void;
 }
 
 /**
- * The records of a topic, each once, in order within a partition; those that are gone before they
- * were read are named by `onJump`. Reconnects by itself with backoff; ends when `signal` aborts, or
- * at the end that `until` names, and a broker never makes it throw. Memory: one fetch (10 MB),
- * since the next one waits until the reader has taken the last.
+ * A topic's records, each once, in order within a partition. `onJump` names those that are gone
+ * before they were read. Reconnects by itself with backoff; ends when `signal` aborts, or at the
+ * end if `until` says so. A broker never makes it throw. Memory: one fetch (10 MB), since the next
+ * one waits until the reader has taken the last.
  */
 export async function* readTopic(
   deps: FollowDeps,
@@ -63,8 +63,8 @@ export async function* readTopic(
         const { records, taken } = waiting;
         waiting = undefined;
         for (const record of records) {
-          // Stops exactly at the end that was seen at the beginning:
-          // later records are for the next reading.
+          // Stops exactly at the end as seen at the beginning: later records are for the next
+          // reading.
           if (options.until === 'end' && record.offset >= (position.end.get(record.partition) ?? 0n)) continue;
           yield record;
         }
@@ -81,14 +81,14 @@ export async function* readTopic(
 }
 
 /**
- * `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE`
- * and `NOT_COORDINATOR` of Kafka's protocol.
+ * `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE` and `NOT_COORDINATOR` in Kafka's
+ * protocol.
  */
 const coordinatorCodes: ReadonlySet<unknown> = new Set([14, 15, 16]);
 
 /**
- * No broker leads the group yet. A new cluster makes its topic of groups when the first consumer
- * asks: for some seconds it knows no leader, and then the leader reads its part of that topic.
+ * No broker leads the group yet. A new cluster makes its group topic when the first consumer asks:
+ * for some seconds it knows no leader, and then the leader reads its part of that topic.
  */
 export function isWithoutLeader(err: unknown): boolean {
   if (!(err instanceof Error)) return false;
@@ -98,8 +98,8 @@ export function isWithoutLeader(err: unknown): boolean {
 const newClusterFailures = 4;
 
 /**
- * The least time between two lines about failures: a broker that is down for an
- * hour is one line a minute, with the count.
+ * The least time between two lines about failures: a broker that is down for an hour is one line a
+ * minute, with the count.
  */
 const sayEveryMs = 60_000;
 

@@ -6,16 +6,16 @@ export interface RelayOptions extends HandoffLimits {
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
   /**
-   * Approximate number of payload characters in one read of the log:
-   * reads become smaller until they keep to it.
+   * About so many payload characters in one read of the log: reads become smaller until they keep
+   * to it.
    */
   readonly maxReadBytes: number;
   /** Payload characters in one publish; a single batch may exceed it (the publisher splits). */
   readonly maxBytes: number;
   readonly saveEveryMs: number;
   /**
-   * How often the database is asked for the pending rows. Also the longest wait of a batch that was
-   * committed but never handed over.
+   * How often the database is asked for the pending rows. A batch that was committed but never
+   * handed over waits so long at most.
    */
   readonly sweepEveryMs: number;
   /** How often a lease that is too old to act on is checked again. */
@@ -40,8 +40,8 @@ export const relayDefaults: RelayOptions = {
 };
 
 /**
- * One hold on the lane, from taken to lost. Its state is dropped
- * with it: a new term trusts only the log.
+ * One hold on the lane, from taken to lost. Its state is dropped with it: a new term trusts only
+ * the log.
  */
 export interface RelayTerm {
   readonly handoff: Handoff;

@@ -27,18 +27,18 @@ interface RelayDeps {
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds' | 'resent'> &
     Pick<Metrics['ingest'], 'latency'>;
   readonly traces?: UpdateTraces | undefined;
-  /** Nothing is sent that it has not covered. Left out: none is kept. */
+  /** Covers everything before it is sent. Left out: no witness is kept. */
   readonly witness?: Pick<WitnessWriter, 'hurry' | 'cover'>;
 }
 
 /**
  * Sends committed updates to Kafka (docs/decisions/002-kafkajs-without-its-retries.md): every row
- * of the lane's log, in order, at least once.
+ * in the lane's log, in order, at least once.
  *
- * States: no term (standing by) → `reading` the log → `following` the hand-off in
- * memory; back to `reading` after any failure, gap or overflow (see `Handoff`). In both
- * it may be waiting: for a lease young enough to act on, or for the backoff after a
- * failure. One publish at a time, also across terms.
+ * States: no term (standing by) → `reading` the log → `following` the hand-off in memory; back to
+ * `reading` after any failure, gap or overflow (see `Handoff`). In both it may be waiting: for a
+ * lease young enough to act on, or for the backoff after a failure. One publish at a time, also
+ * across terms.
  *
  * Invariant: the position never passes a row that is not acknowledged, and nothing is sent unless
  * the lease allowed it just before. A crash at any moment costs repeats, never a row. Memory: as
@@ -75,8 +75,8 @@ export class Relay implements Service {
   }
 
   /**
-   * The lane is ours. `lastBatch`: the number of its last committed batch. Call it before the first
-   * batch of the term is handed over.
+   * The lane is ours. `lastBatch`: its last committed batch. Call it before the term's first batch
+   * is handed over.
    */
   begin(lastBatch: bigint): void {
     this.end();
@@ -89,8 +89,8 @@ export class Relay implements Service {
   }
 
   /**
-   * The lane is lost. Nothing new is sent from here on; a publish that is under way may still
-   * arrive, as a repeat at worst.
+   * The lane is lost. Nothing new is sent from here on; a publish under way may still arrive, as a
+   * repeat at worst.
    */
   end(): void {
     this.loop.end();
@@ -98,8 +98,8 @@ export class Relay implements Service {
   }
 
   /**
-   * A batch that just committed. Never waits, never fails: rows
-   * that can't be kept are read from the log.
+   * A batch that just committed. Never waits, never fails: rows that can't be kept are read from
+   * the log.
    */
   publishCommitted(batch: CommittedBatch): void {
     this.loop.term?.handoff.addCommitted(batch);
@@ -108,8 +108,8 @@ export class Relay implements Service {
   }
 
   /**
-   * Batches were committed that can't be handed over (their rows or
-   * numbers are not known here): the log has them.
+   * Batches were committed but can't be handed over (their rows or numbers are not known here): the
+   * log has them.
    */
   missedCommitted(): void {
     this.loop.term?.handoff.reread('gap');
@@ -117,8 +117,8 @@ export class Relay implements Service {
   }
 
   /**
-   * For people: the source of the relay, and the position up to which Kafka has acknowledged the
-   * log. Null while another process holds the lane.
+   * For people: the relay's source, and how far Kafka has acknowledged the log. Null while another
+   * process holds the lane.
    */
   status(): { readonly source: 'log' | 'memory'; readonly acknowledgedSeq: string; readonly heldRows: number } | null {
     if (this.loop.term === undefined) return null;
@@ -139,7 +139,7 @@ export class Relay implements Service {
   async drain(signal: AbortSignal): Promise<void> {
     const { term, gaveUp } = await this.loop.drain(signal);
     this.ticker?.cancel();
-    // A save that is under way may lag behind the last publish: wait for it, then save the rest.
+    // A save under way may lag behind the last publish: wait for it, then save the rest.
     if (!signal.aborted) await Promise.race([term?.position.save().then(() => term.position.save()), gaveUp]);
     this.end();
   }
@@ -185,8 +185,8 @@ export class Relay implements Service {
     }
     this.logTrouble.passed();
     this.readSize.read(rows);
-    // Kafka will have these rows soon: for a batch whose answer is still open, this is the only
-    // proof that it was committed.
+    // Kafka will have these rows soon. If a batch's answer is still open, this is the only proof
+    // that it was committed.
     this.deps.lease.witness.sawBatch(rows.at(-1)?.batch ?? 0n);
     for (const run of splitByTopic(rows)) {
       if (!(await this.publish(term, run, run.at(-1)?.batch ?? 0n))) return;
@@ -217,8 +217,8 @@ export class Relay implements Service {
   }
 
   /**
-   * False: the rows may or may not have arrived, and the handoff
-   * goes back to the log. Or the term is over.
+   * False: the rows may or may not have arrived, and the handoff goes back to the log. Or the term
+   * is over.
    */
   private async publish(term: RelayTerm, rows: readonly LogRow[], upToBatch: bigint): Promise<boolean> {
     const { clock, lease, metrics, publisher } = this.deps;
@@ -295,10 +295,10 @@ interface ReadSizeLimits {
 
 /**
  * How many rows the next read of the log asks for. A row usually has 1 kB, and may have 300 kB: a
- * thousand of the latter neither fit into our memory nor arrive within the deadline of a query, and
- * a read that failed must not be repeated with the same size.
+ * thousand such rows neither fit into our memory nor arrive within a query's deadline, and a failed
+ * read must not be repeated with the same size.
  *
- * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows of the last read, halves
+ * Invariant: 1 <= `rows` <= `maxRows`. It follows the size of the rows in the last read, halves
  * with each failure, and at most doubles with each success.
  */
 export class ReadSize {

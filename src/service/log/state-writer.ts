@@ -22,7 +22,7 @@ interface StateWriterDeps {
   readonly random: Random;
   readonly logger: Log;
   readonly metrics: Pick<Metrics['relay'], 'pending' | 'oldestPending' | 'records' | 'publishSeconds'>;
-  /** Nothing is written that it has not covered. Left out: none is kept. */
+  /** Covers everything before it is written. Left out: no witness is kept. */
   readonly witness?: Pick<WitnessWriter, 'cover'>;
 }
 
@@ -51,23 +51,23 @@ interface Term {
   readonly over: AbortController;
   /** Older writers are fenced, and no later writer has fenced us. */
   owner: boolean;
-  /** The highest seq that any flush of this term may have written to the topic. */
+  /** The highest seq that any flush in this term may have written to the topic. */
   attempted: bigint;
 }
 
 /**
- * Sends the newest state of each order to the compacted topic, about once a
- * second, under a cursor of its own (`state`).
+ * Sends each order's newest state to the compacted topic, about once a second, under a cursor of
+ * its own (`state`).
  *
  * States: no term (standing by) → not yet owner → owner, flushing from memory or from the log (see
  * `NewestByOrder`) → not owner after any failure → …
  *
  * Invariant: an older state never follows a newer one on the topic. Each flush is one transaction
- * of the only writer, and begins only after the lease was seen young enough *after* `takeOver`: a
- * process that froze in between finds the lease too old, and one that froze later is fenced by the
- * process that took the lane. A writer that is fenced, or failed, checks in the lane's row that the
- * lane is still its own before it calls `takeOver` again: otherwise a late `takeOver` of a stale
- * process would silence the real holder for the rest of its term.
+ * by the only writer, and begins only after the lease was seen young enough *after* `takeOver`. If
+ * a process froze in between, it finds the lease too old; if it froze later, the lane's new holder
+ * has fenced it. A writer that is fenced, or failed, checks in the lane's row that the lane is
+ * still its own before it calls `takeOver` again: otherwise a stale process's late `takeOver` would
+ * silence the real holder for the rest of its term.
  */
 export class StateWriter implements Service {
   readonly name = 'state-writer';
@@ -88,7 +88,7 @@ export class StateWriter implements Service {
     this.loop.start();
   }
 
-  /** The lane is ours. `lastBatch`: the number of its last committed batch. */
+  /** The lane is ours. `lastBatch`: its last committed batch. */
   begin(lastBatch: bigint): void {
     this.end();
     this.loop.begin({
@@ -101,8 +101,8 @@ export class StateWriter implements Service {
   }
 
   /**
-   * The lane is lost: no flush begins from here on, and one that
-   * is under way is fenced by the next holder.
+   * The lane is lost: no flush begins from here on, and the next holder fences one that is under
+   * way.
    */
   end(): void {
     this.loop.end();
@@ -114,7 +114,7 @@ export class StateWriter implements Service {
     this.loop.term?.newest.addCommitted(batch);
   }
 
-  /** Batches were committed that can't be handed over: the log has them. */
+  /** Batches were committed but can't be handed over: the log has them. */
   missedCommitted(): void {
     this.loop.term?.newest.fail();
   }
@@ -169,7 +169,8 @@ export class StateWriter implements Service {
     if (term.newest.whole) {
       const harvest = term.newest.harvest();
       if (harvest !== undefined) await this.flush(term, harvest.rows, harvest.upTo);
-      // The save of the last flush may have failed: a lane that is given away waits for it.
+      // The last flush's save may have failed, and a lane that moves to another process waits for
+      // it.
       else await term.position.save();
       return false;
     }
@@ -177,10 +178,10 @@ export class StateWriter implements Service {
   }
 
   /**
-   * Reads on from the position and flushes once. An earlier flush of unknown outcome may
-   * have left newer updates in the topic than a single read shows. So reads are merged until
-   * they have caught up, or the bounds are reached: only with a larger backlog can readers
-   * see an order step back, and only for a time.
+   * Reads on from the position and flushes once. An earlier flush with an unknown outcome may have
+   * left newer updates in the topic than a single read shows. So reads are merged until they have
+   * caught up, or the bounds are reached: only with a larger backlog can readers see an order step
+   * back, and only for a time.
    */
   private async catchUp(term: Term): Promise<boolean> {
     const { newest, position } = term;
@@ -209,8 +210,8 @@ export class StateWriter implements Service {
       caughtUp = lastSeq === upTo || (newest.covered(lastSeq) && lastSeq >= term.attempted);
       upTo = lastSeq;
     }
-    // The database came back without them: the newest states of its log may be older than those on
-    // the topic. The term ends as soon as its lease is renewed.
+    // The database came back without them: its log's newest states may be older than those on the
+    // topic. The term ends as soon as its lease is renewed.
     if (caughtUp && upTo < term.attempted)
       throw new Error(
         'the database lacks updates that were written to the state topic: nothing is written from its log',
@@ -230,8 +231,8 @@ export class StateWriter implements Service {
   }
 
   /**
-   * False: the lease grew too old, or the term is over; nothing
-   * was sent, and the rows are in the log.
+   * False: the lease grew too old, or the term is over; nothing was sent, and the rows are in the
+   * log.
    */
   private async flush(term: Term, rows: readonly LogRow[], upTo: bigint): Promise<boolean> {
     if (rows.length > 0) await this.deps.witness?.cover();
@@ -261,8 +262,8 @@ export class StateWriter implements Service {
   private failed(term: Term, err: unknown): void {
     this.trouble.happened(err);
     term.newest.fail();
-    // The publisher is retired or fenced in each case; after a failure of the database this costs
-    // one unnecessary `takeOver`.
+    // The publisher is retired or fenced in each case; after a database failure this costs one
+    // unnecessary `takeOver`.
     if (err instanceof PublishError) term.owner = false;
   }
 

@@ -3,19 +3,16 @@ import type { Clock } from '../../runtime/clock.ts';
 import { Wakeup } from '../../runtime/waiting.ts';
 
 interface TermLoopDeps<Term> {
-  /**
-   * The work of one term, until the term is over or the drain has
-   * nothing left to do. Never rejects.
-   */
+  /** One term's work, until the term is over or the drain has nothing left to do. Never rejects. */
   readonly serve: (term: Term) => Promise<void>;
 }
 
 /**
  * The life of a part that works while the lane is held: one term after the other, never two at
- * once, and a last round of work when it drains.
+ * once, and a last round when it drains.
  *
- * States: no term → serving (between `begin` and `end`) → no term … → draining, which the part sees
- * in `draining` and ends by returning from `serve`. Invariant: `over` of a term is aborted before
+ * States: no term → serving (between `begin` and `end`) → no term … → draining: the part sees it in
+ * `draining`, and ends by returning from `serve`. Invariant: a term's `over` is aborted before
  * `term` is another one, so work that still belongs to it ends at its next wait.
  */
 export class TermLoop<Term extends { readonly over: AbortController }> {
@@ -62,8 +59,8 @@ export class TermLoop<Term extends { readonly over: AbortController }> {
 
   /**
    * Lets the loop end by itself. When `signal` aborts, the term is over and the drain no longer
-   * waits. Afterwards the term is still the current one: `end` follows.
-   * `gaveUp` resolves when `signal` aborts, for work that has to be done before that.
+   * waits. Afterwards the term is still the current one: `end` follows. `gaveUp` resolves when
+   * `signal` aborts, for work that has to be done before that.
    */
   async drain(signal: AbortSignal): Promise<{ readonly term: Term | undefined; readonly gaveUp: Promise<void> }> {
     this.stopping = true;

@@ -2,13 +2,13 @@
 export interface TopicSpec {
   readonly name: string;
   /**
-   * Fixed for the life of the topic: a change would move keys to other partitions and break their
-   * order. It needs a `.v2`.
+   * Fixed for the topic's life: a change would move keys to other partitions and break their order.
+   * It needs a `.v2`.
    */
   readonly partitions: number;
   /**
-   * Settings as Kafka names them. `min.insync.replicas` comes
-   * with the replication, see `planTopics`.
+   * Settings as Kafka names them. `min.insync.replicas` comes with the replication, see
+   * `planTopics`.
    */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -16,22 +16,22 @@ export interface TopicSpec {
 export interface TopicNames {
   /** Every update: `tidemark.order-updates.v1`. */
   readonly updates: string;
-  /** The newest state of each order, compacted. Read it `read_committed`. */
+  /** Each order's newest state, compacted. Read it `read_committed`. */
   readonly state: string;
-  /** Changes of the sources' state, and heartbeats "complete up to". */
+  /** Changes in the sources' state, and heartbeats "complete up to". */
   readonly continuity: string;
   /** Each step of a command. */
   readonly outcomes: string;
   /**
-   * The newest commits that each lane had published, or was about
-   * to: compacted, for the service alone.
+   * Each lane's newest commits, written just before they are published: compacted, for the service
+   * alone.
    */
   readonly witness: string;
 }
 
 /**
- * `prefix` is put before each name unchanged, for tests and for
- * several installations on one cluster.
+ * `prefix` is put before each name unchanged, for tests and for several installations on one
+ * cluster.
  */
 export function topicNames(prefix = ''): TopicNames {
   return {
@@ -45,30 +45,30 @@ export function topicNames(prefix = ''): TopicNames {
 
 const dayMs = 24 * 60 * 60 * 1000;
 /**
- * How long records of the topics that are not compacted stay, unless
- * `TIDEMARK_TOPIC_RETENTION_DAYS` says otherwise.
+ * How long records stay on topics without compaction, unless `TIDEMARK_TOPIC_RETENTION_DAYS` says
+ * otherwise.
  */
 const plannedRetentionDays = 7;
 /** Kafka's default, set explicitly: a record that a smaller limit refuses stops the lane. */
 const maxMessageBytes = '1048588';
 
 /**
- * The transactional id of the writer of a lane's part of the state topic: who initialises it last
- * fences every earlier one.
+ * The transactional id of a lane's writer on the state topic. The last one to initialise it fences
+ * every earlier one.
  */
 export function stateWriterId(topic: string, lane: number): string {
   return `${topic}.lane-${lane}`;
 }
 
 /**
- * The newest segment is never compacted, and each process reads
- * the whole topic once: some 60,000 records.
+ * The newest segment is never compacted, and each process reads the whole topic once: some 60,000
+ * records.
  */
 const witnessSegmentBytes = String(8 * 1024 * 1024);
 
 /**
- * The topics (docs/consuming.md). By time alone: a limit by size would
- * delete records that no consumer has read.
+ * The topics (docs/consuming.md). Limited by time alone: a limit by size would delete records
+ * before any consumer has read them.
  */
 export function topicSpecs(names: TopicNames, retentionDays = plannedRetentionDays): readonly TopicSpec[] {
   const retention = { 'retention.ms': String(retentionDays * dayMs), 'retention.bytes': '-1' };

@@ -20,18 +20,18 @@ interface TransactionalPublisherOptions {
   readonly kafka: KafkaOptions;
   readonly topic: string;
   /**
-   * The partition count that the topic must have, or it is not
-   * written to. Left out: any count is accepted.
+   * The partition count that the topic must have, or it is not written to. Left out: any count is
+   * accepted.
    */
   readonly planned?: ReadonlyMap<string, number>;
   /**
-   * One per lane: the process that initialises it last is the
-   * only writer. Asked with each `takeOver`.
+   * One per lane: the process that initialises it last is the only writer. Asked with each
+   * `takeOver`.
    */
   readonly transactionalId: () => string;
   /**
-   * After this the broker aborts a transaction whose writer is gone; until then readers of
-   * committed records wait behind it.
+   * After this the broker aborts a transaction without its writer; until then readers of committed
+   * records wait behind it.
    */
   readonly transactionTimeoutMs: number;
   readonly takeOverDeadlineMs: number;
@@ -51,16 +51,16 @@ interface Connected {
   readonly partitioner: NotingPartitioner;
   /**
    * Opened by `takeOver`: kafkajs initialises the producer with its first transaction. It is only
-   * local: the broker learns of it with the first record.
+   * local: the broker learns about it with the first record.
    */
   first: Transaction | undefined;
-  /** It was handed records: what it did with them is not known once it is retired. */
+  /** It was handed records: once it is retired, their fate is not known. */
   used: boolean;
 }
 
 /**
- * The coordinator is still loading, or busy with the rest of an earlier
- * transaction: the error means "ask again".
+ * The coordinator is still loading, or busy with the rest of an earlier transaction: the error
+ * means "ask again".
  */
 const notYet = new Set([
   'GROUP_COORDINATOR_NOT_AVAILABLE',
@@ -69,7 +69,7 @@ const notYet = new Set([
   'CONCURRENT_TRANSACTIONS',
   'COORDINATOR_LOAD_IN_PROGRESS',
 ]);
-/** The error into which kafkajs turns the first of these while it looks for the coordinator. */
+/** kafkajs turns the first error above into this one while it looks for the coordinator. */
 const notFoundYet = 'KafkaJSGroupCoordinatorNotFound';
 const askAgainMs = 25;
 
@@ -77,8 +77,8 @@ const askAgainMs = 25;
  * The state topic over kafkajs transactions (docs/decisions/002-kafkajs-without-its-retries.md).
  *
  * States: not a writer → (takeOver) the only writer → (any error, or a deadline) retired, not a
- * writer. A transaction that a retired writer left open is aborted by the next `takeOver`, ours or
- * another process's, so the records of an interrupted flush are never seen.
+ * writer. If a retired writer left a transaction open, the next `takeOver` aborts it, ours or
+ * another process's. So an interrupted flush's records are never seen.
  */
 export class TransactionalPublisher implements StatePublisher {
   private connected: Connected | undefined;
@@ -110,8 +110,8 @@ export class TransactionalPublisher implements StatePublisher {
       connected.first = undefined;
       const [firstPiece = [], ...pieces] = splitSends(rows);
       // Until the first record is accepted, the broker may still be finishing the previous
-      // transaction. A repeat can write a row of this flush twice, but it is the same row: a flush
-      // holds one row of each order.
+      // transaction. A repeat can write one of this flush's rows twice, but it is the same row: a
+      // flush holds one row for each order.
       await this.whenReady(connected, () => this.send(connected, transaction, firstPiece));
       for (const piece of pieces) await this.send(connected, transaction, piece);
       await transaction.commit();
@@ -180,7 +180,7 @@ export class TransactionalPublisher implements StatePublisher {
       const { connected } = this;
       this.connected = undefined;
       connected?.client.retire();
-      // As in `LogPublisher`. A fenced one is a fault of its own, whatever it had sent.
+      // As in `LogPublisher`. A fenced one is a fault of its own, even if it had sent nothing.
       if (connected?.used === true || failure.code === 'fenced')
         this.deps.metrics.producerReplaced.inc({ reason: failure.code });
       if (failure.code === 'fenced') this.deps.onFenced?.();

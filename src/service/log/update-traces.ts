@@ -2,24 +2,21 @@ import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
 import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
 import type { Random } from '../../runtime/random.ts';
 
-/** A row with the header `traceparent` of its record, where it is traced. */
+/** A row with its record's `traceparent` header, if it is traced. */
 type TracedRow = LogRow & { readonly traceparent?: string };
 
-/** Batches on their way to Kafka, some of whose rows are traced. */
+/** Batches on their way to Kafka, with some traced rows. */
 interface TracedSend {
-  /** All rows of the batches. */
+  /** All rows in the batches. */
   readonly rows: readonly TracedRow[];
   /**
-   * Kafka has acknowledged them, or the send failed: then they are
-   * sent again from the log, without a header.
+   * Kafka has acknowledged them, or the send failed: then they are sent again from the log, without
+   * a header.
    */
   end(failed?: string): void;
 }
 
-/**
- * The updates of one order that join the trace of the command that placed
- * it. An order may have thousands of fills.
- */
+/** So many updates of one order join its command's trace. An order may have thousands of fills. */
 const mostOfCommand = 16;
 const mostCounted = 1_000;
 
@@ -28,24 +25,24 @@ const mostCounted = 1_000;
  * Nothing is noted while an update is on its way: the batch has the times already, so its spans are
  * made when it is handed over. An update that is not traced costs a countdown.
  *
- * Traced are one update in `every`, chosen at random, and the first updates of each order that a
- * traced command placed, in the trace of that command.
+ * Traced are one update in `every`, chosen at random, and the first updates of a traced command's
+ * order, in that command's trace.
  */
 export class UpdateTraces {
   private untilNext: number;
-  /** How many updates each traced command has had; the newest 1,000 of them. */
+  /** How many updates each traced command has had; the newest 1,000 commands. */
   private readonly counts = new Map<string, number>();
   private readonly deps: { readonly tracing: Tracing; readonly random: Random };
   private readonly every: number;
 
-  /** `every` 0: only the updates of traced commands. */
+  /** `every` 0: only traced commands' updates. */
   constructor(deps: { readonly tracing: Tracing; readonly random: Random }, options: { readonly every: number }) {
     this.deps = deps;
     this.every = options.every;
     this.untilNext = this.draw();
   }
 
-  /** Undefined: no row of them is traced. */
+  /** Undefined: none of their rows is traced. */
   begin(batches: readonly CommittedBatch[]): TracedSend | undefined {
     let rows: TracedRow[] | undefined;
     const spans: Traced[] = [];
@@ -110,10 +107,7 @@ export class UpdateTraces {
     return true;
   }
 
-  /**
-   * On average `every`, at random: a pattern in the updates must
-   * not decide which of them are traced.
-   */
+  /** On average `every`, at random: a pattern in the updates must not decide which are traced. */
   private draw(): number {
     return 1 + Math.floor(this.deps.random.next() * (2 * this.every - 1));
   }

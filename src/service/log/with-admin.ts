@@ -10,7 +10,7 @@ export interface AdminDeps extends KafkaClientDeps {
 }
 
 /**
- * Runs `work` with a connected admin client, which is closed afterwards. Rejects when the brokers
+ * Runs `work` with a connected admin client, and closes it afterwards. Rejects when the brokers
  * don't answer within `deadlineMs`; each is tried first in turn.
  */
 export async function withAdmin<T>(
@@ -21,8 +21,8 @@ export async function withAdmin<T>(
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     const client = openKafkaClient(options, deps, attempt);
-    // A few of kafkajs's own retries are right here: nothing is produced,
-    // and a new topic's leader needs a moment.
+    // A few of kafkajs's own retries are right here: nothing is produced, and a new topic's leader
+    // needs a moment.
     const admin = client.kafka.admin({ retry: { retries: 4, initialRetryTime: 100 } });
     try {
       try {
@@ -42,10 +42,9 @@ export async function withAdmin<T>(
 const answerWithinMs = 5_000;
 
 /**
- * Runs `work` with an admin client that connects only to the broker at `address`
- * (`host:port`), and not to the addresses that the cluster advertises: a client that follows
- * those can't show which of two addresses is the wrong one. Signs in like every client.
- * Rejects when it does not answer within 11 s.
+ * Runs `work` with an admin client that connects only to the broker at `address` (`host:port`). A
+ * client that follows the cluster's advertised addresses can't show which of two addresses is the
+ * wrong one. Signs in like every client. Rejects when it does not answer within 11 s.
  */
 export function withBrokerAt<T>(
   deps: AdminDeps,

@@ -6,13 +6,13 @@ import { PublishError, type Publisher } from './publisher.ts';
 interface WitnessWriterDeps {
   readonly lease: Pick<Lease, 'lane' | 'witness'>;
   /**
-   * One of its own: it takes one send at a time, and a send of updates is
-   * mostly under way. The creator closes it.
+   * One of its own: it takes one send at a time, and a send of updates is mostly under way. The
+   * creator closes it.
    */
   readonly publisher: Publisher;
   /**
-   * False: Kafka has not been asked yet what it has of this lane.
-   * Nothing may be published before that.
+   * False: Kafka has not been asked yet for this lane's witness. Nothing may be published before
+   * that.
    */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
@@ -21,18 +21,18 @@ interface WitnessWriterDeps {
 
 const witnessSchema = 'tidemark.lane-witness.v1';
 
-/** Kafka says so of a topic that is not there, or that this user may not write to. */
+/** Kafka says so if a topic is not there, or this user may not write to it. */
 const withoutTopic: ReadonlySet<string> = new Set(['unauthorized', 'unknown_topic', 'wrong_partitions']);
 const sayEveryMs = 60_000;
 
 /**
- * Keeps on Kafka what this process has seen committed in its lane
- * (docs/decisions/013-what-proves-that-commits-were-lost.md), beyond its own life: where it dies,
- * and the database comes back without its last commits, the next process finds them here.
+ * Keeps this process's view of its lane's commits on Kafka, beyond its own life
+ * (docs/decisions/013-what-proves-that-commits-were-lost.md). If it dies, and the database comes
+ * back without its last commits, the next process finds them here.
  *
- * Invariant: no record of a batch, and no step of a command, is sent before Kafka has a witness of
- * it. So the witness is never behind the topics, whichever lane wrote last in them. It only ever
- * names what was committed: one that is ahead of the topics is a proof as well.
+ * Invariant: no batch's record, and no command's step, is sent before Kafka has a witness for it.
+ * So the witness is never behind the topics, whichever lane wrote last in them. It only ever names
+ * committed batches: one that is ahead of the topics is a proof as well.
  */
 export class WitnessWriter {
   private written: { readonly changes: number; readonly witnessed: Witnessed } | undefined;
@@ -45,7 +45,7 @@ export class WitnessWriter {
     this.deps = deps;
   }
 
-  /** A term begins behind this batch: what Kafka has is not known. */
+  /** A term begins behind this batch. What Kafka has is not known. */
   begin(batch?: bigint): void {
     this.written = undefined;
     this.termBegan = batch;
@@ -64,15 +64,16 @@ export class WitnessWriter {
     return this.termBegan;
   }
 
-  /** Begins to write what is new, for a `cover` that will come soon. Never waits, never rejects. */
+  /** Begins to write new commits, for a `cover` that will come soon. Never waits, never rejects. */
   hurry(): void {
     if (this.writing === undefined && this.deps.mayWrite()) void this.write().catch(() => undefined);
   }
 
   /**
-   * Resolves once Kafka has a witness of this batch of the lane; left out: of all that this process
-   * has seen by now. Rejects with `PublishError`: then nothing may be published. Where the topic is
-   * missing it resolves, and says so: a loss that hides is better than a service that stands.
+   * Resolves once Kafka has a witness for this batch of the lane; left out: for all that this
+   * process has seen by now. Rejects with `PublishError`: then nothing may be published. If the
+   * topic is missing it resolves, and says so: a loss that hides is better than a service that
+   * stands.
    */
   async cover(batch?: bigint): Promise<void> {
     const { lease, mayWrite } = this.deps;
@@ -132,7 +133,7 @@ export function encodeWitness(lane: number, witnessed: Witnessed): string {
   return `{"schema":"${witnessSchema}","lane":${lane},${encodeWitnessed(witnessed).slice(1)}`;
 }
 
-/** A lane, and what its process had seen committed. */
+/** A lane, and the newest commits that its process had seen. */
 export type LaneWitness = Witnessed & { readonly lane: number };
 
 /** Undefined: it is no witness of ours. */
@@ -146,7 +147,7 @@ export function decodeWitness(value: string): LaneWitness | undefined {
   }
 }
 
-/** Both are facts of one lane. A later record may be an older one that was late. */
+/** Both are facts about one lane. A later record may be an older one that was late. */
 export function mergeWitness(known: LaneWitness | undefined, later: LaneWitness): LaneWitness {
   if (known === undefined || later.generation > known.generation) return later;
   if (later.generation < known.generation) return known;

@@ -17,14 +17,14 @@ export interface ProduceBody {
   readonly timeoutMs: number;
   readonly producerId: bigint;
   readonly producerEpoch: number;
-  /** The time of every record, milliseconds since the epoch. */
+  /** Every record's time, milliseconds since the epoch. */
   readonly timestampMs: bigint;
   readonly topics: readonly { readonly topic: string; readonly partitions: readonly ProducePartition[] }[];
 }
 
 /**
- * From the first offset to the last byte before the CRC, the CRC,
- * and from there to the number of records.
+ * From the first offset to the last byte before the CRC, the CRC, and from there to the number of
+ * records.
  */
 const batchHeaderBytes = 61;
 const crcAt = 17;
@@ -34,11 +34,11 @@ const magic = 2;
 const transactional = 16;
 
 /**
- * The body of a produce request, versions 3 to 8, with one uncompressed record batch (magic 2) for
- * each partition: `ProduceRequest` and `RecordBatch` of Kafka's protocol guide.
+ * A produce request's body, versions 3 to 8, with one uncompressed record batch (magic 2) for each
+ * partition: `ProduceRequest` and `RecordBatch` in Kafka's protocol guide.
  *
- * One buffer of the right size, written once. kafkajs makes a buffer for every record and for every
- * level above it, grows and copies each, and writes every number through an array.
+ * One buffer with the right size, written once. kafkajs makes a buffer for every record and for
+ * every level above it, grows and copies each, and writes every number through an array.
  */
 export function encodeProduce(body: ProduceBody): Buffer {
   const buffer = Buffer.allocUnsafe(sizeOf(body));
@@ -103,7 +103,7 @@ function writeRecord(buffer: Buffer, { key, value, headers }: PlainRecord, offse
   return at + 1;
 }
 
-/** Only a traced record has headers, so their cost is that of one record in thousands. */
+/** Only a traced record has headers: one record in thousands pays for them. */
 function writeHeaders(buffer: Buffer, headers: Readonly<Record<string, string>>, start: number): number {
   const pairs = Object.entries(headers);
   let at = writeVarint(buffer, pairs.length, start);
@@ -121,8 +121,8 @@ function sizeOfHeaders(headers: Readonly<Record<string, string>>): number {
 }
 
 /**
- * Never too small, and too large by a few bytes a record: every varint counts
- * as five bytes, the most that it can have.
+ * Never too small, and too large by a few bytes a record: every varint counts as five bytes, the
+ * most that it can have.
  */
 function sizeOf(body: ProduceBody): number {
   let size = 12 + Buffer.byteLength(body.transactionalId ?? '');
@@ -146,8 +146,8 @@ function writeString(buffer: Buffer, text: string | null, at: number): number {
 }
 
 /**
- * Zigzag, as all numbers of a record; ours are never below 0, so
- * that is twice the number. At most 30 bits.
+ * Zigzag, as all numbers in a record. Ours are never below 0, so it is twice the number. At most 30
+ * bits.
  */
 function writeVarint(buffer: Buffer, value: number, start: number): number {
   let at = start;
@@ -172,11 +172,11 @@ const lanes = 8;
 const table = makeTable();
 
 /**
- * CRC-32C (RFC 3720, appendix B.4) of `bytes` from `start` on: the checksum of a Kafka record
- * batch. Node has only the other CRC-32.
+ * The checksum of a Kafka record batch, from `start` on: CRC-32C (RFC 3720, appendix B.4). Node has
+ * only the other CRC-32.
  *
- * Eight bytes in each step, with eight tables: 0.6 ns a byte, against
- * 3.5 ns in kafkajs, which goes byte by byte.
+ * Eight bytes in each step, with eight tables: 0.6 ns a byte, against 3.5 ns in kafkajs, byte by
+ * byte.
  */
 export function crc32c(bytes: Uint8Array, start: number): number {
   const end = bytes.length;
@@ -208,9 +208,7 @@ function entry(at: number): number {
   return table[at] as number;
 }
 
-/**
- * `table[lane * 256 + b]` is the effect of byte b on the checksum when `lane` zero bytes follow it.
- */
+/** `table[lane * 256 + b]` is byte b's effect on the checksum when `lane` zero bytes follow it. */
 function makeTable(): Int32Array {
   const made = new Int32Array(lanes * 256);
   for (let b = 0; b < 256; b += 1) {

@@ -1,9 +1,9 @@
 const createCluster = 'private:Kafka:createCluster';
 
 /**
- * A cluster of kafkajs 2.2.4, with everything that the client was made with, and a connection of
- * its own. `Methods`: those that the caller uses, which kafkajs' types hide. It is behind a symbol:
- * the version is pinned, and tests read real topics through it.
+ * A kafkajs 2.2.4 cluster with all of the client's settings, and a connection of its own. kafkajs'
+ * types hide it, so `Methods` names the methods that the caller uses. It is behind a symbol: the
+ * version is pinned, and tests read real topics through it.
  */
 export function hiddenCluster<Methods>(kafka: object, options: Readonly<Record<string, unknown>>): Methods {
   const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === createCluster);

@@ -12,13 +12,13 @@ export interface KafkaClientDeps {
   /** Wraps each new socket, before kafkajs sees it. For tests that lose an answer. */
   readonly onSocket?: (socket: Socket) => void;
   /**
-   * Every connection goes to this address, not to those that the
-   * brokers advertise: to ask one broker only.
+   * Every connection goes to this address, not to the brokers' advertised ones: to ask one broker
+   * only.
    */
   readonly only?: { readonly host: string; readonly port: number };
 }
 
-/** A `Kafka` object whose sockets can be taken away from it. */
+/** A `Kafka` object with sockets that can be taken away from it. */
 export interface KafkaClient {
   readonly kafka: Kafka;
   /**
@@ -29,10 +29,10 @@ export interface KafkaClient {
 }
 
 /**
- * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md): none of its own retries
- * (its retry loop loses data silently; a retry needs a new client), every request under a deadline,
- * and sockets that we make ourselves. kafkajs can't abandon a request that hangs, but a destroyed
- * socket rejects everything on it.
+ * kafkajs as we use it (docs/decisions/002-kafkajs-without-its-retries.md). None of its own retries
+ * are used: its retry loop loses data silently, and a retry needs a new client. Every request has a
+ * deadline. We make the sockets ourselves: kafkajs can't abandon a request that hangs, but a
+ * destroyed socket rejects everything on it.
  *
  * `attempt` rotates the list of brokers: without retries kafkajs only ever asks the first one, and
  * a new client would ask it again.
@@ -64,7 +64,7 @@ export function openKafkaClient(options: KafkaOptions, deps: KafkaClientDeps, at
     }),
     retire: () => {
       retired = true;
-      // With an error: without one, destroy emits only `close`, which kafkajs does not listen to,
+      // With an error: without one, destroy emits only `close`. kafkajs does not listen to that,
       // and its requests and timers would live on.
       for (const socket of sockets) socket.destroy(new Error('retired'));
     },
@@ -96,14 +96,14 @@ function configOf(options: KafkaOptions, attempt: number): KafkaConfig {
 }
 
 /**
- * kafkajs splits the addresses that it is given at every colon, so those of an IPv6 address are
- * written otherwise until the socket is opened.
+ * kafkajs splits addresses at every colon, so an IPv6 address's colons are written otherwise until
+ * the socket is opened.
  */
 function seedName(broker: string): string {
   return broker.replace(/^\[.*\]/, (host) => host.replaceAll(':', '_'));
 }
 
-/** The host of `seedName`, or one that the cluster advertises. */
+/** The host from `seedName`, or one that the cluster advertises. */
 function brokerHost(told: string): string {
   return told.startsWith('[') ? bareHost(told).replaceAll('_', ':') : told;
 }
@@ -120,9 +120,9 @@ function saslOf({
 }
 
 /**
- * Reports that kafkajs calls errors and that are normal: coordinators that are still starting,
- * groups that rebalance, and connections that break. We also get each of them as a rejected call,
- * and the caller logs it once, with its meaning.
+ * Normal reports that kafkajs calls errors: coordinators that are still starting, groups that
+ * rebalance, and connections that break. We also get each as a rejected call, and the caller logs
+ * it once, with its meaning.
  */
 const noise =
   /coordinator|rebalanc|not a member of this group|Connection (error|timeout)|Closed connection|retired|Failed to connect|Failed to send messages|The producer is disconnected|^Response [A-Z]|old epoch|timed out|message larger than|topic-partition/i;
@@ -152,11 +152,11 @@ const load = createRequire(import.meta.url);
 const patched = Symbol.for('tidemark.kafkajs-throttle-timer');
 
 /**
- * kafkajs 2.2.4 arms the timer of its throttle check even when no request waits, with a delay
- * computed from a "throttled until" of -1. Node ≥ 24 warns of the negative delay
- * (TimeoutNegativeWarning) and fires after 1 ms, and the check arms the next timer: each connection
- * wakes a thousand times a second forever, 2 % of a core when idle. Without pending requests there
- * is nothing to check, and `push` arms the timer when one comes.
+ * kafkajs 2.2.4 arms its throttle check's timer even when no request waits, with a delay computed
+ * from a "throttled until" of -1. Node ≥ 24 warns of the negative delay (TimeoutNegativeWarning)
+ * and fires after 1 ms, and the check arms the next timer. So each connection wakes a thousand
+ * times a second forever, 2 % of a core when idle. Without pending requests there is nothing to
+ * check, and `push` arms the timer when one comes.
  *
  * It changes the package's internals by path, so the version is pinned, and a test checks the
  * expected behaviour. Safe to call again.

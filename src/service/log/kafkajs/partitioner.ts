@@ -2,18 +2,18 @@ import type { ICustomPartitioner, RecordMetadata } from 'kafkajs';
 import { javaPartition } from '../../../domain/partition.ts';
 import { PublishError } from '../publisher.ts';
 
-/** The partitions that a send goes to, by topic. */
+/** By topic, the partitions used in a send. */
 type SentTo = ReadonlyMap<string, ReadonlySet<number>>;
 
 /**
- * The partitioner of the Java client, so that other producers and stream joins agree with us. It
- * also records the partition of each message: kafkajs does not report it, and the answer of a send
- * has to be compared with it (`checkAcks`). For one send at a time; `reset` before each.
+ * The Java client's partitioner, so that other producers and stream joins agree with us. It also
+ * records each message's partition: kafkajs does not report it, and `checkAcks` compares it with
+ * the answer. For one send at a time; `reset` before each.
  *
- * It refuses a topic whose count of partitions is not the planned one: with another count, keys go
- * to other partitions, and the sequence of an order's updates, which was promised for the life of
- * the topic, is lost silently. Only this class sees the count that is used: readiness asks at
- * intervals, and may ask other brokers.
+ * It refuses a topic with another count of partitions than planned. With another count, keys go to
+ * other partitions: the sequence of an order's updates was promised for the topic's life, and would
+ * be lost silently. Only this class sees the count in use: readiness asks at intervals, and may ask
+ * other brokers.
  */
 export class NotingPartitioner {
   private readonly noted = new Map<string, Set<number>>();
@@ -50,8 +50,8 @@ export class NotingPartitioner {
 }
 
 /**
- * kafkajs once resolved a send whose answer lacked a partition (a leader had moved and its retry
- * skipped the rest), and the records were lost. So each partition that was sent to must be in the
+ * kafkajs once resolved a send although its answer lacked a partition (a leader had moved, and its
+ * retry skipped the rest), and the records were lost. So each partition in the send must be in the
  * answer, with error 0. Throws `PublishError` `missing_ack`.
  */
 export function checkAcks(sentTo: SentTo, answer: readonly RecordMetadata[]): void {

@@ -3,8 +3,8 @@ import type { Kafka } from 'kafkajs';
 import { hiddenCluster } from './hidden-cluster.ts';
 
 /**
- * By topic: its id as Kafka's own tools print it; null: there is no such topic. A topic of which
- * Kafka gives no id is left out.
+ * By topic: its id as Kafka's own tools print it; null: there is no such topic. A topic without an
+ * id is left out.
  */
 export type FoundTopicIds = ReadonlyMap<string, string | null>;
 
@@ -36,16 +36,16 @@ interface Cluster {
 
 const load = createRequire(import.meta.url);
 const metadataKey = 3;
-/** The first version with ids of topics: Kafka 2.8. kafkajs ends at 6. */
+/** The first version with topic ids: Kafka 2.8. kafkajs ends at 6. */
 const firstWithIds = 10;
 const noId = Buffer.alloc(16);
 const unknownTopic = 3;
 
 /**
- * The ids of topics (`Metadata` version 10; Kafka's protocol, KIP-516), which kafkajs can't read. A
- * topic that is deleted and made again has another id. Makes a connection of its own, with
- * everything that the client was made with, and never makes a topic. Empty: the broker is older
- * than 2.8, or gives none. Rejects when it does not answer.
+ * Reads the topics' ids (`Metadata` version 10; Kafka's protocol, KIP-516), since kafkajs can't. A
+ * topic that is deleted and made again has another id. Makes a connection of its own with all of
+ * the client's settings, and never makes a topic. Empty: the broker is older than 2.8, or gives
+ * none. Rejects when it does not answer.
  */
 export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Promise<FoundTopicIds> {
   const cluster = hiddenCluster<Cluster>(kafka, { metadataMaxAge: 300_000, allowAutoTopicCreation: false });
@@ -70,8 +70,8 @@ export async function readTopicIds(kafka: Kafka, topics: readonly string[]): Pro
 }
 
 /**
- * The header of a flexible request ends with tagged fields, which kafkajs does
- * not write: they are the first byte here.
+ * The header of a flexible request ends with tagged fields. kafkajs does not write them, so they
+ * are the first byte here.
  */
 function encodeRequest(topics: readonly string[]): Encoder {
   const Made = load('kafkajs/src/protocol/encoder') as new () => Encoder;
