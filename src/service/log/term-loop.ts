@@ -109,8 +109,8 @@ export class TroubleLog {
     if (this.failures === 0) this.sinceMs = this.deps.clock.monotonicMs();
     // Another reason is logged too: a broker that came back may answer that a record is too large.
     if (this.failures === 0 || code !== this.lastCode) {
-      // An error with a code is expected sooner or later, and its stack
-      // leads into a library: the message is enough.
+      // An error with a code is expected sooner or later, and its stack leads into a library: the
+      // message is enough.
       const what = typeof code === 'string' && err instanceof Error ? { code, reason: err.message } : { err };
       this.deps.logger.warn(what, `${this.doing} failed; trying again`);
     }

@@ -427,7 +427,7 @@ export class BatchPipeline {
   }
 }
 
-/** The batch that the relay gets of a committed flight. */
+/** A committed flight as the relay takes it. */
 function committedBatch(
   flight: Flight & { readonly number: bigint },
   lastSeq: bigint | undefined,
