@@ -2,8 +2,8 @@ import type { FollowedAccount } from '../rest/account-states.ts';
 import type { CredentialSources } from './credential-sources.ts';
 
 /**
- * Each account that this process follows, for `GET /v1/accounts`;
- * undefined while it does not hold the lane.
+ * Each account that this process follows, for `GET /v1/accounts`; undefined while it does not hold
+ * the lane.
  */
 export function followedAccounts(
   holdsLane: boolean,

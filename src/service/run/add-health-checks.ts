@@ -29,8 +29,8 @@ export interface HealthParts {
 }
 
 /**
- * Registers the checks of `/readyz`. A source that is down only
- * degrades it, since reads still work.
+ * Registers the checks of `/readyz`. A source that is down only degrades it, since reads still
+ * work.
  */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
   const { pool, schema, keeper, lease, sources, desk, draining } = parts;
@@ -43,8 +43,8 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
     name: 'database',
     effect: 'unready',
     check: async () => {
-      // Each session asked when it began (`PrimarySession`); a server may have changed since. Where
-      // a new one is refused, its error is the detail.
+      // Each session asked when it began (`PrimarySession`); a server may have changed since. If it
+      // refuses a new session, that error is the detail.
       const { rows } = await pool.query<{ no_writes: NoWrites | null }>(askNoWrites);
       const why = rows[0]?.no_writes ?? undefined;
       return why === undefined

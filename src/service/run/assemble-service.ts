@@ -35,7 +35,7 @@ interface AssembleDeps {
 }
 
 /**
- * The whole service from its configuration. Nothing is connected yet: `run` of the supervisor does
+ * The whole service from its configuration. Nothing is connected yet: the supervisor's `run` does
  * that, and resolves with the exit code. Some parts call others that are made after them. Those
  * calls come only once the service runs.
  */
@@ -90,8 +90,8 @@ interface Parts {
  * The life of the process: the start goes down this list, the drain up.
  *
  * The drain ends commands first: no new ones, and those in flight end. Then the data path: no new
- * input, and each part empties into the next. The lane is given back when no part of ours can write
- * any more. Reads and the stream of updates are served until all of this is done.
+ * input, and each part empties into the next. The lane is given back once none of our parts can
+ * write any more. Reads and the stream of updates are served until all this is done.
  */
 function servicePhases({
   store,

@@ -17,13 +17,13 @@ interface ClockWatchDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics['process'], 'clockAhead'>;
-  /** The time of Postgres, in milliseconds since the epoch. */
+  /** Postgres's time, in milliseconds since the epoch. */
   readonly databaseMs: () => Promise<number>;
 }
 
 /**
- * `detail` names each clock and what was seen of it. Since when: wall time
- * of the process, which may itself be wrong.
+ * `detail` names each clock and how far apart they were seen. Since when: wall time of this
+ * process, which may itself be wrong.
  */
 export interface ClockDoubt {
   readonly detail: string;
@@ -36,17 +36,17 @@ const names: Readonly<Record<Other, string>> = { postgres: 'Postgres', platform:
 const lookEveryMs = 60_000;
 const askWithinMs = 5_000;
 /**
- * The platform's answers come at least with each audit. An older reading
- * says nothing of a clock that was set since.
+ * The platform's answers come at least with each audit. An older reading says nothing about a clock
+ * that was set since.
  */
 const validForMs = 300_000;
 
 /**
- * Compares the clock of this process with that of Postgres, each minute, and with the platform's,
- * by the `Date` of its answers, for which nothing is asked. With a clock that is hours ahead Kafka
- * refuses every record, and nothing else would name the reason.
+ * Compares this process's clock with Postgres's, each minute, and with the platform's by the `Date`
+ * in its answers: no extra request is sent. With a clock hours ahead Kafka refuses every record,
+ * and nothing else would name the reason.
  *
- * Which of two clocks is wrong is never said, since two clocks do not show it: only what was seen.
+ * Two clocks do not show which one is wrong, so only the readings are reported.
  */
 export class ClockWatch implements Service {
   readonly name = 'clock-watch';
@@ -68,7 +68,7 @@ export class ClockWatch implements Service {
     return this.rounds.end();
   }
 
-  /** The same client, whose answers are looked at. */
+  /** The same client, and this watch reads its answers. */
   watching(http: Http): Http {
     const { clock } = this.deps;
     return {
@@ -130,7 +130,7 @@ export class ClockWatch implements Service {
     }
   }
 
-  /** So that neither the doubt nor the alert goes on about a clock that may have been set since. */
+  /** Neither the doubt nor the alert may go on about a clock that may have been set since. */
   private forgetOld(): void {
     const { clock, metrics } = this.deps;
     for (const [other, { atMs }] of this.readings) {

@@ -27,9 +27,8 @@ interface CommandPartsDeps extends SharedParts {
 export type CommandParts = ReturnType<typeof commandParts>;
 
 /**
- * The command side: the desks with their way to the platform, the relay of their
- * steps, and the repairs that people ask for. Made also when commands are off: those
- * that were sent before are still settled.
+ * The command side: the desks with their way to the platform, the relay of their steps, and the
+ * repairs that people ask for. Made also when commands are off: earlier commands are still settled.
  */
 export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics } = shared;
@@ -50,7 +49,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
     {
       ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
       quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
-      // Before the shards are known, none is held, and commands are declined whatever the number.
+      // Before the shards are known, none is held, and commands are declined with any number.
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,
       part: () => held.part,
       onStep: () => outcomes.wake(),

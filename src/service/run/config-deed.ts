@@ -25,9 +25,9 @@ interface ConfigDeedOptions {
 }
 
 /**
- * Writes the configuration into the audit trail if it differs from the one that was recorded last.
- * It does so at the start of a term, so the record is that of the process which works. A term does
- * not wait for it, and it is tried until the database takes it.
+ * Writes the configuration into the audit trail if it differs from the last recorded one. It does
+ * so at the start of a term, so the record is that of the process at work. A term does not wait for
+ * it, and it is tried until the database takes it.
  */
 export class ConfigDeed {
   private recording: Promise<void> = Promise.resolve();
@@ -72,9 +72,9 @@ export class ConfigDeed {
 }
 
 /**
- * Each setting that has a value, as it may be printed. A secret appears as a digest under the
- * encryption key, so that a new value is seen and no value can be guessed; without that key the
- * text only shows that one is set.
+ * Each setting with a value, as it may be printed. A secret appears as a digest under the
+ * encryption key: a new value is seen, and no value can be guessed. Without that key the text only
+ * shows that one is set.
  */
 function settingTexts(config: Config, effective: readonly EffectiveValue[]): SettingTexts {
   const values: Readonly<Record<string, unknown>> = config;

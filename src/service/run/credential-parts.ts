@@ -17,7 +17,7 @@ interface CredentialPartsDeps extends SharedParts {
   readonly store: Pick<StoreParts, 'accounts' | 'credentials' | 'isKeyed'>;
   readonly platform: PlatformParts;
   readonly ingest: ObservationSink;
-  /** Whether this process follows an account, and how much of all shards it holds, from 0 to 1. */
+  /** Whether this process follows an account, and its part of all shards, from 0 to 1. */
   readonly held: { follows(accountId: string): boolean; readonly part: number };
 }
 
@@ -27,8 +27,8 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 const lookEveryMs = 2_000;
 
 /**
- * The sources of every credential that the settings allow. Parts
- * that several of them share are made once.
+ * A source for every credential that the settings allow. Parts that several of them share are made
+ * once.
  */
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
   const { store, platform, ingest, held, ...shared } = deps;
@@ -73,7 +73,7 @@ export function credentialSources(deps: CredentialPartsDeps, config: PlatformCon
 
 const dayMs = 86_400_000;
 
-/** The timings of a source that can be set; the others keep their defaults. */
+/** The timings that can be set; a source's other timings keep their defaults. */
 function streamTimings(config: Config): Partial<StreamTimings> {
   return {
     pingMs: config.streamPingMs,
@@ -95,8 +95,8 @@ export function followOptions(config: PlatformConfig): Pick<FollowCheckOptions, 
 }
 
 /**
- * Prediction orders are followed only where there is a staging address to read them from
- * (specification, "Versioning").
+ * Prediction orders are followed only with a staging address to read them from (specification,
+ * "Versioning").
  */
 function predictionStream(config: Config): { predictionStreamUrl: string } | Record<never, never> {
   const url = config.platformStagingStreamUrl ?? config.platformStreamUrl;

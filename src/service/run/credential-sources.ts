@@ -13,13 +13,13 @@ import type { ConnectionReading, SourceStatus } from '../sources/source-status.t
 import type { Sources } from './lane-parts.ts';
 import type { EntryAccounts } from './platform-parts.ts';
 
-/** The connectors of one credential, and the tokens that they use. */
+/** One credential's connectors, and the tokens that they use. */
 interface CredentialParts {
   readonly tokens: RefreshingTokenSource;
   readonly connectors: Connectors;
 }
 
-/** A stream of one credential, for `/status`. */
+/** One credential's stream, for `/status`. */
 export interface CredentialSource extends SourceStatus {
   readonly credential: string;
 }
@@ -28,7 +28,7 @@ interface CredentialSourcesDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['platform'];
-  /** The linked logins; left out where tokens are kept in memory only. */
+  /** The linked logins. Left out: tokens are kept in memory only. */
   readonly list?: CredentialList;
   readonly partsFor: (credential: string, grant: 'client_credentials' | 'refresh') => CredentialParts;
 }
@@ -37,17 +37,15 @@ interface CredentialSourcesOptions {
   /** The client's own token is one of the credentials. */
   readonly withClient: boolean;
   /**
-   * Why the linked logins of the list can't be used, for example for want of a key: they are named,
-   * and not followed. Left out: they can.
+   * Why the list's linked logins can't be used, for example for want of a key: they are named, and
+   * not followed. Left out: they can.
    */
   readonly unusable?: string;
   readonly lookEveryMs: number;
 }
 
 interface Entry extends CredentialParts {
-  /**
-   * Generation of the newest tokens that were read from the store; undefined for the client's own.
-   */
+  /** Generation of the newest tokens read from the store; undefined for the client's own. */
   generation: number | undefined;
 }
 
@@ -55,13 +53,13 @@ const clientName = 'client';
 const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
- * The sources of every credential: the client's own and each login that a user linked. A login that
- * appears in the store is followed without a restart, one that was removed is not followed any
- * more, one that was signed in again is tried at once.
+ * Every credential's sources: the client's own and each login that a user linked. A login that
+ * appears in the store is followed without a restart. A removed one is not followed any more. One
+ * that was signed in again is tried at once.
  *
  * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`:
- * the lane is held). Invariant: while working the connectors of every known credential run,
- * otherwise none; a failed read of the list changes nothing.
+ * the lane is held). Invariant: while working every known credential's connectors run, otherwise
+ * none; a failed read of the list changes nothing.
  */
 export class CredentialSources implements Service, Sources, EntryAccounts {
   readonly name = 'credentials';
@@ -105,10 +103,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     await Promise.all([...[...this.entries.values()].map(({ connectors }) => connectors.end()), ...this.leaving]);
   }
 
-  /**
-   * The accounts that this process follows have changed: those of
-   * others are left before this returns.
-   */
+  /** This process's accounts have changed: those of others are left before this returns. */
   review(): void {
     for (const { connectors } of this.entries.values()) connectors.review();
   }
@@ -118,8 +113,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
   }
 
   /**
-   * There is one credential, and no other can have followed an account
-   * of the database but one that was removed.
+   * There is one credential. If another ever followed an account in the database, it was removed.
    */
   get isSole(): boolean {
     const isRead = this.deps.list === undefined || this.looked;
@@ -128,7 +122,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
 
   /**
    * The tokens of the credential that follows the account. There is at most one (`AccountClaims`):
-   * another that also sees it may not be allowed to trade.
+   * another credential may see the account too, but may not be allowed to trade.
    */
   tokensFor(accountId: string): TokenSource | undefined {
     for (const { connectors, tokens } of this.entries.values())
@@ -157,7 +151,7 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     for (const { connectors } of this.entries.values()) connectors.openIdle();
   }
 
-  /** The accounts of the last complete list of each credential, open or not. */
+  /** The accounts in each credential's last complete list, open or not. */
   listed(): readonly PlatformAccount[] {
     return [...this.entries.values()].flatMap(({ connectors }) => connectors.listed ?? []);
   }
@@ -225,8 +219,8 @@ export class CredentialSources implements Service, Sources, EntryAccounts {
     for (const [credential, { generation }] of this.entries) {
       if (generation === undefined) continue;
       const now = known.get(credential);
-      // A lower generation: the login was removed and linked again
-      // between two reads, so it is another one.
+      // A lower generation: the login was removed and linked again between two reads, so it is
+      // another one.
       if (now === undefined || now < generation) await this.remove(credential);
     }
     for (const { credential, generation } of stored) {

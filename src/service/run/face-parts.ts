@@ -23,7 +23,7 @@ interface FacePartsDeps extends SharedParts {
   /** The name of this process. */
   readonly holder: string;
   readonly version: string;
-  /** Through the proxy, where there is one. */
+  /** Through the proxy, if there is one. */
   readonly fetch: typeof fetch;
   readonly store: StoreParts;
   readonly kafka: KafkaParts;
@@ -38,8 +38,8 @@ interface FacePartsDeps extends SharedParts {
 export type FaceParts = ReturnType<typeof faceParts>;
 
 /**
- * What callers, probes and operators reach: REST with the console,
- * and the admin port with health and status.
+ * The parts for callers, probes and operators: REST with the console, and the admin port with
+ * health and status.
  */
 export function faceParts(deps: FacePartsDeps, config: Config) {
   const { lease, holder, version, fetch, store, kafka, watches, way, commands, fleet, tracing, draining, ...shared } =

@@ -30,15 +30,15 @@ interface FleetPartsDeps extends SharedParts {
   readonly watches: WatchParts;
   readonly way: UpdateParts;
   readonly commands: CommandParts;
-  /** Where REST of this process is bound. It is made later, from these parts. */
+  /** This process's REST address. REST is made later, from these parts. */
   readonly restAddress: () => string | undefined;
 }
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
 /**
- * This process in the fleet: its lane, the shards that it takes
- * and gives, and what it tells the others.
+ * This process in the fleet: its lane, the shards that it takes and gives, and its reports to the
+ * others.
  */
 export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
   const { lease, holder, version, effective, restAddress, store, kafka, watches, way, commands, ...shared } = deps;

@@ -10,7 +10,7 @@ import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
 
 /**
- * An account stream that ought to be followed by this process and is not, or is only followed on
+ * An account stream that this process ought to follow and does not. Or one that it only follows on,
  * because no login lists it any more.
  */
 export interface Unfollowed {
@@ -25,8 +25,7 @@ export interface Unfollowed {
 type AccountStream = Pick<Unfollowed, 'stream' | 'accountId'>;
 
 /**
- * With the monotonic time from which the grace counts: a wall clock
- * that is set back would hide it for an hour.
+ * With the monotonic start of the grace: a wall clock that is set back would hide it for an hour.
  */
 interface Missing {
   readonly what: Unfollowed;
@@ -36,13 +35,13 @@ interface Missing {
 interface FollowCheckDeps {
   readonly registry: Pick<AccountRegistry, 'load'>;
   readonly sources: {
-    /** Defined where the account is followed on that stream. */
+    /** Defined if the account is followed on that stream. */
     account(stream: Stream, accountId: string): unknown;
     standing(accountId: string): AccountStanding | undefined;
-    /** The accounts that the logins list, open or not, by their last complete lists. */
+    /** The accounts in the logins' last complete lists, open or not. */
     listed(): readonly PlatformAccount[];
   };
-  /** Whether the account is in a shard of this process. */
+  /** Whether the account is in one of this process's shards. */
   readonly isOurs: (accountId: string) => boolean;
   readonly metrics: Pick<Metrics['source'], 'unfollowed'>;
   readonly clock: Clock;
@@ -52,15 +51,15 @@ interface FollowCheckDeps {
 export interface FollowCheckOptions {
   /** The streams that this process is set to follow. */
   readonly streams: readonly Stream[];
-  /** Only these accounts, where given: each of them ought to be followed. */
+  /** If given, only these accounts: each of them ought to be followed. */
   readonly only?: ReadonlySet<string>;
   readonly everyMs: number;
   /**
-   * An account that was just taken, linked or opened is followed within
-   * seconds; a start reads lists and tokens first.
+   * An account just taken, linked or opened is followed within seconds; a start reads lists and
+   * tokens first.
    */
   readonly graceMs: number;
-  /** The accounts of the database are read again after each review, and this often. */
+  /** The database's accounts are read again after each review, and this often. */
   readonly loadEveryMs: number;
 }
 
@@ -71,26 +70,26 @@ const notListed =
   'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
 
 /**
- * Compares what is followed with what ought to be: the accounts in the database (each was followed
- * once), in the lists of the logins, and in the settings. Of whatever status. One that no login
- * lists any more is followed on, as far as the platform lets us, and named here too: its changes
- * may stay away without a fault that shows. Each account belongs to one shard and so to one
- * process, which reports the number to the others.
+ * Compares the followed accounts with those that ought to be: the accounts in the database (each
+ * was followed once), in the logins' lists, and in the settings. Their status makes no difference.
+ * If no login lists an account any more, it is followed on as far as the platform lets us, and
+ * named here too: its changes may stay away without a visible fault. Each account belongs to one
+ * shard and so to one process, and that process reports the number to the others.
  *
- * Without this, "every account is live" is said of those that are followed, and nothing
- * is said of the others: a login without its key, one that was removed, a list that came
- * back empty, a stream that is not set up.
+ * Without this, "every account is live" only speaks about followed accounts. It says nothing about
+ * the others: a login without its key, a removed login, a list that came back empty, a stream that
+ * is not set up.
  *
- * Invariant: an account stream that ought to be followed by this process for `graceMs` + 2 ×
- * `everyMs` is followed or in `unfollowed`. A shard that changes hands begins this time again: its
- * new process has to read the list before it can miss anything.
+ * Invariant: if this process ought to follow an account stream for `graceMs` + 2 × `everyMs`, the
+ * stream is followed or in `unfollowed`. A shard that changes hands begins this time again: its new
+ * process has to read the list before it can miss anything.
  */
 export class FollowCheck implements Service {
   readonly name = 'follow-check';
   private known: readonly AccountStream[] = [];
   /**
-   * Those that a list has shown since the database was read: their
-   * records may have been written only then.
+   * Streams that a list has shown since the database was read: their records may have been written
+   * only then.
    */
   private readonly shownSince = new Map<string, AccountStream>();
   private loadAtMs = Number.NEGATIVE_INFINITY;
@@ -116,15 +115,12 @@ export class FollowCheck implements Service {
     return this.rounds.end();
   }
 
-  /**
-   * The shards of this process have changed: the records of new
-   * ones may have been written by another.
-   */
+  /** This process's shards have changed: another process may have written the new ones' records. */
   review(): void {
     this.loadAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Those that have been missing for longer than the grace, the longest first. */
+  /** Streams missing for longer than the grace, the longest first. */
   get unfollowed(): readonly Unfollowed[] {
     return this.shown;
   }
@@ -134,7 +130,7 @@ export class FollowCheck implements Service {
     this.compare();
   }
 
-  /** Never rejects: a database that can't be read leaves what was read before. */
+  /** Never rejects: a database that can't be read leaves the earlier reading. */
   private async load(): Promise<void> {
     const { registry, clock, log } = this.deps;
     const nowMs = clock.monotonicMs();

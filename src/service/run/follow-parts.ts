@@ -21,10 +21,7 @@ interface FollowPartsDeps extends SharedParts {
   readonly checkTopics: () => Promise<TopicsState>;
 }
 
-/**
- * What this process knows of how well it follows its accounts,
- * and what it reports of that to the others.
- */
+/** How well this process follows its accounts, and its report to the others. */
 export function followParts(deps: FollowPartsDeps, config: PlatformConfig) {
   const { sources, store, held, eventLoop: loop, lossCheck, checkTopics, ...shared } = deps;
   const followCheck = new FollowCheck(

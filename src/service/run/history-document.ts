@@ -4,7 +4,7 @@ import { type PipelineReading, ratesBetween, type Waiting } from '../fleet/pipel
 
 /**
  * `readings`: oldest first. Each sample has the rates since the reading before it, so the first
- * reading has none. `sinceMs`: only what is newer.
+ * reading has none. `sinceMs`: only newer ones.
  */
 export function historyDocument(
   readings: readonly PipelineReading[],

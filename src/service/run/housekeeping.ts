@@ -22,21 +22,21 @@ interface HousekeepingDeps {
 interface HousekeepingOptions {
   readonly partitionRows: number;
   readonly retentionMs: number;
-  /** Disk space that the database may take; left out or 0: not set. */
+  /** The database's limit of disk space; left out or 0: not set. */
   readonly budgetBytes?: number;
   readonly maintainEveryMs: number;
   readonly countEveryMs: number;
 }
 
 /**
- * Rows of the quarantine that were not dealt with: 64 KiB each at most, so 1.3 GB (docs/sizing.md).
- * A person looks at a few of them only.
+ * Open rows in the quarantine: 64 KiB each at most, so 1.3 GB (docs/sizing.md). A person looks at
+ * only a few.
  */
 const maxUndealt = 20_000;
 
 /**
- * The regular work of every running process: the log's partitions, the outbox of commands, and the
- * gauges that only the database knows. Work that fails is tried again in the next round.
+ * Every running process's regular work: the log's partitions, the commands' outbox, and the gauges
+ * that only the database knows. Work that fails is tried again in the next round.
  */
 export class Housekeeping implements Service {
   readonly name = 'housekeeping';
@@ -51,7 +51,7 @@ export class Housekeeping implements Service {
     this.options = options;
   }
 
-  /** Rows of the quarantine at the last count; undefined before the first one. */
+  /** The quarantine's rows at the last count; undefined before the first one. */
   get quarantined(): readonly QuarantineCount[] | undefined {
     return this.counted;
   }

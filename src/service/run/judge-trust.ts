@@ -7,7 +7,7 @@ import type { ClockDoubt } from './clock-watch.ts';
 import type { TopicDoubts } from './topics-check.ts';
 
 /**
- * The facts that a caller may see, of its own accounts where they belong to accounts. Times are
+ * The facts that a caller may see, about its own accounts if they belong to accounts. Times are
  * wall time in milliseconds.
  */
 export interface TrustFacts {
@@ -20,8 +20,8 @@ export interface TrustFacts {
     readonly sinceMs: number | undefined;
   };
   /**
-   * The other processes of the fleet, and the shards of accounts that none holds: since when,
-   * undefined where each has one.
+   * The other processes in the fleet, and the account shards that no process holds, with the oldest
+   * time. Undefined: each has one.
    */
   readonly fleet: {
     readonly others: number;
@@ -29,15 +29,12 @@ export interface TrustFacts {
     /** Whether any process follows an account; undefined: not known. */
     readonly anyFollows: boolean | undefined;
     /**
-     * Account streams that no process follows though one ought to, as far as the caller may know.
+     * Account streams that a process ought to follow and none does, as far as the caller may know.
      */
     readonly unfollowed: number;
     readonly unusableLogins: number;
   };
-  /**
-   * Of the streams of this process that it ought to follow and
-   * does not, those that the caller may see.
-   */
+  /** Streams that this process ought to follow and does not. Only those that the caller may see. */
   readonly unfollowed: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -54,11 +51,11 @@ export interface TrustFacts {
   readonly notStored: Waiting;
   /** By topic. */
   readonly unsent: readonly Waiting[];
-  /** Settings of topics by which records may be lost or refused. Left out: none. */
+  /** Topic settings that may lose or refuse records. Left out: none. */
   readonly topics?: TopicDoubts | undefined;
-  /** Topics that are not those that were published to. Left out: none. */
+  /** Topics that are not the ones we published to. Left out: none. */
   readonly replaced?: TopicDoubts | undefined;
-  /** Clocks that are further apart than they may be. Left out: none. */
+  /** Clocks further apart than they may be. Left out: none. */
   readonly clocks?: ClockDoubt | undefined;
   readonly unresolved: Waiting;
   readonly halts: readonly { readonly cause: string; readonly sinceMs: number }[];
@@ -70,13 +67,12 @@ interface Doubt {
   readonly name: DoubtName;
   readonly detail: string;
   readonly sinceMs?: number | undefined;
-  /** Its page, where that is not the one of its name. */
+  /** Its page, if that is not the one under its name. */
   readonly runbook?: string;
 }
 
 /**
- * The same bounds as those of the alerts CanaryStale and
- * RelayStuck, and of the check `ingest` of readiness.
+ * The same bounds as in the alerts CanaryStale and RelayStuck, and in readiness's check `ingest`.
  */
 const heartbeatLateMs = 60_000;
 const unsentTooLongMs = 30_000;
@@ -167,8 +163,8 @@ function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefi
 }
 
 /**
- * Known to the holder of the lane alone: a process that stands by has no accounts, and its gauges
- * may be those of its last term.
+ * Known to the lane's holder alone: a process that stands by has no accounts, and its gauges may
+ * come from its last term.
  */
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [
@@ -181,8 +177,8 @@ function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
 function doubtOfAccounts({ accounts, fleet }: TrustFacts): Doubt | undefined {
   const notLive = accounts.filter(({ state }) => state !== 'live' && state !== 'not_enrolled');
   const [first] = notLive;
-  // Where others follow accounts, one that has none of them is well:
-  // its shards may be empty, or be given away.
+  // If others follow accounts, a process without any is well: its shards may be empty, or on their
+  // way to another process.
   if (accounts.length === 0)
     return isFollowedElsewhere(fleet) ? undefined : { name: 'account_not_live', detail: nothingFollowed(fleet) };
   if (first === undefined) return undefined;
@@ -202,8 +198,8 @@ function nothingFollowed({ others }: TrustFacts['fleet']): string {
 }
 
 /**
- * Every process names them, by the reports in the rows of the lanes; the one that ought to follow
- * them names the first and the reason.
+ * Every process names them, by the reports in the lanes' rows. The process that ought to follow
+ * them also names the first and the reason.
  */
 function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
   const name = 'accounts_unfollowed';
@@ -226,8 +222,7 @@ function doubtsOfUnfollowed({ unfollowed, fleet }: TrustFacts): Doubt[] {
 
 function doubtOfHeartbeat(facts: TrustFacts): Doubt | undefined {
   const doubt = doubtOfLateHeartbeat(facts);
-  // Heartbeats are written for accounts that are followed: where there
-  // are none, Kafka is not the place to look.
+  // Heartbeats are written for followed accounts: without any, Kafka is not the place to look.
   const isNothingToSay = facts.fleet.anyFollows === false;
   return (
     doubt &&
@@ -284,7 +279,7 @@ function doubtsOfCounts({ unresolved, halts, silentLosses, quarantined }: TrustF
     const causes = [...new Set(halts.map(({ cause }) => cause))].join(', ');
     const sinceMs = Math.min(...halts.map((halt) => halt.sinceMs));
     const detail = `placing is halted by ${plural(halts.length, 'halt')} (${causes})`;
-    // What has to be done before a resume is on the page of the loss.
+    // The loss's page lists the work to do before a resume.
     const lost = halts.some(({ cause }) => cause === 'commits_lost');
     doubts.push({ name: 'halted', detail, sinceMs, ...(lost && { runbook: 'CommitsLost' }) });
   }

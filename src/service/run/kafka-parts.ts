@@ -47,11 +47,11 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     );
   const ofThisLane = {
     publisher: logPublisher(),
-    /** Of the witnesses of this process's lane, and of those that it finishes. */
+    /** For this process's lane's witnesses, and those of lanes that it finishes. */
     witnessPublisher: logPublisher(),
     /**
-     * A separate publisher: each takes one send at a time, and
-     * sends of updates must not wait for commands.
+     * A separate publisher: each takes one send at a time, and sends of updates must not wait for
+     * commands.
      */
     outcomePublisher: logPublisher(),
     statePublisher: stateWriterOf(lane),
@@ -59,8 +59,8 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
   return {
     ...ofThisLane,
     /**
-     * Those of another lane, whose log has to be finished: its state
-     * writer fences that of the process that had it.
+     * Publishers for another lane, to finish its log: this state writer fences its former
+     * process's.
      */
     publishersOf: (other: number) => ({
       updates: logPublisher(),
@@ -68,8 +68,8 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
       states: stateWriterOf(() => other),
     }),
     /**
-     * How often a transaction of ours was refused because a later
-     * holder had taken the state topic over.
+     * How often a transaction of ours was refused because a later holder had taken the state topic
+     * over.
      */
     fences: () => fences,
     newestPublished: newestReader(deps, kafka, topics),
@@ -79,7 +79,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
       topics: [topics.updates, topics.state, topics.continuity, topics.outcomes],
     }),
     checkTopics: () => checkTopics(deps, kafka, topics, options.topicRetentionDays),
-    /** The five topics with Kafka's ids of them. */
+    /** The five topics with Kafka's ids for them. */
     findTopics: async () =>
       foundTopics(topics, await withAdmin(deps, kafka, (_, client) => readTopicIds(client, Object.values(topics)))),
     close: async () => {
@@ -91,9 +91,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
 /** A takeover waits for this read, and has 10 s in all. */
 const newestWithinMs = 2_000;
 
-/**
- * Reads the newest witness of each lane, and the last updates, states and marks of each partition.
- */
+/** Reads each lane's newest witness, and each partition's last updates, states and marks. */
 function newestReader(deps: Pick<SharedParts, 'clock' | 'log'>, kafka: KafkaOptions, topics: TopicNames) {
   const witnesses = new WitnessReader(deps, { kafka, topic: topics.witness, deadlineMs: newestWithinMs });
   const newestOf = (topic: string) => newestRecords(deps, kafka, topic, newestWithinMs);

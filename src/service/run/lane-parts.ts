@@ -10,7 +10,7 @@ export interface Sources {
   end(): Promise<void>;
 }
 
-/** The part that knows which accounts are those of the lane, and takes commands for them. */
+/** Knows which accounts belong to the lane, and takes commands for them. */
 interface LaneShards {
   /** The lane's own shards are held again. Rejects when they can't be read. */
   resume(hold: LaneHold): Promise<void>;
@@ -21,7 +21,7 @@ interface LaneShards {
   end(): Promise<void>;
 }
 
-/** The part that publishes the steps of commands. */
+/** Publishes commands' steps. */
 interface LaneOutcomes {
   begin(): void;
   end(): void;
@@ -31,11 +31,11 @@ interface LanePartsDeps {
   /** Rejects when the database's schema does not fit this build. */
   readonly checkSchema: () => Promise<void>;
   /**
-   * Its `begin` rejects when Kafka has updates that the database
-   * lacks. Left out: nothing is published.
+   * Its `begin` rejects when Kafka has updates that the database lacks. Left out: nothing is
+   * published.
    */
   readonly lossCheck?: { begin(): Promise<void>; end(): void };
-  /** Keeps on Kafka what was seen committed. Left out: nothing is kept. */
+  /** Keeps observed commits on Kafka. Left out: nothing is kept. */
   readonly witness?: { begin(batch: bigint): void; end(): void };
   /** Records the configuration while the work goes on. */
   readonly configDeed?: { begin(): void; end(): void };
@@ -48,9 +48,9 @@ interface LanePartsDeps {
 }
 
 /**
- * The parts that run while the lane is held, in the order of the data path. They begin from its
- * end, so that nothing is offered to a part that has not begun, and end from its start. Commands
- * begin last and end first.
+ * The parts that run while the lane is held, in the data path's order. They begin from its end, so
+ * that nothing is offered to a part before it has begun. They end from its start. Commands begin
+ * last and end first.
  */
 export class LaneParts implements LaneTenant {
   private readonly deps: LanePartsDeps;
@@ -84,8 +84,8 @@ export class LaneParts implements LaneTenant {
     relay.end();
     stateWriter.end();
     outcomes?.end();
-    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe
-    // of the commands may wait for its source.
+    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a
+    // commands' probe may wait for its source.
     await Promise.all([shards.end(), sources.end(), ingest.end()]);
   }
 }

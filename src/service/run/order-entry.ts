@@ -11,8 +11,8 @@ interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
 
 /**
  * The port `OrderEntry` over the platform's writes (`venue/platform/order-writes.ts`): one call is
- * at most one request, with the tokens that reach the account. An order that the answer shows goes
- * to ingest by the account's own intake, like every other row of it.
+ * at most one request, with the tokens that reach the account. An order in the answer goes to
+ * ingest by the account's own intake, like every other row in it.
  */
 export class PlatformOrderEntry implements OrderEntry {
   private readonly deps: OrderEntryDeps;

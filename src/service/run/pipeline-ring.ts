@@ -12,7 +12,7 @@ interface PipelineRingDeps {
 
 interface PipelineRingOptions {
   readonly everyMs: number;
-  /** Readings that are kept. */
+  /** At most so many readings are kept. */
   readonly kept: number;
 }
 
@@ -22,8 +22,8 @@ export const pipelineRingDefaults: PipelineRingOptions = { everyMs: 10_000, kept
 const minuteMs = 60_000;
 
 /**
- * Keeps a reading of the way of the data each few seconds, in memory and up to a fixed number, so
- * that rates and lines need no other program. Every process has its own, and it begins empty.
+ * Keeps a reading of the data's way each few seconds, in memory and up to a fixed number, so that
+ * rates and lines need no other program. Every process has its own, and it begins empty.
  */
 export class PipelineRing implements Service {
   readonly name = 'pipeline-ring';
@@ -55,7 +55,7 @@ export class PipelineRing implements Service {
     return this.readings;
   }
 
-  /** The rates of the last minute up to `now`, or since the start where that is shorter. */
+  /** The last minute's rates up to `now`, or the rates since the start if that is shorter. */
   lastMinute(now: PipelineReading): PipelineRates {
     const before = this.readings.find(({ monotonicMs }) => now.monotonicMs - monotonicMs <= minuteMs);
     return ratesBetween(before ?? now, now);

@@ -27,8 +27,8 @@ export function holderName(random: Random): string {
 export type PlatformParts = ReturnType<typeof platformParts>;
 
 /**
- * Everything that speaks HTTP with the platform. Without a
- * staging address no prediction orders are read.
+ * Everything that speaks HTTP with the platform. Without a staging address no prediction orders are
+ * read.
  */
 export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, holder: string) {
   const { clock, random, log, store } = deps;
@@ -38,7 +38,7 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
   const { platformUrl: baseUrl, platformClientSecret: clientSecret } = config;
   const client = { clientId: config.platformClientId, ...(clientSecret !== undefined && { clientSecret }) };
   const addresses = { platformUrl: baseUrl, stagingUrl: config.platformStagingUrl ?? baseUrl };
-  /** The tokens of one credential, and the reads that use them. */
+  /** One credential's tokens, and the reads that use them. */
   const signedIn = (name: string, grant: CredentialOptions['grant']) => {
     const options = { name, holder, baseUrl, credential: client, grant };
     const tokens = new RefreshingTokenSource({ http, clock, store, random, log, metrics }, options);
@@ -50,8 +50,8 @@ export function platformParts(deps: PlatformPartsDeps, config: PlatformConfig, h
 /** The accounts that we follow, with the tokens that reach them. */
 export interface EntryAccounts extends Pick<FollowedAccounts, 'hasListed' | 'account'> {
   /**
-   * Tokens of the credential that follows the account; undefined where
-   * none does, and while the lane is not held.
+   * Tokens of the credential that follows the account. Undefined: none does, or the lane is not
+   * held.
    */
   tokensFor(accountId: string): TokenSource | undefined;
 }

@@ -32,10 +32,10 @@ interface Read {
 }
 
 /**
- * The port `Quotes` over the platform's market data: the last price of an equity (the middle of bid
- * and ask where there is none), the middle of the newest bid and ask of an option, and what each is
- * offered at. Without an ask an option has no quote: nothing bounds what it can trade at. A chart
- * quote has no time of its own: its age counts from the request.
+ * The port `Quotes` over the platform's market data: an equity's last price (the middle between bid
+ * and ask if there is none), an option's middle between newest bid and ask, and each one's offer.
+ * Without an ask an option has no quote: nothing bounds its trade price. A chart quote has no time
+ * of its own: its age counts from the request.
  */
 export class PlatformQuotes implements Quotes {
   private readonly reads = new Map<string, Read>();
@@ -55,8 +55,8 @@ export class PlatformQuotes implements Quotes {
     const quote = await read.quote;
     if (quote === undefined) return undefined;
     const { madeAtMs, ...prices } = quote;
-    // One of our two clocks is wrong where it was made ahead of now: it may be old, and is no
-    // younger than they differ.
+    // If it was made ahead of now, one of our two clocks is wrong. It may be old, and is no younger
+    // than they differ.
     return { ...prices, ageMs: Math.abs(Math.round(clock.nowMs() - madeAtMs)) };
   }
 
@@ -64,7 +64,7 @@ export class PlatformQuotes implements Quotes {
     const { clock, log } = this.deps;
     if (this.reads.size >= mostKept) this.reads.clear();
     const abort = new AbortController();
-    // The deadline also covers the token, which the signal does not reach.
+    // The deadline also covers the token: the signal does not reach it.
     const quote = withDeadline(clock, readWithinMs, 'the read of a quote', this.ask(accountId, of, abort.signal)).catch(
       (err: unknown) => {
         abort.abort();

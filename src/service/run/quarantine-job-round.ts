@@ -29,7 +29,7 @@ interface QuarantineJobRoundDeps {
 }
 
 interface QuarantineJobRoundOptions {
-  /** Orders of all jobs that one round reads again, one after the other. */
+  /** One round reads so many orders again for all jobs, one after the other. */
   readonly ordersARound: number;
   /** Rows that one round discards. */
   readonly discardsARound: number;
@@ -38,15 +38,15 @@ interface QuarantineJobRoundOptions {
 }
 
 /**
- * With a round every 2 s: at most ten orders a second, which leaves the platform's budget to
+ * With a round every 2 s: at most ten orders a second, so that the platform's budget is left to
  * audits, and a full quarantine discarded in under two minutes.
  */
 const pace = { ordersARound: 20, discardsARound: 500, readWithinMs: 60_000 };
 
 /**
- * Carries out the rows of jobs over the quarantine, a bounded part of them in each round: reads the
- * orders of accounts that this process follows, and discards rows of any account. All state is in
- * the database, so another process goes on where this one stopped.
+ * Carries out rows of jobs over the quarantine, a bounded part in each round: reads orders again if
+ * this process follows their accounts, and discards rows for any account. All state is in the
+ * database, so another process goes on at the same point.
  */
 export class QuarantineJobRound {
   private readonly deps: QuarantineJobRoundDeps;
@@ -69,8 +69,8 @@ export class QuarantineJobRound {
   }
 
   /**
-   * The accounts in equal parts and side by side, so that neither one with many rows nor one whose
-   * reads hang holds up the others.
+   * The accounts have equal parts and go side by side. Neither one with many rows nor one with
+   * hanging reads holds up the others.
    */
   private async readOrders(signal: AbortSignal): Promise<void> {
     const { pool, accounts } = this.deps;
@@ -105,8 +105,8 @@ export class QuarantineJobRound {
     const { orderId, requests } = order;
     using within = abortAfter(clock, this.options.readWithinMs, 'reading the order', signal);
     const answer = await readOrderAgain(pool, account, { stream, orderId }, within.signal);
-    // The lane was lost, or the process stops: its failure says nothing of
-    // the order, and the next holder reads it.
+    // The lane was lost, or the process stops: its failure says nothing about the order, and the
+    // next holder reads it.
     if (answer.outcome === 'failed' && (signal.aborted || accounts.account(stream, accountId) !== account))
       return false;
     this.count('retry', answer.outcome, await answerJobRows(pool, requests, answer));

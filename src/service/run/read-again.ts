@@ -15,8 +15,7 @@ export async function readOrderAgain(
   { stream, orderId }: { readonly stream: Stream; readonly orderId: string },
   signal: AbortSignal,
 ): Promise<RepairAnswer> {
-  // An order may have many rows: only one that came while it was
-  // read says that it still cannot be read.
+  // An order may have many rows: only one from during the read says that it still cannot be read.
   const before = await newestQuarantined(pool);
   const look = await account.lookAt(orderId, signal);
   if (!look.complete) return { outcome: 'failed', detail: look.error.message };

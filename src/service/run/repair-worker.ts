@@ -34,13 +34,13 @@ const accountsAtOnce = 8;
 const beforeJobsMs = 2_000;
 
 /**
- * Carries out the requests in `repair_requests` for the accounts that this process follows; those
- * of other accounts are left to the process that follows them. Beside them, the rows of jobs: each
- * round takes a bounded part.
+ * Carries out the requests in `repair_requests` for this process's accounts. Requests for other
+ * accounts are left to the process that follows them. Beside them, the rows of jobs: each round
+ * takes a bounded part.
  *
- * One at a time for each account and stream, so a read that hangs for its half hour
- * delays only its own account. A request whose process dies stays open and is done
- * again; reading an order twice is harmless.
+ * One at a time for each account and stream, so a read that hangs for its half hour delays only its
+ * own account. If its process dies, a request stays open and is done again; reading an order twice
+ * is harmless.
  */
 export class RepairWorker implements Service {
   readonly name = 'repairs';
@@ -83,14 +83,14 @@ export class RepairWorker implements Service {
   }
 
   /**
-   * Begins with the oldest request of each account that has none at work,
-   * and gives them some time before the jobs.
+   * Begins each account's oldest request if none is at work, and gives them some time before the
+   * jobs.
    */
   private async round(): Promise<void> {
     const { pool, accounts, clock } = this.deps;
     const begun: Promise<void>[] = [];
     for (const request of await openRepairs(pool)) {
-      // A drain ends what is at work, and so makes room for the next: none begins behind it.
+      // A drain ends the requests at work, and so makes room for the next: none begins behind it.
       if (this.over.signal.aborted) return;
       const key = `${request.stream}:${request.accountId}`;
       const account = accounts.account(request.stream, request.accountId);
@@ -104,7 +104,7 @@ export class RepairWorker implements Service {
     await Promise.race([all, clock.sleep(beforeJobsMs, answered.signal, this.over.signal)]);
   }
 
-  /** Never rejects: a request whose answer could not be found or written stays open. */
+  /** Never rejects: without an answer, or without its write, a request stays open. */
   private async answer(request: RepairRequest, account: AccountAccess): Promise<void> {
     const { pool, log } = this.deps;
     const { kind, stream, accountId, id } = request;

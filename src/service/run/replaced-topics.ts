@@ -21,13 +21,13 @@ const lookEveryMs = 30_000;
 const askWithinMs = 20_000;
 
 /**
- * Compares the ids of our topics with those that records were published to, which the database
- * keeps: a topic that was deleted and made again is there, as planned, and what was on it is gone.
- * Also while everything runs, since Kafka does not say so.
+ * Compares our topics' ids with the ids in the database, from the topics that records were
+ * published to. A topic that was deleted and made again looks as planned, but its records are gone.
+ * It also looks while everything runs, since Kafka does not say so.
  *
- * Invariant: an id that is kept is replaced by a person's act alone (`replay`, `audit --repair`,
- * `topics accept`). A question that gets no answer leaves the doubts as they are, and so does a
- * Kafka that gives no ids.
+ * Invariant: only a person's act replaces a kept id (`replay`, `audit --repair`, `topics accept`).
+ * A question without an answer leaves the doubts as they are, and so does a Kafka that gives no
+ * ids.
  */
 export class ReplacedTopics implements Service {
   readonly name = 'replaced-topics';

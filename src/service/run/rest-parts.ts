@@ -31,20 +31,20 @@ interface RestPartsDeps extends SharedParts {
   readonly tracing: Tracing | undefined;
 }
 
-/** Sockets at once, including those of the stream of updates. */
+/** Sockets at once, including those for the stream of updates. */
 const maxConnections = 2000;
 /**
- * The largest answers have some megabytes: a connection slower than that is of no use to a desk.
+ * The largest answers have some megabytes: a slower connection than that is of no use to a desk.
  */
 const takeAnswerMs = 30_000;
 /** Requests that wait for one other instance. */
 const mostForwards = 64;
 /**
- * Of the time after which a silent instance loses its lane: no caller waits for its answer until
- * the others have taken over.
+ * A part of the time after which a silent instance loses its lane: no caller waits for its answer
+ * until the others have taken over.
  */
 const silentPart = 0.8;
-/** Longer than the answer of any route; a command may be tried for its whole deadline before. */
+/** Longer than any route's answer; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
@@ -89,7 +89,7 @@ export function restParts(
   );
 }
 
-/** Readers of the console sign in at the issuer once it knows the console as a client. */
+/** The console's readers sign in at the issuer once it knows the console as a client. */
 function consoleSignIn({ authIssuer, authAudience, consoleClientId, consoleScope, consoleResource }: Config) {
   if (authIssuer === undefined || authAudience === undefined || consoleClientId === undefined) return {};
   const resource = consoleResource === undefined ? {} : { resource: consoleResource };
@@ -106,7 +106,7 @@ function signIn({
   authTyp,
   authTokens,
 }: Config): RestServerOptions['auth'] {
-  // The rules of the configuration make sure that the three are set together.
+  // The configuration's rules make sure that the three are set together.
   const complete = authIssuer !== undefined && authAudience !== undefined && authJwksUrl !== undefined;
   return {
     ...(complete && {

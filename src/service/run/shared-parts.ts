@@ -3,7 +3,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 
-/** Each function that joins parts is given these. */
+/** Given to each function that joins parts. */
 export interface SharedParts {
   readonly clock: Clock;
   readonly random: Random;

@@ -7,14 +7,13 @@ import type { CredentialSource, CredentialSources } from './credential-sources.t
 
 /** A source, with the accounts that the caller may see. */
 interface SeenSource extends CredentialSource {
-  /** The caller sees all of its accounts. */
+  /** The caller sees all its accounts. */
   readonly whole: boolean;
 }
 
 /**
- * The sources that carry an account of the scope, with those accounts alone. Words
- * about a whole connection may name any of its accounts, so they are left out
- * where the caller does not see all of them.
+ * The sources with an account in the scope, showing those accounts alone. Words about a whole
+ * connection may name any of its accounts, so they are left out unless the caller sees all of them.
  */
 export function seenSources(sources: Pick<CredentialSources, 'status'>, scope: AccountScope): readonly SeenSource[] {
   return sources.status().flatMap((source) => {
@@ -76,8 +75,8 @@ export function accountRows({ credential, stream, accounts, whole }: SeenSource)
 }
 
 /**
- * Orders that are open here and that the platform does not know, listed up to the number that a
- * person can look at one by one.
+ * Orders that are open here and unknown to the platform, listed up to the number that a person can
+ * look at one by one.
  */
 export function absentRows({ stream, accounts }: SeenSource): StatusDocument['absentOrders'] {
   return accounts.flatMap(({ accountId, absent }) =>
@@ -91,7 +90,7 @@ export function absentRows({ stream, accounts }: SeenSource): StatusDocument['ab
   );
 }
 
-/** Of all accounts that are seen. */
+/** For all accounts in sight. */
 export function silentLossesOf(seen: readonly SeenSource[]): RecentEvents {
   const all = seen.flatMap(({ accounts }) => accounts.map(({ silentLosses }) => silentLosses));
   const firsts = all.flatMap(({ firstMs }) => (firstMs === undefined ? [] : [firstMs]));

@@ -25,8 +25,8 @@ export interface StatusParts {
   /** Names this process in the lane's row. */
   readonly instance: string;
   /**
-   * How often Kafka has refused a transaction of ours because a
-   * later holder had taken the state topic over.
+   * How often Kafka has refused a transaction of ours because a later holder had taken the state
+   * topic over.
    */
   readonly fencedByKafka: () => number;
   readonly keeper: Pick<LaneKeeper, 'state' | 'view'>;
@@ -40,7 +40,7 @@ export interface StatusParts {
   readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
-  /** Left out, here and below: a part that was made without Kafka, or without a platform. */
+  /** Left out, here and below: a part made without Kafka, or without a platform. */
   readonly topics?: Pick<TopicsCheck, 'doubts'>;
   readonly replaced?: Pick<ReplacedTopics, 'doubts'>;
   readonly clocks?: Pick<ClockWatch, 'doubt'>;
@@ -49,10 +49,9 @@ export interface StatusParts {
 }
 
 /**
- * The state of the service as a caller of this scope may see it: instants as ISO 8601,
- * nothing secret, nothing that needs a query. Accounts, and everything that is counted
- * by account, are those of the scope alone. The lane, rates and queues belong to the
- * service as a whole, and name no account.
+ * The service's state as a caller with this scope may see it: instants as ISO 8601, nothing secret,
+ * nothing that needs a query. Accounts, and everything counted by account, are those in the scope
+ * alone. The lane, rates and queues belong to the service as a whole, and name no account.
  */
 export async function statusDocument(parts: StatusParts, scope: AccountScope): Promise<StatusDocument> {
   const { clock, version, ingest, relay, sources, desk, keeper, lease } = parts;
@@ -107,7 +106,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
   };
 }
 
-/** A number of accounts of others is not for a caller of some. */
+/** A caller of some accounts must not learn how many the others have. */
 function seenFleet<F extends ReturnType<FleetDirectory['standing']>>(fleet: F, scope: AccountScope): F {
   return scope.kind === 'all' ? fleet : { ...fleet, unfollowed: 0, unusableLogins: 0 };
 }
@@ -175,7 +174,7 @@ function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts)
   };
 }
 
-/** Only the holder of the lane knows the unresolved commands. */
+/** Only the lane's holder knows the unresolved commands. */
 function commandRow(desk: StatusParts['desk'], scope: AccountScope): StatusDocument['commands'] {
   const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status(scope);
   return {

@@ -28,8 +28,8 @@ interface StorePartsDeps {
   readonly random: Random;
   readonly log: Log;
   /**
-   * Called for each write to the journal that was refused because the
-   * journal has another epoch than its fence.
+   * Called for each journal write that was refused because the journal has another epoch than its
+   * fence.
    */
   readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits that the journal has acknowledged. */
@@ -46,13 +46,13 @@ interface StorePartsOptions {
 }
 
 /**
- * Each step of a command holds one for a commit of a few milliseconds, so these are enough for
- * several thousand steps a second.
+ * Each command step holds one for a commit, a few milliseconds, so these are enough for several
+ * thousand steps a second.
  */
 const commandConnections = 8;
 /**
- * For the reads of command routes (a command with its evidence, the accounts of a cancel-all):
- * short, by key, and never behind a page.
+ * For command routes' reads (a command with its evidence, the accounts of a cancel-all): short, by
+ * key, and never behind a page.
  */
 const commandReadConnections = 2;
 
@@ -69,10 +69,10 @@ export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptio
 export type StoreParts = ReturnType<typeof storeParts>;
 
 /**
- * Everything that speaks Postgres. The lane has its own connections, because neither a batch (or
- * the heads that it needs) nor a renewal may queue behind a caller's list of orders: one for
- * batches, one for renewals, one for heads, and one for a missing partition. Commands and the reads
- * of REST have their own too.
+ * Everything that speaks Postgres. The lane has its own connections: neither a batch (or the heads
+ * that it needs) nor a renewal may queue behind a caller's list of orders. One is for batches, one
+ * for renewals, one for heads, and one for a missing partition. Commands and REST reads have their
+ * own too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1, encryptionKey } = options;

@@ -12,10 +12,10 @@ interface TopicsCheckDeps {
   readonly metrics?: Pick<Metrics['process'], 'topicsDiffer'>;
 }
 
-/** Differences by which data may be lost or refused, while everything flows. */
+/** Differences that may lose or refuse data, while everything flows. */
 export interface TopicDoubts {
   readonly details: readonly string[];
-  /** Wall time; undefined where there are none. */
+  /** Wall time; undefined: there are none. */
   readonly sinceMs: number | undefined;
 }
 
@@ -25,20 +25,18 @@ export interface TopicDoubts {
  */
 const maxAgeMs = 15_000;
 /**
- * Below the deadline of a health check, so that a broker that hangs is one that does not answer.
+ * Below a health check's deadline, so that a broker that hangs counts as one that does not answer.
  */
 const askWithinMs = 2_500;
-/**
- * How often it asks where no probe asks for readiness: doubts are in the status, and in an alert.
- */
+/** How often it asks if no probe asks for readiness: doubts are in the status, and in an alert. */
 const lookEveryMs = 60_000;
 
 /**
- * Two health checks by one question to Kafka, and the doubts about the topics for `/status`.
- * While Kafka is away, orders can be read, cancelled and halted, and updates wait in the
- * log: that makes a process degraded. It is unready where a topic can't be written as
- * planned, and before Kafka has answered for the first time. Settings with which everything
- * flows never make it unready (`judge-topics.ts`).
+ * Two health checks by one question to Kafka, and the doubts about the topics for `/status`. While
+ * Kafka is away, orders can be read, cancelled and halted, and updates wait in the log: the process
+ * is only degraded. It is unready if a topic can't be written as planned, and before Kafka has
+ * answered for the first time. Settings that let everything flow never make it unready
+ * (`judge-topics.ts`).
  */
 export class TopicsCheck implements Service {
   readonly name = 'topics-check';
@@ -46,7 +44,7 @@ export class TopicsCheck implements Service {
   private differing: TopicDoubts = { details: [], sinceMs: undefined };
   private readonly flight = new SingleFlight<TopicsState>();
   private goodUntilMs = Number.NEGATIVE_INFINITY;
-  /** What Kafka last said of the topics. */
+  /** Kafka's last answer about the topics. */
   private known: Exclude<TopicsState, { kind: 'silent' }> | undefined;
   private readonly deps: TopicsCheckDeps;
 

@@ -33,8 +33,8 @@ interface UpdatePartsDeps extends SharedParts {
 export type UpdateParts = ReturnType<typeof updateParts>;
 
 /**
- * The way of an update: sources → orders → log. The code goes from its end to its start, because
- * each part is given the next one.
+ * An update's way: sources → orders → log. The code goes from its end to its start, because each
+ * part is given the next one.
  */
 export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics, lease, store, platform, keeper, desk, rest } = deps;

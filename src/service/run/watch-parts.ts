@@ -19,9 +19,7 @@ export type WatchParts = ReturnType<typeof watchParts>;
 
 const hourMs = 3_600_000;
 
-/**
- * The parts that look after database, topics and clocks, in every process, with or without a lane.
- */
+/** Every process's watches over database, topics and clocks, with or without a lane. */
 export function watchParts({ store, kafka, ...shared }: WatchPartsDeps, config: Config) {
   const { clock, log } = shared;
   const metrics = shared.metrics.process;
