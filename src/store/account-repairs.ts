@@ -4,8 +4,8 @@ import type { RepairAnswer } from './repair-requests.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /**
- * A read of an account that a person asked for, on one stream.
- * Times are milliseconds since the epoch.
+ * A read of one account on one stream, asked for by a person. Times are milliseconds since the
+ * epoch.
  */
 export interface AccountRepair {
   readonly id: bigint;
@@ -25,29 +25,29 @@ export interface NewAccountRepair {
   readonly accountId: string;
   /** Left out: every stream on which the account was ever followed. */
   readonly stream?: Stream;
-  /** Of a backfill. */
+  /** For a backfill. */
   readonly sinceMs?: number;
   readonly askedBy: string;
   readonly reason: string;
 }
 
 /**
- * The reads that people ask for. The process that follows the account carries them out, so any
- * process may be asked. Each call rejects when the database can't be reached.
+ * Reads asked for by people. The process that follows the account carries them out, so any process
+ * may be asked. Each call rejects when the database can't be reached.
  */
 export interface AccountRepairs {
   /**
-   * One request a stream. `not_followed`: never, on that stream. `too_many`:
-   * as many of the account are open as may be.
+   * One request a stream. `not_followed`: the account was never followed on that stream.
+   * `too_many`: the account has the most open requests it may have.
    */
   ask(asked: NewAccountRepair): Promise<readonly AccountRepair[] | 'not_followed' | 'too_many'>;
-  /** The newest ones of the account, newest first, open or answered. */
+  /** The account's newest requests, newest first, open or answered. */
   list(accountId: string, limit: number): Promise<readonly AccountRepair[]>;
 }
 
 /**
- * Open requests of an account. A request is not joined with one that is open: that one may have
- * been read already, and would not show a later change.
+ * Open requests for one account. A new request is not joined with an open one. The open one may
+ * have been read already, and would not show a later change.
  */
 const mostOpen = 10;
 

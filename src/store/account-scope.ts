@@ -1,20 +1,20 @@
 import type { Pool } from 'pg';
 import type { AccountScope } from './orders/order-reads.ts';
 
-/** The scope as every statement takes it: null means every account. In SQL: `inScope`. */
+/** The scope for a statement: null means every account. In SQL: `inScope`. */
 export function scopeParameter(scope: AccountScope): readonly string[] | null {
   return scope.kind === 'all' ? null : scope.accountIds;
 }
 
-/** SQL: `column` is in the scope that is in parameter `place`. */
+/** SQL: `column` is in the scope given as parameter `place`. */
 export function inScope(column: string, place: number): string {
   return `($${place}::text[] is null or ${column} = any($${place}::text[]))`;
 }
 
 /**
- * The accounts of the scope, narrowed to one where one is named. With the scope of every account:
- * those that have orders, found by hopping from one to the next in `orders_by_account`, with one
- * probe for each (`select distinct` would read the whole index).
+ * The accounts in the scope, narrowed to one if one is named. If the scope is every account, these
+ * are the accounts with orders. They are found by hopping from one to the next in
+ * `orders_by_account`, with one probe each. `select distinct` would read the whole index.
  */
 export async function accountsOf(
   pool: Pool,

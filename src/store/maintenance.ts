@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { sqlstateOf } from './session/retry-transaction.ts';
 
 interface MaintainLogOptions {
-  /** Rows of each partition made from now on. */
+  /** Rows in each partition made from now on. */
   readonly partitionRows: number;
   readonly retentionMs: number;
 }
@@ -11,22 +11,22 @@ interface MaintainedLog {
   /** Names of the partitions made and dropped. */
   readonly made: readonly string[];
   readonly dropped: readonly string[];
-  /** Rows of the quarantine that were deleted: dealt with, and older than the retention. */
+  /** Quarantine rows deleted: dealt with, and older than the retention. */
   readonly forgotten: number;
 }
 
 /**
- * Makes the log's partitions two ahead, and drops those whose newest row is older than the
- * retention and that every cursor of every lane has passed. To be called by a timer, from any
- * process: the database lets one at a time work. A partition that is in use stays until the next
- * call. Rejects when the database can't be reached.
+ * Makes the log's partitions two ahead. Drops a partition if its newest row is older than the
+ * retention and every lane's cursors have passed it. To be called by a timer, from any process: the
+ * database lets one at a time work. A partition in use stays until the next call. Rejects when the
+ * database can't be reached.
  */
 export async function maintainLog(
   pool: Pool,
   { partitionRows, retentionMs }: MaintainLogOptions,
 ): Promise<MaintainedLog> {
-  // First, and in a statement of its own: without a partition the lane stands still, while without
-  // a drop only the disk fills.
+  // First, and in its own statement: without a partition the lane stands still. Without a drop only
+  // the disk fills.
   const { rows } = await pool.query<{ made: string[] }>('select public.ensure_log_partitions($1) as made', [
     partitionRows,
   ]);
@@ -68,12 +68,12 @@ interface MaintainedCommands {
   readonly freedKeys: number;
 }
 
-/** Rows of one statement: none of them holds locks for long, and the next round takes the rest. */
+/** Rows in one statement. No statement holds locks for long, and the next round takes the rest. */
 const rowsAtOnce = 10_000;
 
 /**
- * Deletes events that were published and are older than the retention. Frees the keys of commands
- * that are final and seven days old, and of cancel-alls whose cancels are. Commands, attempts,
+ * Deletes published events older than the retention. Frees two kinds of keys after seven days:
+ * those of final commands, and those of cancel-alls with all cancels final. Commands, attempts,
  * evidence and cancel-alls stay for good; a command that is not final keeps its key. To be called
  * by a timer, from any process. Rejects when the database can't be reached.
  */
@@ -81,7 +81,7 @@ export async function maintainCommands(
   pool: Pool,
   { retentionMs }: MaintainCommandsOptions,
 ): Promise<MaintainedCommands> {
-  // Only the oldest by id are looked at: there is no index on the time of publishing, since only
+  // Only the oldest by id are looked at. There is no index on the time of publishing, since only
   // this statement would use it.
   const forgotten = await forget(
     pool,
@@ -116,8 +116,8 @@ export async function maintainCommands(
 }
 
 /**
- * Deletes events, and raises the floor of the stream in the same statement: a reader that stands
- * below it learns that it missed some.
+ * Deletes events, and raises the stream's floor in the same statement. So a reader below it learns
+ * it missed some.
  */
 async function forget(pool: Pool, deletion: string, retentionMs: number): Promise<number> {
   const { rows } = await pool.query<{ gone: string }>(
@@ -131,17 +131,17 @@ async function forget(pool: Pool, deletion: string, retentionMs: number): Promis
 }
 
 interface MaintainQuarantineOptions {
-  /** The most rows that have not been dealt with. */
+  /** The most rows not dealt with. */
   readonly maxUndealt: number;
-  /** How long answered requests for repair, and jobs that have ended, are kept. */
+  /** How long answered repair requests, and ended jobs, are kept. */
   readonly retentionMs: number;
 }
 
 /**
- * Keeps the quarantine bounded: once there are more rows than the bound that have not been dealt
- * with, the oldest are deleted. Returns how many rows were lost that way. Otherwise a platform that
- * sends only rows that we cannot read would fill the disk, and those that we can read would be lost
- * too. Withdraws requests for repair that no process took within a day.
+ * Keeps the quarantine bounded. Once more rows than the bound are not dealt with, the oldest are
+ * deleted. Returns how many rows were lost that way. Without it, a platform that sends only
+ * unreadable rows would fill the disk, and the readable ones would be lost too. Withdraws repair
+ * requests no process took within a day.
  */
 export async function maintainQuarantine(
   pool: Pool,
@@ -162,7 +162,7 @@ export async function maintainQuarantine(
     `delete from public.repair_requests where job_id is null and answered_at < now() - $1 * interval '1 millisecond'`,
     [retentionMs],
   );
-  // With their rows, which only together say what became of a job.
+  // With their rows: only all rows together say how a job ended.
   await pool.query(`delete from public.quarantine_jobs where ended_at < now() - $1 * interval '1 millisecond'`, [
     retentionMs,
   ]);
@@ -171,22 +171,21 @@ export async function maintainQuarantine(
 
 interface Storage {
   /**
-   * The database with everything in it, without the write-ahead
-   * log and the other databases of the server.
+   * The database with everything in it, without the write-ahead log and the server's other
+   * databases.
    */
   readonly databaseBytes: number;
-  /** The partitions of the log with their indexes, empty ones included. */
+  /** The log's partitions with their indexes, empty ones included. */
   readonly logBytes: number;
   /**
-   * Dead versions of the lanes' rows that are still there. Pruning keeps them few, unless an old
-   * snapshot may still see them.
+   * Dead versions of the lanes' rows still there. Pruning keeps them few, unless an old snapshot
+   * may still see them.
    */
   readonly laneDeadRows: number;
 }
 
 /**
- * The space on the disk of the database, by its own count.
- * Rejects when the database can't be reached.
+ * The database's space on the disk, by its own count. Rejects when the database can't be reached.
  */
 export async function measureStorage(pool: Pool): Promise<Storage> {
   const { rows } = await pool.query<{ database: string; log: string; dead: string }>(
@@ -205,16 +204,16 @@ interface OrderCount {
 }
 
 /**
- * 64 MB of the table: up to here every page is read; a larger
- * table is sampled by about this many pages.
+ * 64 MB of the table. Up to here every page is read; a larger table is sampled by about this many
+ * pages.
  */
 const pagesRead = 8_000;
 
 /**
- * How many orders there are by stream and status, for a gauge. Exact while the table is
- * small; otherwise from a random sample of its pages, scaled up (a million orders of 1 kB:
- * 0.1 s instead of seconds of reading everything). A count kept by the batches would cost
- * every one of them a read of the old status.
+ * How many orders there are by stream and status, for a gauge. Exact while the table is small.
+ * Otherwise from a random sample of its pages, scaled up: a million orders of 1 kB take 0.1 s,
+ * where reading everything takes seconds. A count kept by the batches would cost every batch a read
+ * for the old status.
  */
 export async function countOrders(pool: Pool): Promise<OrderCount[]> {
   const { rows: size } = await pool.query<{ pages: string }>(

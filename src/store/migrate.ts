@@ -11,18 +11,18 @@ interface MigrateOptions {
   readonly url: string;
   readonly log: Log;
   readonly clock: Clock;
-  /** Rows of one partition of the log. A later change holds for the partitions made after it. */
+  /** Rows in one partition of the log. A later change holds for the partitions made after it. */
   readonly partitionRows?: number;
   /** How many shards a new database gets. Left out: 16, or as many as it has. */
   readonly shards?: number;
-  /** Left out: those of this build. */
+  /** Left out: this build's own. */
   readonly migrations?: readonly Migration[];
   /**
-   * Makes the roles alone, with their rights on the schema, for a
-   * restore that brings everything else.
+   * Makes the roles alone, with their rights on the schema, for a restore that brings everything
+   * else.
    */
   readonly rolesOnly?: boolean;
-  /** How long to wait for another process that is migrating. */
+  /** How long to wait for another migrating process. */
   readonly waitMs?: number;
 }
 
@@ -35,7 +35,7 @@ interface MigrateOptions {
 export class MigrationError extends Error {
   readonly code: string;
   readonly retryable: boolean;
-  /** Where it depends on what was seen. */
+  /** Present if the fix depends on this case. */
   readonly fix: string | undefined;
 
   constructor(code: string, message: string, retryable: boolean, fix?: string) {
@@ -50,23 +50,22 @@ export class MigrationError extends Error {
 export const defaultPartitionRows = 5_000_000;
 
 /**
- * An arbitrary number, the same in every build: the session that holds
- * this lock in a database is migrating it.
+ * An arbitrary number, the same in every build. The session with this lock is migrating its
+ * database.
  */
 const lockKey = 7_215_033_418;
 
 /**
- * Brings a database to this build's schema: roles, the pending migrations (each in a
- * transaction of its own, as `tidemark_owner`), the first partitions of the log, the
- * shards. Safe to call again and from several processes at once. Rejects with
- * `MigrationError`, or with the database's own error.
+ * Brings a database to this build's schema: roles, the pending migrations (each in its own
+ * transaction, as `tidemark_owner`), the log's first partitions, the shards. Safe to call again and
+ * from several processes at once. Rejects with `MigrationError`, or with the database's own error.
  *
- * A migration beside which older builds may not run is not applied while one of them holds a lane.
- * It takes the lanes from their former holders: an instance that was frozen in the meantime can't
- * write to a schema that it does not know.
+ * Older builds may not run beside some migrations. Such a migration is not applied while one of
+ * these builds holds a lane. It takes the lanes from their former holders. So an instance frozen in
+ * the meantime can't write to a schema it does not know.
  *
- * Not drizzle's migrator: that one takes no lock, has no deadlines, and goes on when the database
- * is newer than the build.
+ * Not drizzle's migrator: it takes no lock, has no deadlines, and goes on when the database is
+ * newer than the build.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const client = await openSession(options);
@@ -132,8 +131,8 @@ async function takeLock(client: Client, { clock, waitMs = 60_000 }: MigrateOptio
 }
 
 /**
- * A restore without its roles leaves other owners: the statements of a migration would fail one by
- * one, for a reason that none of them names.
+ * A restore without its roles leaves other owners. A migration's statements would then fail one by
+ * one, and none would name the reason.
  */
 async function assertOwned(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string; owner: string; count: number }>(
@@ -152,7 +151,7 @@ async function assertOwned(client: Client): Promise<void> {
   );
 }
 
-/** Makes the table in which drizzle records the applied migrations. */
+/** Makes drizzle's table of applied migrations. */
 async function ensureBooks(client: Client): Promise<void> {
   await client.query(`
     create schema if not exists drizzle authorization tidemark_owner;
@@ -217,7 +216,7 @@ async function ensureShards(client: Client, wanted?: number): Promise<void> {
 }
 
 /**
- * Longer than a lease lasts by default, and a short wait for a person: a holder that renewed within
+ * Longer than a lease lasts by default, and a short wait for a person. A holder that renewed within
  * this time counts as running.
  */
 const runningWithinMs = 10_000;
@@ -243,9 +242,9 @@ async function fenceOlderBuilds(client: Client): Promise<void> {
 const roles = ['tidemark_owner', 'tidemark_app', 'tidemark_reader'];
 
 /**
- * Makes the three group roles where they are missing, and lets the owner create in this database.
- * Roles belong to the whole server: another database may be migrated at the same moment, and the
- * second process finds that the role was made between its check and its CREATE.
+ * Makes the three group roles if they are missing, and lets the owner create in this database.
+ * Roles belong to the whole server, and another database may be migrated at the same moment. The
+ * second process then finds the role was made between its check and its CREATE.
  */
 async function ensureRoles(client: ClientBase): Promise<void> {
   for (const role of roles) {
@@ -254,8 +253,8 @@ async function ensureRoles(client: ClientBase): Promise<void> {
     exception when duplicate_object or unique_violation then null;
     end $$`);
   }
-  // A login that may create roles but is not a superuser is admin of the roles it created, and not
-  // a member: it may make itself one.
+  // A login that may create roles but is not a superuser is admin of the roles it created, not a
+  // member. It may make itself one.
   await client.query(`do $$ begin
     if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant tidemark_owner to %I', current_user); end if;
   exception when insufficient_privilege or unique_violation then null;

@@ -11,15 +11,15 @@ export interface Migration {
   readonly hash: string;
   readonly statements: readonly string[];
   /**
-   * An older build may run on once this migration is applied, if it has the one with this `when`.
-   * Left out, or this migration's own `when`: no older build may.
+   * An older build may run on once this migration is applied, if it has the migration with this
+   * `when`. Left out, or this migration's own `when`: no older build may.
    */
   readonly needs?: number;
 }
 
 /**
- * Tag of a migration → the oldest migration whose build may run
- * on beside it; null, or not named: none.
+ * A migration's tag → the oldest migration whose build may run on beside it; null, or not named:
+ * none.
  */
 type OlderBuilds = Readonly<Record<string, string | null>>;
 
@@ -31,7 +31,7 @@ interface JournalEntry {
   readonly when: number;
 }
 
-/** The migrations of this build, oldest first, from drizzle's journal. */
+/** This build's migrations, oldest first, from drizzle's journal. */
 export async function readMigrations(): Promise<Migration[]> {
   const { entries } = JSON.parse(await readFile(`${folder}/meta/_journal.json`, 'utf8')) as { entries: JournalEntry[] };
   const olderBuilds = await readOlderBuilds();
@@ -39,7 +39,7 @@ export async function readMigrations(): Promise<Migration[]> {
     entries.map(async (entry) => {
       const { tag, when } = entry;
       const text = await readFile(`${folder}/${tag}.sql`, 'utf8');
-      // The same hash as in drizzle-orm, so that `drizzle-kit` and we read the same table.
+      // The same hash as in drizzle-orm, so `drizzle-kit` and we read the same table.
       const hash = createHash('sha256').update(text).digest('hex');
       return {
         tag,
@@ -53,7 +53,7 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * In a file beside the migrations, not in them: it may be set later than the migration was written,
+ * In a file beside the migrations, not in them. It may be set later than the migration was written,
  * and drizzle may write its own file anew.
  */
 export async function readOlderBuilds(): Promise<OlderBuilds> {
@@ -72,8 +72,8 @@ interface AppliedMigration {
   readonly when: number;
   readonly hash: string;
   /**
-   * As recorded by the build that applied it: a build may run beside it if it has the migration
-   * with this `when`. Undefined: it was not recorded.
+   * Recorded by the build that applied it. A build may run beside it if it has the migration with
+   * this `when`. Undefined: it was not recorded.
    */
   readonly needs?: number;
 }
@@ -81,21 +81,21 @@ interface AppliedMigration {
 export type SchemaVersion =
   | { readonly kind: 'current' }
   /**
-   * A newer build migrated the database, and recorded for each of
-   * these migrations that this build may run on.
+   * A newer build migrated the database. It recorded for each new migration that this build may run
+   * on.
    */
   | { readonly kind: 'ahead'; readonly by: number }
-  /** These migrations of the build are not applied yet. */
+  /** These migrations in the build are not applied yet. */
   | { readonly kind: 'behind'; readonly pending: readonly Migration[] }
   /**
-   * A newer build migrated the database, and did not record that this one may
-   * run on: this build must not write to it.
+   * A newer build migrated the database, and did not record that this one may run on. This build
+   * must not write to it.
    */
   | { readonly kind: 'newer' }
-  /** An applied migration differs from the one that this build has under that name. */
+  /** An applied migration differs from this build's one under that name. */
   | { readonly kind: 'foreign'; readonly detail: string };
 
-/** Compares the migrations of a database with those of a build. */
+/** Compares a database's migrations with a build's. */
 export function compareSchema(build: readonly Migration[], applied: readonly AppliedMigration[]): SchemaVersion {
   const newest = Math.max(0, ...build.map((m) => m.when));
   const later = applied.filter((a) => a.when > newest);
@@ -112,8 +112,8 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
   const done = new Set(applied.map((a) => a.when));
   const pending = build.filter((m) => !done.has(m.when));
   if (later.length === 0) return pending.length === 0 ? { kind: 'current' } : { kind: 'behind', pending };
-  // A build that also lacks an older migration is of another line: the
-  // record of the newer one does not cover it.
+  // A build that also lacks an older migration belongs to another line. The newer one's record does
+  // not cover it.
   return pending.length === 0 ? { kind: 'ahead', by: later.length } : { kind: 'newer' };
 }
 
@@ -121,7 +121,7 @@ export function compareSchema(build: readonly Migration[], applied: readonly App
 export async function readApplied(db: Pool | ClientBase): Promise<AppliedMigration[]> {
   const { rows: exists } = await db.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as yes`);
   if (!exists[0]?.yes) return [];
-  // Read as JSON: the table of an older build has no such column.
+  // Read as JSON: an older build's table has no such column.
   const { rows } = await db.query(
     `select created_at, hash, to_jsonb(m) ->> 'needs' as needs from drizzle.__drizzle_migrations m order by created_at`,
   );

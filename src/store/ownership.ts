@@ -2,13 +2,10 @@ import type { Pool } from 'pg';
 import { readMigrations } from './migrations.ts';
 import { type GrantedRole, plannedGrants } from './role-grants.ts';
 
-/**
- * Something in the database that does not belong to whom it
- * should, or that a role may do and should not.
- */
+/** Something in the database with the wrong owner, or with a right the role should not have. */
 interface OwnershipFault {
   readonly part: 'owners' | 'grants';
-  /** One sentence: the object, what was seen, what is expected. */
+  /** One sentence: the object, its state, the expected state. */
   readonly detail: string;
   /** The statement that puts it right. */
   readonly statement: string;
@@ -17,8 +14,8 @@ interface OwnershipFault {
 const owner = 'tidemark_owner';
 
 /**
- * The names of our own objects, read from the migrations: a database may
- * have others, which are not our business.
+ * Our own objects' names, read from the migrations. A database may have others, and they are not
+ * our business.
  */
 async function ourObjects(): Promise<{ relations: string[]; functions: string[]; definers: string[] }> {
   const text = (await readMigrations()).flatMap(({ statements }) => statements).join('\n');
@@ -31,8 +28,8 @@ async function ourObjects(): Promise<{ relations: string[]; functions: string[];
 }
 
 /**
- * Tables, partitions, sequences and functions of ours, with the
- * schema of the books and the books themselves.
+ * Our tables, partitions, sequences and functions, with drizzle's schema and its table of
+ * migrations.
  */
 const ours = `with relations as (
     select c.oid, c.relkind, c.relname, c.relnamespace, c.relowner, c.relacl from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -60,9 +57,9 @@ const ours = `with relations as (
   )`;
 
 /**
- * Compares owners and rights of everything with those that the migrations make: a restore without
- * its roles, or a change by hand, leaves others, and the service runs on until the next migration.
- * Reads the catalog alone, which every login may. Rights that are missing: `missingGrants`.
+ * Compares everything's owners and rights with those the migrations make. A restore without its
+ * roles, or a change by hand, leaves others, and the service runs on until the next migration.
+ * Reads the catalog alone, as every login may. For missing rights: `missingGrants`.
  */
 export async function ownershipFaults(pool: Pool): Promise<OwnershipFault[]> {
   const { relations, functions, definers } = await ourObjects();
@@ -84,7 +81,7 @@ async function wrongOwners(pool: Pool, relations: string[], functions: string[])
   return rows.map(({ kind, name, through, seen }) => ({
     part: 'owners',
     detail: `${kind} ${name} belongs to ${seen}, and ${owner} is expected`,
-    // A sequence of a column goes with its table.
+    // A column's sequence goes with its table.
     statement: `ALTER ${through ?? `${kind} ${name}`} OWNER TO ${owner};`,
   }));
 }
@@ -103,7 +100,7 @@ async function wrongDefiners(pool: Pool, functions: string[], definers: string[]
   });
 }
 
-/** The baseline takes EXECUTE from everybody for each function that will be made. */
+/** The baseline takes EXECUTE from everybody for each function made later. */
 async function wrongDefaults(pool: Pool): Promise<OwnershipFault[]> {
   const { rows } = await pool.query<{ whole: boolean }>(
     `select exists (select from pg_default_acl d where pg_get_userbyid(d.defaclrole) = '${owner}' and d.defaclobjtype = 'f' and d.defaclnamespace = 0
@@ -120,8 +117,8 @@ async function wrongDefaults(pool: Pool): Promise<OwnershipFault[]> {
 }
 
 /**
- * Where the owner may not create, the next migration fails; where everybody may,
- * a stranger's table can stand before ours.
+ * If the owner may not create, the next migration fails. If everybody may, a stranger's table can
+ * stand before ours.
  */
 async function wrongSchema(pool: Pool): Promise<OwnershipFault[]> {
   const { rows } = await pool.query<{ owns: boolean; open: boolean }>(
@@ -147,8 +144,8 @@ async function wrongSchema(pool: Pool): Promise<OwnershipFault[]> {
 }
 
 /**
- * Rights beyond those of the migrations, of the two group roles and of everybody. What logins of
- * people were given is their business.
+ * Rights beyond the migrations', for the two group roles and for everybody. Rights given to
+ * people's logins are their business.
  */
 async function wrongRights(pool: Pool, relations: string[], functions: string[]): Promise<OwnershipFault[]> {
   const roles: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];

@@ -5,35 +5,35 @@ import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
 
 /**
- * A static token of a principal, by its hash. A principal has as many as it needs, so that one can
- * follow another without a gap; its idempotency keys belong to its name.
+ * A principal's static token, by its hash. A principal has as many as it needs, so one can follow
+ * another without a gap. Its idempotency keys belong to its name.
  */
 export interface PrincipalToken {
-  /** The name of the principal. */
+  /** The principal's name. */
   readonly name: string;
-  /** Of a token of the database: 1, 2, 3 … among those of its principal. */
+  /** For a token in the database: 1, 2, 3 … among its principal's tokens. */
   readonly number?: number;
   /** SHA-256 of the token, 64 hexadecimal digits in lower case. */
   readonly sha256: string;
   readonly scopes: readonly string[];
   readonly accounts: 'all' | readonly string[];
-  /** Wall time from which the token is refused. Absent: it has no end. */
+  /** From this wall time on the token is refused. Absent: it has no end. */
   readonly expiresAtMs?: number;
 }
 
 /**
- * Static tokens that are kept in the database. All are read together at intervals, never for a
- * request: otherwise a caller that guesses tokens could make us ask the database without limit.
+ * Static tokens kept in the database. All are read together at intervals, never for a request.
+ * Otherwise a caller that guesses tokens could make us ask the database without limit.
  */
 export interface PrincipalStore {
   /**
-   * All tokens that have not ended, at most 10,000. Has a deadline;
-   * rejects when the database can't be reached.
+   * All tokens that have not ended, at most 10,000. Has a deadline; rejects when the database can't
+   * be reached.
    */
   active(): Promise<readonly PrincipalToken[]>;
   /**
-   * The token was given an end, or an earlier one, while this process
-   * looked. Left out: no process remembers it.
+   * The token was given an end, or an earlier one, while this process looked. Left out: no process
+   * remembers it.
    */
   sawEnd?(token: PrincipalToken, endsAtMs: number): void;
   /**
@@ -45,20 +45,20 @@ export interface PrincipalStore {
 
 export const mostActive = 10_000;
 
-/** A token of the database. */
+/** A token in the database. */
 export interface NumberedToken extends PrincipalToken {
   readonly number: number;
 }
 
 interface PrincipalStoreDeps extends RetryDeps {
   readonly pool: Pool;
-  /** Remembers the end of a token, so that its loss is noticed. */
+  /** Remembers a token's end, so its loss is noticed. */
   readonly witness?: CommitWitness;
 }
 
 /**
- * The port `PrincipalStore` in Postgres, and the operations of people on
- * tokens. Tokens themselves are never here.
+ * The port `PrincipalStore` in Postgres, and people's operations on tokens. The tokens themselves
+ * are never here.
  */
 export class PostgresPrincipalStore implements PrincipalStore {
   private readonly deps: PrincipalStoreDeps;
@@ -92,7 +92,7 @@ export class PostgresPrincipalStore implements PrincipalStore {
       await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
   }
 
-  /** All that the principal ever had, oldest first: none of them is ever deleted. */
+  /** All the principal ever had, oldest first: none is ever deleted. */
   tokensOf(name: string): Promise<readonly NumberedToken[]> {
     const { principal, number } = principalTokens;
     return retryTransaction(this.deps, async () => {
@@ -101,10 +101,10 @@ export class PostgresPrincipalStore implements PrincipalStore {
     });
   }
 
-  /** False: the principal has a token of this number, or the hash is there already. */
+  /** False: the principal has a token with this number, or the hash is there already. */
   async add({ name, number, sha256, scopes, accounts, expiresAtMs }: NumberedToken): Promise<boolean> {
-    // Raw: a value that a constraint refuses must reach the caller as the database's own error,
-    // which the query builder would wrap.
+    // Raw: if a constraint refuses a value, the caller must get the database's own error. The query
+    // builder would wrap it.
     const { rowCount } = await this.deps.pool.query(
       `insert into public.principal_tokens (principal, number, token_sha256, scopes, accounts, expires_at)
        values ($1, $2, decode($3, 'hex'), $4, $5, public.ms_to_time($6)) on conflict do nothing`,
@@ -114,8 +114,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   /**
-   * Ends tokens of the principal after `inMs`, by the database's clock, for good: all of them, or
-   * the one of this number. Returns the numbers of the tokens that would have lasted longer.
+   * Ends the principal's tokens after `inMs`, by the database's clock, for good: all, or the one
+   * with this number. Returns the numbers of the tokens that would have lasted longer.
    */
   async end(name: string, number: number | undefined, inMs: number): Promise<number[]> {
     const { principal, expiresAt, number: numbered } = principalTokens;
@@ -130,8 +130,8 @@ export class PostgresPrincipalStore implements PrincipalStore {
           or(isNull(expiresAt), and(gt(expiresAt, sql`now()`), gt(expiresAt, end))),
         ),
       )
-      // Held until the commit: no attempt is marked as being sent for
-      // the token after that (`sending_objection`).
+      // Held until the commit: after it, no attempt is marked as being sent for the token
+      // (`sending_objection`).
       .returning({ number: numbered, closed: sql`public.close_sending()::text` });
     return rows.map((row) => row.number).sort((a, b) => a - b);
   }

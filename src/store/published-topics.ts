@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** The topic that records of a kind were published to. */
+/** The topic with the published records of one kind. */
 export interface PublishedTopic {
   /** A key of `TopicNames`. */
   readonly kind: string;
@@ -10,8 +10,8 @@ export interface PublishedTopic {
 }
 
 /**
- * The topics that were published to, one row for each kind. Every method
- * rejects when the database can't be reached.
+ * The topics published to, one row for each kind. Every method rejects when the database can't be
+ * reached.
  */
 export class PublishedTopics {
   private readonly pool: Pick<Pool, 'query'>;
@@ -28,16 +28,14 @@ export class PublishedTopics {
     return rows;
   }
 
-  /**
-   * Keeps topics of kinds that have none yet. Another process may have been first: its topics stay.
-   */
+  /** Keeps topics for kinds without one. Another process may have been first: its topics stay. */
   async keepFirst(topics: readonly PublishedTopic[]): Promise<void> {
     await this.write(topics, 'do nothing');
   }
 
   /**
-   * From now on these count as the topics that were published to: what the earlier ones had is
-   * written again, or given up.
+   * From now on these count as the topics published to. Records in the earlier topics are written
+   * again, or given up.
    */
   async accept(topics: readonly PublishedTopic[]): Promise<void> {
     await this.write(topics, '(kind) do update set name = excluded.name, topic_id = excluded.topic_id, since = now()');

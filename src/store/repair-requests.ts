@@ -11,10 +11,7 @@ export interface RepairRequest {
   readonly accountId: string;
   /** For a backfill: milliseconds since the epoch. Left out: from the first order on. */
   readonly sinceMs?: number;
-  /**
-   * For a retry: the row, and the order that it is about. Undefined
-   * where the row was dealt with in the meantime.
-   */
+  /** For a retry: the row, and its order. Undefined if the row was dealt with in the meantime. */
   readonly quarantined?: { readonly id: bigint; readonly orderId: string };
 }
 
@@ -32,8 +29,8 @@ export async function askRepair(
   pool: Pool,
   { kind, stream, accountId, quarantineId }: NewRepairRequest,
 ): Promise<bigint> {
-  // Raw: the service's role may write these columns alone, and the query
-  // builder names every column of an insert.
+  // Raw: the service's role may write these columns alone. The query builder names every column in
+  // an insert.
   const { rows } = await pool.query<{ id: string }>(
     'insert into public.repair_requests (kind, stream, account_id, quarantine_id) values ($1, $2, $3, $4) returning id',
     [kind, stream, accountId, quarantineId?.toString() ?? null],
@@ -42,8 +39,8 @@ export async function askRepair(
 }
 
 /**
- * Open requests that are no rows of a job, oldest first. Those of accounts that no process follows
- * stay among them until they are withdrawn, so a limit would let them block the others.
+ * Open requests outside jobs, oldest first. If no process follows an account, its requests stay
+ * among them until they are withdrawn. A limit would let them block the others.
  */
 export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
   const { id, kind, stream, accountId, since } = repairRequests;
@@ -57,7 +54,7 @@ export async function openRepairs(pool: Pool): Promise<RepairRequest[]> {
     ...row,
     kind: row.kind as RepairRequest['kind'],
     stream: row.stream as Stream,
-    // Not null: only rows of a job may name no account.
+    // Not null: only a job's rows may name no account.
     accountId: row.accountId as string,
     ...(from !== null && { sinceMs: from.getTime() }),
     ...(quarantineId !== null && orderId !== null && { quarantined: { id: quarantineId, orderId } }),

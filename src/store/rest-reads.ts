@@ -40,8 +40,8 @@ import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts
 const batching: TurnBatchOptions = { maxInFlight: 2, maxBatch: 500, maxWaiting: 10_000 };
 
 /**
- * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders that are
- * asked for in one turn of the event loop are one query, and so are equal pages. `pool`: made by
+ * The port `OrderReads` in Postgres: the scope is part of every statement. Single orders asked for
+ * in one turn of the event loop are one query, and so are equal pages. `pool`: made by
  * `createReadPool`, only for REST.
  */
 export class PostgresOrderReads implements OrderReads {
@@ -76,8 +76,8 @@ export class PostgresOrderReads implements OrderReads {
   }
 
   async getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined> {
-    // Postgres' text has no NUL, so such an order can't be known; it would
-    // fail all orders that are asked for with it.
+    // Postgres' text has no NUL, so such an order can't be known. It would fail all orders asked
+    // for with it.
     return orderId.includes('\0') ? undefined : this.single.ask({ scope, stream, orderId });
   }
 
@@ -132,7 +132,7 @@ export class PostgresOrderReads implements OrderReads {
     return retryTransaction(this.deps, () => readNewestSeq(this.deps));
   }
 
-  /** Reads each different page once; a page that fails only fails the callers that asked for it. */
+  /** Reads each different page once. A failing page fails only the callers that asked for it. */
   private readPages(queries: readonly OrderPageQuery[]): Promise<PromiseSettledResult<Page<StoredOrder>>[]> {
     const reads = new Map<string, Promise<Page<StoredOrder>>>();
     return Promise.allSettled(
@@ -151,8 +151,8 @@ export class PostgresOrderReads implements OrderReads {
 }
 
 /**
- * A text that names orders whole finds those, and only without one is it looked for as a part. Only
- * the first page asks: those orders have no second one.
+ * If the text names orders whole, these are the result. Only without one is it looked for as a
+ * part. Only the first page asks: those orders have no second one.
  */
 async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredOrder>> {
   const named = query.after === undefined ? await findOrders(pool, query) : [];
@@ -160,7 +160,7 @@ async function readPage(pool: Pool, query: OrderPageQuery): Promise<Page<StoredO
   return query.sort === '-updatedAt' ? listNewestOrders(pool, query) : listOrders(pool, query);
 }
 
-/** The accounts that were ever followed, with their open orders counted in `orders_by_account`. */
+/** The accounts ever followed, with their open orders counted in `orders_by_account`. */
 async function readAccounts(pool: Pool, scope: AccountScope): Promise<readonly AccountRow[]> {
   const { rows } = await pool.query<{ stream: Stream; account_id: string; is_sim: boolean; open_orders: string }>(
     `select a.stream, a.account_id, a.is_sim, (
@@ -178,12 +178,12 @@ async function readAccounts(pool: Pool, scope: AccountScope): Promise<readonly A
 }
 
 const microseconds = `(extract(epoch from c.created_at) * 1000000)::bigint::text`;
-/** `isUnresolved` of domain/command.ts. */
+/** `isUnresolved` in domain/command.ts. */
 const unresolved = `c.settled_at is null and c.state in ('open', 'unknown', 'conflict')`;
 
 /**
- * A page of commands, newest first. A cursor is the time at which the last one was made
- * (microseconds), and its id.
+ * A page of commands, newest first. A cursor is the last command's time of creation (microseconds)
+ * and its id.
  */
 async function listCommands(
   pool: Pool,
@@ -220,8 +220,8 @@ async function listCommands(
 }
 
 /**
- * Ids of the commands that a text names to the letter; each arm has an index of its own. `id`: the
- * text where it may be the id of a command.
+ * The ids of commands the text names to the letter; each arm has its own index. `id`: the text if
+ * it may be a command's id.
  */
 function namedBy(id: string, text: string): string {
   const ofOrder = `select command_id from public.commands where stream in ('account', 'prediction') and order_id = ${text}`;

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { type Migration, readMigrations } from './migrations.ts';
 
-/** The group roles that have rights on objects of `tidemark_owner`. */
+/** Group roles with rights on `tidemark_owner`'s objects. */
 export type GrantedRole = 'tidemark_app' | 'tidemark_reader';
 
-/** One right that the migrations give a role. */
+/** One right the migrations give a role. */
 export interface RoleGrant {
   /** `SELECT`, `EXECUTE`, `UPDATE (dealt_at)`. */
   readonly privilege: string;
@@ -15,8 +15,8 @@ export interface RoleGrant {
 const grant = /^\s*GRANT\s+([^;]+?)\s+ON\s+(FUNCTION\s+|SCHEMA\s+)?([^;]+?)\s+TO\s+([^;]+);/gim;
 
 /**
- * The rights that the GRANTs of the migrations give to a role, read from the migrations themselves:
- * a separate list would be wrong one day.
+ * A role's rights by the migrations' GRANTs, read from the migrations themselves. A separate list
+ * would be wrong one day.
  */
 export function roleGrants(migrations: readonly Pick<Migration, 'statements'>[], role: GrantedRole): RoleGrant[] {
   return migrations
@@ -30,13 +30,13 @@ export function roleGrants(migrations: readonly Pick<Migration, 'statements'>[],
     );
 }
 
-/** The rights on the books of the migrations, which their runner makes (`ensureBooks`). */
+/** The rights on drizzle's table of migrations. The runner makes that table (`ensureBooks`). */
 const bookGrants: readonly RoleGrant[] = [
   { privilege: 'USAGE', on: 'SCHEMA drizzle' },
   { privilege: 'SELECT', on: 'drizzle.__drizzle_migrations' },
 ];
 
-/** Every right that a role has in a database as the migrations leave it. */
+/** Every right a role has in a database as the migrations leave it. */
 export async function plannedGrants(role: GrantedRole): Promise<RoleGrant[]> {
   return [...roleGrants(await readMigrations(), role), ...bookGrants];
 }
@@ -47,9 +47,9 @@ function split(list: string): string[] {
 }
 
 /**
- * The grants that the role does not have in this database. A grant whose object is missing counts
- * as not granted. Reads only the catalog: to resolve names would need rights of its own. Rejects
- * when the database can't be reached.
+ * The grants the role does not have in this database. If its object is missing, a grant counts as
+ * not granted. Reads only the catalog: to resolve names would need more rights. Rejects when the
+ * database can't be reached.
  */
 export async function missingGrants(pool: Pool, role: GrantedRole): Promise<RoleGrant[]> {
   const grants = await plannedGrants(role);

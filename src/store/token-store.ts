@@ -18,8 +18,8 @@ const tagBytes = 16;
 const version = 1;
 
 /**
- * The key is not 32 bytes of base64, or the stored value was sealed with
- * another key, for another place, or was changed.
+ * The key is not 32 bytes of base64. Or the stored value was sealed with another key or for another
+ * place, or was changed.
  */
 class SealError extends Error {
   readonly code: 'BAD_KEY' | 'UNREADABLE';
@@ -33,17 +33,17 @@ class SealError extends Error {
 }
 
 /**
- * AES-256-GCM: one byte of version, nonce, ciphertext, tag. `place` is authenticated too, so that a
- * sealed value can't be moved to another row, and an old one can't replace a newer one.
+ * AES-256-GCM: one version byte, nonce, ciphertext, tag. `place` is authenticated too. So a sealed
+ * value can't be moved to another row, and an old one can't replace a newer one.
  */
 export function seal(key: Secret, place: string, text: string): Buffer {
-  // Not the injected randomness: a nonce that a seed could repeat would reveal the key.
+  // Not the injected randomness: a nonce a seed could repeat would reveal the key.
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', keyBytes(key), nonce).setAAD(Buffer.from(place));
   return Buffer.concat([Buffer.of(version), nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The text that was sealed with this key for this place. Throws a `SealError` otherwise. */
+/** The text sealed with this key for this place. Throws a `SealError` otherwise. */
 export function unseal(key: Secret, place: string, sealed: Buffer): string {
   const bytes = keyBytes(key);
   if (sealed[0] !== version || sealed.length < 1 + nonceBytes + tagBytes) throw unreadable(place);
@@ -75,7 +75,7 @@ interface CredentialListDeps extends RetryDeps {
 
 /**
  * The port `CredentialList` in Postgres. Listing and forgetting need no key: tokens are identified
- * by the name of their credential, and stay sealed.
+ * by their credential's name, and stay sealed.
  */
 export class PostgresCredentialList implements CredentialList {
   protected readonly deps: CredentialListDeps;
@@ -98,8 +98,8 @@ export class PostgresCredentialList implements CredentialList {
   }
 
   /**
-   * The row stays, for the process that holds the claim; generation 0 makes every save that is
-   * under way come too late.
+   * The row stays, for the process with the claim. Generation 0 makes every save under way come too
+   * late.
    */
   async forget(name: string): Promise<boolean> {
     const { credential, sealed } = credentials;
@@ -126,10 +126,10 @@ interface TokenStoreDeps extends CredentialListDeps {
 }
 
 /**
- * The port `TokenStore` in Postgres, with the list of the tokens that it holds. Every call is one
- * statement: a claim is a name and a time in the row, never a lock that is held while another
- * system answers. Tokens are sealed for their credential and generation; a row that another key
- * sealed is an `UnreadableToken`.
+ * The port `TokenStore` in Postgres, with the list of the tokens it holds. Every call is one
+ * statement. A claim is a name and a time in the row, never a lock held while another system
+ * answers. Tokens are sealed for their credential and generation. A row sealed with another key is
+ * an `UnreadableToken`.
  */
 export class PostgresTokenStore extends PostgresCredentialList implements TokenStore {
   private readonly key: Secret;
@@ -190,8 +190,8 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     };
     const generation = replaces + 1;
     const sealed = seal(this.key, placeOf(credential, generation), JSON.stringify(plain));
-    // A try whose answer was lost finds its own row: equal bytes are this
-    // same save (the nonce makes them unique).
+    // A try whose answer was lost finds its own row: equal bytes are this same save (the nonce
+    // makes them unique).
     return this.changes(
       `insert into public.credentials as c (credential, generation, sealed)
        select $1::text, $2::bigint, $3::bytea where $2 = 1 or exists (select from public.credentials where credential = $1)
@@ -201,7 +201,7 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
     );
   }
 
-  /** Raw: an upsert that writes by what the row holds, and whose result is whether it wrote. */
+  /** Raw: an upsert that writes by the row's contents, and returns whether it wrote. */
   private async changes(text: string, values: unknown[]): Promise<boolean> {
     const { rowCount } = await retryTransaction(this.deps, () => this.deps.pool.query(text, values));
     return rowCount === 1;
@@ -209,7 +209,7 @@ export class PostgresTokenStore extends PostgresCredentialList implements TokenS
 }
 
 /**
- * The text, or the error that it was not sealed with this key. A malformed key is a fault of the
+ * The text, or the error that it was not sealed with this key. A malformed key is a fault in the
  * settings, and is thrown.
  */
 function unsealed(key: Secret, place: string, sealed: Buffer): string | SealError {

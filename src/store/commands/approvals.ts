@@ -17,16 +17,12 @@ interface Row {
 }
 
 /**
- * Raw: each write is one statement with its line of the audit trail, and
- * the list reads the columns that it returns.
+ * Raw: each write is one statement with its audit line, and the list reads the columns it returns.
  */
 const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
-/**
- * Writes the request, with its line of the audit trail, unless
- * an equal one waits (`request_approval`).
- */
+/** Writes the request, with its audit line, unless an equal one waits (`request_approval`). */
 export async function requestApproval(deps: Deps, approval: Approval): Promise<Approval | undefined> {
   const { by, reason, ...rest } = approval;
   const [row] = await writeOnce<Row>(deps, {
@@ -36,7 +32,7 @@ export async function requestApproval(deps: Deps, approval: Approval): Promise<A
   return row && toApproval(row);
 }
 
-/** The requests that are not approved and have not expired, oldest first. */
+/** Requests not approved and not expired, oldest first. */
 export async function readApprovals(pool: Pool, atMs: number, accounts?: readonly string[]): Promise<Approval[]> {
   const { rows } = await pool.query<Row>(
     `select ${columns} from public.approvals
@@ -56,8 +52,7 @@ export async function findApproval(pool: Pool, approvalId: string, atMs: number)
 }
 
 /**
- * Approves once, with its line of the audit trail; undefined: no
- * request with this id waits for this principal.
+ * Approves once, with its audit line. Undefined: no request with this id waits for this principal.
  */
 export async function takeApproval(
   deps: Deps,

@@ -3,7 +3,7 @@ import { desc, drizzle, eq, sql } from '../drizzle.ts';
 import { auditLog } from '../schema/principals.ts';
 import { storableJson } from '../session/write-once.ts';
 
-/** A line of the audit trail, as it is exported: times in ISO 8601, the 64-bit number as text. */
+/** A line of the audit trail as exported: times in ISO 8601, the 64-bit number as text. */
 interface AuditLine {
   readonly id: string;
   readonly at: string;
@@ -26,15 +26,15 @@ interface AuditQuery {
 }
 
 /**
- * Lines by id. Those of the last minute are left out: ids are given before commits, so a slower
- * transaction may still commit a line with a lower id than one that is there, and a reader that
- * continues from its last id would never see it.
+ * Lines by id. The last minute is left out. Ids are given before commits, so a slower transaction
+ * may still commit a line with a lower id. A reader that continues from its last id would never see
+ * that line.
  */
 export async function readAuditLog(
   pool: Pool,
   { after, since, until, action, limit }: AuditQuery,
 ): Promise<AuditLine[]> {
-  // Raw: the database writes the line as it is exported, with its time as text.
+  // Raw: the database writes the line as exported, with its time as text.
   const { rows } = await pool.query<{ line: AuditLine }>(
     `select json_build_object('id', id::text, 'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'principal', principal, 'action', action,
        'accountId', account_id, 'commandId', command_id, 'requestId', request_id, 'reason', reason, 'detail', detail) as line
@@ -48,11 +48,11 @@ export async function readAuditLog(
 }
 
 /**
- * Records the act of a person at the command line, under the database
- * login: the command line asks for no name.
+ * Records a person's act at the command line, under the database login. The command line asks for
+ * no name.
  */
 export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
-  // Raw: its time and its principal are expressions of the database.
+  // Raw: the database's own expressions give the time and the principal.
   await pool.query(
     `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,
     [action, storableJson(detail)],
@@ -62,7 +62,7 @@ export async function recordDeed(pool: Pool, action: string, detail: object): Pr
 /** Settings by the name of their variable, as they may be printed. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
-/** The settings that were recorded last; empty where none were. */
+/** The settings recorded last; empty if none were. */
 export async function newestConfiguration(pool: Pool): Promise<SettingTexts> {
   const { id, action, detail } = auditLog;
   const [row] = await drizzle(pool)

@@ -10,7 +10,7 @@ export interface AuditedOrder {
   readonly stream: Stream;
   readonly orderId: string;
   readonly revision: number;
-  /** Its newest row in the log; undefined: retention has removed all of them. */
+  /** Its newest row in the log; undefined: retention has removed all its rows. */
   readonly newest?: {
     readonly lane: number;
     readonly seq: bigint;
@@ -18,7 +18,7 @@ export interface AuditedOrder {
     readonly generation: number;
     readonly recordedMs: number;
   };
-  /** The number of revisions missing in the log between its oldest and its newest row. */
+  /** How many revisions the log lacks between its oldest and its newest row. */
   readonly holes: number;
 }
 
@@ -34,14 +34,11 @@ interface AuditRow {
   readonly holes: string | null;
 }
 
-/**
- * Orders of one page: two look-ups by index for each order,
- * well within the deadline of a statement.
- */
+/** Orders on one page: two index look-ups for each order, well within a statement's deadline. */
 const pageRows = 1_000;
 
 /**
- * Every order with its rows in the log, a page at a time, by key; a page is one snapshot of both.
+ * Every order with its rows in the log, a page at a time, by key. A page is one snapshot for both.
  * Rejects when the database can't be reached.
  */
 export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, void, undefined> {
@@ -71,8 +68,7 @@ export async function* auditOrders(pool: Pool): AsyncGenerator<AuditedOrder, voi
 }
 
 /**
- * The revisions that orders have now, by `<stream>:<orderId>`;
- * orders that are not stored are left out.
+ * The orders' present revisions, by `<stream>:<orderId>`. Orders that are not stored are left out.
  */
 export async function readRevisions(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key: string; revision: string }>(
@@ -107,8 +103,8 @@ function toAudited({
 }
 
 /**
- * Rows of the quarantine that were not dealt with, and how many orders they name. A row of a frame
- * that could not be read names none.
+ * Quarantine rows not dealt with, and how many orders they name. If a frame could not be read, its
+ * row names none.
  */
 export interface Quarantined {
   readonly rows: number;
@@ -124,9 +120,9 @@ export async function countQuarantinedOrders(pool: Pool): Promise<Quarantined> {
 }
 
 /**
- * The lane that may write the state of each of the orders (`<stream>:<orderId>`) now: that
- * of its account's shard, or, while that is free, the one that stored the order first.
- * Orders that are not stored are left out.
+ * The lane that may write each order's state now. That is the lane with the account's shard. If the
+ * shard is free, it is the lane that stored the order first. Keys are `<stream>:<orderId>`. Orders
+ * that are not stored are left out.
  */
 export async function writingLanes(pool: Pool, keys: readonly string[]): Promise<Map<string, number>> {
   const shards = await pool.query<{ lane: number | null }>('select lane from public.shards order by shard');
@@ -151,10 +147,10 @@ interface PayloadRow {
 }
 
 /**
- * The newest update of each of the orders, as it belongs on the state topic: the row of the
- * log, or, where retention has removed that, one made from the stored order (`changed` is
- * empty then, and the generation is the lane's present one). Keys are `<stream>:<orderId>`;
- * orders that are not stored are left out.
+ * The newest update for each order, as it belongs on the state topic. This is the row in the log.
+ * If retention has removed that row, the update is made from the stored order; then `changed` is
+ * empty, and the generation is the lane's present one. Keys are `<stream>:<orderId>`. Orders that
+ * are not stored are left out.
  */
 export async function newestPayloads(pool: Pool, keys: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<PayloadRow>(

@@ -16,15 +16,12 @@ import type { JournalPreview, JudgedCommand } from './journal-preview.ts';
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/**
- * No other text can be the id of a command; asking Postgres for one
- * would give an error instead of an answer.
- */
+/** No other text can be a command's id. Postgres would answer one with an error. */
 export function isCommandId(text: string): boolean {
   return uuid.test(text);
 }
 
-/** One command with its attempts, or undefined when there is none. */
+/** One command with its attempts, or undefined if there is none. */
 export async function readCommand(pool: Pool, commandId: string): Promise<Command | undefined> {
   if (!isCommandId(commandId)) return undefined;
   const { rows } = await pool.query<{ command: StoredCommand }>({
@@ -36,8 +33,8 @@ export async function readCommand(pool: Pool, commandId: string): Promise<Comman
 }
 
 /**
- * Everything that `open_command` would refuse the command for; by `preview_command` in
- * `drizzle/0000_baseline.sql`, which turns its transaction read only.
+ * Every reason for which `open_command` would refuse the command. By `preview_command` in
+ * `drizzle/0000_baseline.sql`; it turns its transaction read only.
  */
 export async function readPreview(pool: Pool, command: JudgedCommand): Promise<JournalPreview> {
   const { rows } = await pool.query<{ preview: JournalPreview }>({
@@ -50,7 +47,7 @@ export async function readPreview(pool: Pool, command: JudgedCommand): Promise<J
   return row.preview;
 }
 
-/** The command that holds the key, as `open_command` sees it. */
+/** The command holding the key, as `open_command` sees it. */
 export async function readCommandByKey(
   pool: Pool,
   principal: string,
@@ -66,7 +63,7 @@ export async function readCommandByKey(
   return rows[0] && decodeCommand(rows[0].command);
 }
 
-/** Commands by the id of one of their attempts; those that are not ours are left out. */
+/** Commands by attempt id. Those that are not ours are left out. */
 export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Command>> {
   const askable = attemptIds.filter((id) => !id.includes('\0'));
   if (askable.length === 0) return new Map();
@@ -78,7 +75,7 @@ export async function readCommandsByAttempts(pool: Pool, attemptIds: readonly st
   return new Map(rows.map(({ attempt_id, command }) => [attempt_id, decodeCommand(command)]));
 }
 
-/** Commands that are not final, oldest first, at most `limit`, from above `after`. */
+/** Commands not final, oldest first, at most `limit`, from above `after`. */
 export async function readUnresolved(
   pool: Pool,
   limit: number,
@@ -102,7 +99,7 @@ export async function readEvidence(pool: Pool, commandId: string): Promise<Evide
   return rows.map(decodeEvidence);
 }
 
-/** Orders that ingest bound to these commands, matching or not. */
+/** Orders bound to these commands by ingest, matching or not. */
 export async function readBoundOrders(pool: Pool, commandIds: readonly string[]): Promise<BoundOrder[]> {
   const askable = commandIds.filter(isCommandId);
   if (askable.length === 0) return [];
@@ -128,10 +125,10 @@ interface Row {
 
 const before = '00000000-0000-0000-0000-000000000000';
 
-// By the index of final places that are not `applied` with an order, then by that of bindings.
-// Orders that agree with the outcome are left out, as `settlePlace` would: the rejected order of a
-// rejected place, an undecided one where the platform answered `rejected`, or an order that a
-// person had in sight when settling the place.
+// By the index of final places not `applied` with an order, then by the index of bindings. An order
+// is left out if it agrees with the outcome, as `settlePlace` would. It is a rejected place's
+// rejected order, an undecided one after the platform's answer `rejected`, or one a person had in
+// sight when settling the place.
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
@@ -153,7 +150,7 @@ const text = `
   ) f on true
   order by f.command_id, f.order_id`;
 
-/** Orders that are bound to final places that are not `applied` with an order; see the port. */
+/** Orders bound to final places not `applied` with an order; see the port. */
 export async function readLandings(
   pool: Pool,
   shard: number,
@@ -169,8 +166,8 @@ export async function readLandings(
 }
 
 /**
- * Other cancels of the same orders that may have been in flight at the same time; see the port. By
- * the index of an order's commands.
+ * Other cancels for the same orders, perhaps in flight at the same time; see the port. By the index
+ * on an order's commands.
  */
 export async function readRivalCancels(pool: Pool, commandIds: readonly string[]): Promise<RivalCancel[]> {
   const askable = commandIds.filter(isCommandId);
@@ -188,9 +185,9 @@ export async function readRivalCancels(pool: Pool, commandIds: readonly string[]
 }
 
 /**
- * Updates of one order above `afterRevision`, oldest first, from the log. Each partition
- * answers from its own unique index. Not prepared: see `PostgresUpdateLog`. Updates
- * older than the log's retention are gone.
+ * Updates for one order above `afterRevision`, oldest first, from the log. Each partition answers
+ * from its own unique index. Not prepared: see `PostgresUpdateLog`. Updates older than the log's
+ * retention are gone.
  */
 export async function readSettlingUpdates(
   pool: Pool,
@@ -208,8 +205,7 @@ export async function readSettlingUpdates(
 }
 
 /**
- * The order as it is stored: `cause` is `stored`, since only the
- * log knows the cause of its last revision.
+ * The stored order. Its `cause` is `stored`, since only the log knows its last revision's cause.
  */
 export async function readSettlingOrder(
   pool: Pool,
@@ -244,10 +240,9 @@ interface OpenOrderRow {
 }
 
 /**
- * Open orders of one account by (stream, orderId), from above `after`: the order of
- * `orders_by_account`, so no more rows are read than are returned. The place of an
- * order is the one that it is bound to or, where it was only shown without its
- * reference, the one whose answer named it.
+ * One account's open orders by (stream, orderId), from above `after`. `orders_by_account` has the
+ * same order, so no more rows are read than are returned. An order's place is the one it is bound
+ * to. If the order was only shown without its reference, it is the one whose answer named it.
  */
 export async function readOpenOrders(
   pool: Pool,
@@ -263,7 +258,7 @@ export async function readOpenOrders(
   return rows.map(selectableOf);
 }
 
-/** Those of these orders that are stored under the account. */
+/** Those among these orders that are stored under the account. */
 export async function readNamedOrders(
   pool: Pool,
   accountId: string,

@@ -27,8 +27,8 @@ type OpenedCommand =
   | { readonly kind: 'key_reused' | 'caller_ref_reused' | 'not_superseded' | 'fenced' };
 
 /**
- * Writes the command, its first attempt, a note and the first event: one round trip and one commit,
- * on the critical path of every caller.
+ * Writes the command, its first attempt, a note and the first event. One round trip and one commit,
+ * on every caller's critical path.
  */
 export async function openCommand(
   deps: RetryDeps & { readonly pool: Pool },
@@ -65,8 +65,8 @@ export async function markSending(
 type Stepped = { readonly kind: 'stepped' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
 
 /**
- * One step of one command: its row, the row of an attempt, evidence and the
- * event, in one round trip and one commit.
+ * One step of one command: its row, an attempt's row, evidence and the event, in one round trip and
+ * one commit.
  */
 export async function stepCommand(
   deps: RetryDeps & { readonly pool: Pool },
@@ -85,8 +85,8 @@ export async function stepCommand(
 type Noted = { readonly kind: 'noted' | 'stale'; readonly command: StoredCommand } | { readonly kind: 'fenced' };
 
 /**
- * One more complete read that missed an unknown command: its
- * count and the evidence, no step and no event.
+ * One more complete read that missed an unknown command. Writes its count and the evidence, no step
+ * and no event.
  */
 export async function noteMiss(
   deps: RetryDeps & { readonly pool: Pool },
@@ -104,8 +104,8 @@ export async function noteMiss(
 type Deps = RetryDeps & { readonly pool: Pool };
 
 /**
- * Adds true facts beside any step, from any process, under no
- * fence. Rejects with `NO_SUCH_COMMAND`.
+ * Adds true facts beside any step, from any process, under no fence. Rejects with
+ * `NO_SUCH_COMMAND`.
  */
 export async function addEvidence(deps: Deps, commandId: string, evidence: readonly NewEvidence[]): Promise<void> {
   await writeOnce(deps, {
@@ -114,9 +114,7 @@ export async function addEvidence(deps: Deps, commandId: string, evidence: reado
   });
 }
 
-/**
- * Lines of the audit trail, in this order, in one statement; `again` without those that are there.
- */
+/** Audit lines, in this order, in one statement; `again` without those already there. */
 export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[], again = false): Promise<void> {
   await writeOnce(deps, {
     name: 'add_audit_entries',
@@ -131,17 +129,17 @@ export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[]
   });
 }
 
-/** Complete commands of one read: 0.1 s of the server. */
+/** Complete commands in one read: 0.1 s on the server. */
 const pageRows = 1_000;
 
 /**
- * Raises the fence and settles the attempts that the former holder left, in one transaction; then
- * reads the commands that still need work. Rejects with `FENCED` where a later holder has taken
- * over; after any other rejection it may be called again under the same epoch.
+ * Raises the fence and settles the former holder's attempts, in one transaction. Then reads the
+ * commands that still need work. Rejects with `FENCED` if a later holder has taken over. After any
+ * other rejection it may be called again under the same epoch.
  *
- * The reads come after the commit: from then on no other process steps a command, and a hundred
- * thousand unsettled commands must not make the takeover itself run into the deadline of a
- * statement, now and at every later try.
+ * The reads come after the commit, since then no other process steps a command. A hundred thousand
+ * unsettled commands must not make the takeover itself run into a statement's deadline, now and at
+ * every later try.
  */
 export async function takeOverCommands(
   deps: Deps,
@@ -161,10 +159,7 @@ export async function takeOverCommands(
   return commands;
 }
 
-/**
- * Commands that are not final, or final since `sinceMs`; oldest
- * first. Each half uses an index of its own.
- */
+/** Commands not final, or final since `sinceMs`; oldest first. Each half uses its own index. */
 async function unsettledIds(deps: Deps, shard: number, sinceMs: number): Promise<string[]> {
   const { rows } = await retryTransaction(deps, () =>
     deps.pool.query<{ command_id: string }>(
@@ -190,7 +185,7 @@ async function readByIds(deps: Deps, ids: readonly string[]): Promise<Command[]>
 }
 
 /**
- * Writes a cancel-all with its list, unless its key is known; by `open_cancel_all` in
+ * Writes a cancel-all with its list, unless its key is known. By `open_cancel_all` in
  * `drizzle/0000_baseline.sql`.
  */
 export async function openCancelAll(
@@ -219,7 +214,7 @@ export async function endCancelAll(
   return row?.held === true;
 }
 
-/** The cancel-all that holds the key, as `open_cancel_all` sees it. */
+/** The cancel-all holding the key, as `open_cancel_all` sees it. */
 export async function readCancelAll(
   pool: Pool,
   shard: number,
@@ -235,7 +230,7 @@ export async function readCancelAll(
   return rows[0]?.cancelAll;
 }
 
-/** The cancel-alls of the shard that are in force, oldest first. */
+/** The shard's cancel-alls in force, oldest first. */
 export async function readCancelAllsInForce(pool: Pool, shard: number): Promise<NewCancelAll[]> {
   const { rows } = await pool.query<{ cancelAll: NewCancelAll }>(
     `select public.cancel_all_json(c) as "cancelAll" from public.cancel_alls c
@@ -256,8 +251,8 @@ interface PlaceRow {
 }
 
 /**
- * Places of these accounts that are not final and whose order was not seen. By the index of
- * commands that are not final.
+ * Places in these accounts that are not final and have no known order. By the index of commands not
+ * final.
  */
 export async function readUnseenPlaces(
   pool: Pool,

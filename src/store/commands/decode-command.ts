@@ -100,7 +100,7 @@ function decodeBaseline({ sourceVersion, ...rest }: StoredBaseline): Baseline {
   return sourceVersion === undefined ? rest : { ...rest, sourceVersion: BigInt(sourceVersion) };
 }
 
-/** A row of `evidence`, by the columns of `evidenceColumns`. */
+/** A row from `evidence`, by `evidenceColumns`. */
 export interface EvidenceRow {
   readonly number: number;
   readonly kind: EvidenceKind;

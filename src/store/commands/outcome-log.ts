@@ -3,26 +3,24 @@ import { encodeCommandOutcome } from '../../domain/encode-command-outcome.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
 
-/** A step of a command, as it is sent to Kafka. */
+/** A command's step, as sent to Kafka. */
 export interface OutcomeRow {
   readonly id: bigint;
   /** The command's id: its steps share a partition. */
   readonly key: string;
-  /** JSON text; its `eventId` names command and version, by which readers drop repeats. */
+  /** JSON text. Its `eventId` names command and version; readers drop repeats by it. */
   readonly payload: string;
   /** When the step committed, milliseconds since the epoch, by the database's clock. */
   readonly recordedMs: number;
 }
 
 /**
- * The outbox of the command side. Every call has a deadline;
- * rejects when the database can't be reached.
+ * The command side's outbox. Every call has a deadline; rejects when the database can't be reached.
  */
 export interface OutcomeLog {
   /**
-   * Steps of commands of these shards that are not marked as published, lowest
-   * id first, at most `limit`. The ids of one command rise with its versions,
-   * and none is seen before its predecessor.
+   * Steps not yet marked as published, for commands in these shards, lowest id first, at most
+   * `limit`. One command's ids rise with its versions, and none is seen before its predecessor.
    */
   readUnpublished(limit: number, shards: readonly number[]): Promise<OutcomeRow[]>;
   /** Kafka has acknowledged them. Safe to call again, from any process: it stays true. */
@@ -38,8 +36,8 @@ interface Row {
 }
 
 /**
- * Does not wait for the disk: a mark that is lost in a crash of the server
- * costs a repeat, which the topic may contain.
+ * Does not wait for the disk. A mark lost in a server crash costs a repeat, and the topic may
+ * contain repeats.
  */
 const markPublished = `
   with quick as materialized (select set_config('synchronous_commit', 'off', true))
@@ -47,10 +45,9 @@ const markPublished = `
   where id = any($1::bigint[]) and published_at is null`;
 
 /**
- * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower
- * one may appear after a higher one. For this reason each row says for itself whether it was
- * published, and no position is kept. The ids of one command appear in order, because its
- * row is locked from one step to the next.
+ * The port `OutcomeLog` in Postgres. Ids are given out before they are committed, so a lower one
+ * may appear after a higher one. So each row says for itself if it was published, and no position
+ * is kept. One command's ids appear in order, because its row is locked from one step to the next.
  */
 export class PostgresOutcomeLog implements OutcomeLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };

@@ -47,23 +47,23 @@ import {
 
 interface CommandJournalDeps extends RetryDeps {
   /**
-   * A pool of its own: a caller's command must not queue behind a list of
-   * orders, nor a settlement behind callers.
+   * A pool for the journal alone: a caller's command must not queue behind a list of orders, nor a
+   * settlement behind callers.
    */
   readonly pool: Pool;
   /**
-   * Called for each write that was refused because the journal has another epoch: a later holder
-   * took over, or the database lost our takeover.
+   * Called for each write refused because the journal has another epoch: a later holder took over,
+   * or the database lost our takeover.
    */
   readonly onFenced?: (fence: Fence) => void;
-  /** Remembers the commits that the journal has acknowledged, so that their loss is noticed. */
+  /** Remembers the commits the journal has acknowledged, so their loss is noticed. */
   readonly witness?: CommitWitness;
 }
 
 /**
  * The port `CommandJournal` in Postgres: every write is one statement, one round trip and one
- * commit. Its rules are in `drizzle/0000_baseline.sql`. Writes reject with `JournalError` and are
- * never repeated once they may have committed; reads are.
+ * commit. Its rules are in `drizzle/0000_baseline.sql`. Writes reject with `JournalError`. A write
+ * is never repeated once it may have committed; a read is.
  */
 export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal {
   const { pool, onFenced, witness } = deps;
@@ -79,8 +79,8 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
   }
 
   /**
-   * `wasFenced`: this result of the write means that the journal has
-   * another epoch than its fence, which comes last.
+   * `wasFenced`: by this result, the journal has another epoch than the write's fence. The fence
+   * comes last.
    */
   function noting<Args extends [...unknown[], Fence | undefined], Result>(
     statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,

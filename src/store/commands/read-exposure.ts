@@ -23,14 +23,14 @@ interface OpenRow {
 
 interface CommandRow {
   readonly command: StoredCommand;
-  /** The order that a replace or cancel names. */
+  /** The order a replace or cancel names. */
   readonly order: Order | null;
 }
 
 /**
  * Open orders, and unresolved commands as if they were live, per account, instrument and side,
- * sorted by these. Commands are read before orders: a command that its order settles between the
- * two reads is counted twice for a moment, but never missed.
+ * sorted by these. Commands are read before orders. If a command's order settles it between the two
+ * reads, it is counted twice for a moment, but never missed.
  */
 export async function readExposure(
   pool: Pool,
@@ -65,7 +65,7 @@ export async function readExposure(
   return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The JSON of each order is parsed once, for all of its fields. */
+/** Each order's JSON is parsed once, for all its fields. */
 async function readOpenIn(pool: Pool, accounts: readonly string[]): Promise<OpenRow[]> {
   if (accounts.length === 0) return [];
   const { rows } = await pool.query<OpenRow>(
@@ -124,7 +124,7 @@ function addTo(rows: Map<string, ExposureRow>, place: Place, more: Amounts): voi
   });
 }
 
-/** Spellings of one symbol are one row. */
+/** Two spellings of one symbol are one row. */
 function keyOf({ accountId, stream, symbol, outcome = '', side }: Place): string {
   return JSON.stringify([accountId, stream, canonicalSymbol(symbol), outcome, side]);
 }

@@ -22,13 +22,13 @@ interface HaltRow {
 }
 
 /**
- * Raw, like every call of a function of the database in this file: `raise_halt` returns the rows
- * that `readActiveHalts` reads.
+ * Raw, like every call to a database function in this file: `raise_halt` returns the rows
+ * `readActiveHalts` reads.
  */
 const columns = `halt_id, account_id, cause, reason, raised_by, public.time_to_ms(since) as since_ms, public.time_to_ms(cleared_at) as cleared_ms,
   cleared_by, cleared_reason`;
 
-/** The active halts, oldest first, and those of `knownIds` that were cleared. */
+/** The active halts, oldest first, and the cleared ones among `knownIds`. */
 export async function readActiveHalts(pool: Pool, knownIds: readonly string[] = []): Promise<Halt[]> {
   const { rows } = await pool.query<HaltRow>(
     `select ${columns} from public.halts where cleared_at is null or halt_id = any($1) order by since, halt_id`,
@@ -46,7 +46,7 @@ export async function holdHalts(deps: Deps, lane: number, epoch: bigint, haltIds
   return row?.held === true;
 }
 
-/** The names of the live processes that have not said that they hold the halt. */
+/** The live processes that have not said they hold the halt, by name. */
 export async function readWithoutHalt(pool: Pool, haltId: string, expireMs: number): Promise<string[]> {
   const { rows } = await pool.query<{ holder: string }>('select public.without_halt($1, $2) as holder', [
     haltId,
@@ -56,8 +56,8 @@ export async function readWithoutHalt(pool: Pool, haltId: string, expireMs: numb
 }
 
 /**
- * The active halt of that scope and cause: this one, unless there was one already. Without a fence,
- * the holder of the shard is not checked.
+ * The active halt with this scope and cause: this one, unless there was one already. Without a
+ * fence, the shard's holder is not checked.
  */
 export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'> {
   const [row] = await writeOnce<HaltRow>(deps, {
@@ -79,7 +79,7 @@ export async function raiseHalt(deps: Deps, halt: Halt, fence: Fence | undefined
 }
 
 /**
- * Clears the active halts of exactly this scope: resuming the service leaves the halts of accounts.
+ * Clears the active halts of exactly this scope. Resuming the service leaves the accounts' halts.
  */
 export async function clearHalts(
   deps: Deps,
@@ -137,7 +137,7 @@ export async function setCancelTimers(
   return row?.armed?.firesAtMs;
 }
 
-/** The timers of the shard that have neither been disarmed nor fired. */
+/** The shard's timers neither disarmed nor fired. */
 export async function readArmedCancelTimers(pool: Pool, shard: number): Promise<CancelTimer[]> {
   const { timerId, principal, accountId, firesAt, endedAt } = cancelTimers;
   const leftMs = sql<string>`(extract(epoch from ${firesAt} - clock_timestamp()) * 1000)::text`;
@@ -158,7 +158,7 @@ export async function endCancelTimer(deps: Deps, timerId: string, { shard, epoch
   return row?.held === true;
 }
 
-/** Reads all rows of limits: they are few, since people write them. */
+/** All rows: they are few, since people write them. */
 export async function readLimits(pool: Pool): Promise<LimitRow[]> {
   const { principal, accountId } = limits;
   const rows = await drizzle(pool)

@@ -14,17 +14,15 @@ export interface AccountRecord {
   /** Rises when the platform lost its store. */
   readonly sourceEpoch: number;
   /**
-   * The highest updatedAt that a complete read showed (never the
-   * stream). Undefined before the first. ISO 8601.
+   * The highest updatedAt a complete read showed, never the stream. ISO 8601. Undefined before the
+   * first.
    */
   readonly readUpTo: string | undefined;
-  /**
-   * The same of the reads that look back far: never above `readUpTo`, and undefined where that is.
-   */
+  /** The same for reads that look back far. Never above `readUpTo`, and undefined when that is. */
   readonly auditedUpTo: string | undefined;
 }
 
-/** An order that we hold to be open, for the reader to read again. */
+/** An order we hold to be open, for the reader to read again. */
 export interface OpenOrder {
   readonly orderId: string;
   readonly status: string;
@@ -35,14 +33,14 @@ export interface OpenOrder {
 }
 
 /**
- * The accounts that we follow, durable. Every call has a deadline;
- * rejects when the database can't be reached.
+ * The accounts we follow, durable. Every call has a deadline; rejects when the database can't be
+ * reached.
  */
 export interface AccountRegistry {
   load(): Promise<AccountRecord[]>;
   save(record: AccountRecord): Promise<void>;
   /**
-   * Orders of the account that are not terminal and were last written before `touchedBeforeMs`
+   * The account's orders that are not terminal and were last written before `touchedBeforeMs`
    * (database clock, ms since the epoch). Paged by order id, at most `limit`.
    */
   openOrders(
@@ -57,8 +55,8 @@ export interface AccountRegistry {
 interface AccountRegistryDeps extends RetryDeps {
   readonly pool: Pool;
   /**
-   * The commits that this process knows of, and the lane that it holds. Left out: nothing is
-   * compared with the database.
+   * The commits this process knows, and the lane it holds. Left out: nothing is compared with the
+   * database.
    */
   readonly lease?: Pick<Lease, 'lane' | 'witness'>;
 }
@@ -88,14 +86,14 @@ export class PostgresAccountRegistry implements AccountRegistry {
   }
 
   /**
-   * Does not take the write of a process that still has an older source epoch. Rejects where the
-   * database came back without commits that this process knows of: `readUpTo` says that everything
-   * that the read showed is committed, which would then be false.
+   * Refuses a write from a process that still has an older source epoch. Rejects if the database
+   * came back without commits this process knows. `readUpTo` says everything the read showed is
+   * committed, and then this would be false.
    */
   async save({ stream, accountId, isSim, sourceEpoch, readUpTo, auditedUpTo }: AccountRecord): Promise<void> {
     const { pool, lease } = this.deps;
     const seen = lease?.witness.newest === undefined ? null : encodeWitnessed(lease.witness.newest);
-    // Raw: it calls a function of the database and writes by its answer, in one statement.
+    // Raw: it calls a database function and writes by its answer, in one statement.
     const { rows } = await retryTransaction(this.deps, () =>
       pool.query<{ lacks: boolean }>(
         `with look as (select public.lacks_commits($1, $2::json) as lacks), saved as (

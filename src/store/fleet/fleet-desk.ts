@@ -3,7 +3,10 @@ import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, writeOnce } from '../session/write-once.ts';
 import { finisherSuffix } from './fleet-document.ts';
 
-/** Who acts on the fleet, and why; written to the audit trail by the statement that acts. */
+/**
+ * The person who acts on the fleet, and the reason. The acting statement writes both to the audit
+ * trail.
+ */
 export interface FleetWord {
   readonly by: string;
   readonly reason: string;
@@ -11,27 +14,27 @@ export interface FleetWord {
 }
 
 /**
- * The wishes of operators about the fleet. Every process sees them at its next look at the rows.
- * Each call is one statement; it rejects when the database can't be reached, or when its answer was
- * lost: then it may be done, and doing it again does no harm.
+ * Operators' wishes about the fleet. Every process sees them at its next look at the rows. Each
+ * call is one statement. It rejects when the database can't be reached or its answer was lost. Then
+ * it may be done, and doing it again does no harm.
  */
 export interface FleetDesk {
   /**
-   * From now on the weight of the process counts as 0 (`true`), or as it was again
-   * (`false`). It holds as long as the process holds its lane: the next process begins
-   * without it. False: no live process has this name.
+   * The process's weight counts as 0 from now on (`true`), or as it was again (`false`). It holds
+   * as long as the process holds its lane; the next process begins without it. False: no live
+   * process has this name.
    */
   drain(instance: string, drained: boolean, word: FleetWord): Promise<boolean>;
   /**
-   * From now on the shard is not given for balance (`true`), or is again (`false`). It holds until
-   * it is unpinned, whatever process holds the shard. False: there is none of this number.
+   * The shard is not given for balance from now on (`true`), or is again (`false`). It holds until
+   * it is unpinned, whichever process holds the shard. False: there is no such shard.
    */
   pin(shard: number, pinned: boolean, word: FleetWord): Promise<boolean>;
 }
 
 /**
- * The port `FleetDesk` in Postgres. `expireAfterMs`: a lane that was not
- * renewed for so long has no live process.
+ * The port `FleetDesk` in Postgres. `expireAfterMs`: a lane not renewed for so long has no live
+ * process.
  */
 export class PostgresFleetDesk implements FleetDesk {
   private readonly deps: RetryDeps & { readonly pool: Pool };

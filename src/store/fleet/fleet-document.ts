@@ -36,9 +36,7 @@ function laneOf(member: LaneMember, shards: readonly number[], nowMs: number): F
   return { lane, state, holder, since, weight, drained, unfit, shards: [...shards], address, version };
 }
 
-/**
- * A process that finishes the lane of another one holds it under its own name with this at the end.
- */
+/** A process that finishes another's lane holds it under its own name with this at the end. */
 export const finisherSuffix = '/finisher';
 
 function orphanOf({ lane, idleMs }: OrphanLane, shards: readonly number[], nowMs: number): FleetLane {

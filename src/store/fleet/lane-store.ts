@@ -3,13 +3,13 @@ import { encodeWitnessed, type Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import { textArray } from '../orders/binary-array.ts';
 
-/** A hold on the lane: the fencing number, and the number of the last committed batch. */
+/** A hold on the lane: the fencing number, and the last committed batch's number. */
 export interface LaneHold {
   readonly epoch: bigint;
   readonly batch: bigint;
   /**
-   * In every payload of the term it counts before the revision. It rises with the epoch when the
-   * database was restored. Left out: the one of the options.
+   * Counts before the revision in every payload during the term. It rises with the epoch when the
+   * database was restored. Left out: the one from the options.
    */
   readonly generation?: number;
 }
@@ -23,7 +23,7 @@ export const takeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 /** How the lane changed hands. */
 export interface Takeover {
   readonly cause: (typeof takeoverCauses)[number];
-  /** The former holder; undefined where the lane was free. */
+  /** The former holder; undefined if the lane was free. */
   readonly from: string | undefined;
   /** How long ago it was last renewed, or given back, by the database's clock. */
   readonly idleMs: number;
@@ -36,45 +36,44 @@ export type AcquireResult = { readonly foundLoss?: FoundLoss } & (
 );
 
 /**
- * The database lacks commits that were acknowledged. This call found that out: it raised the
- * generation and halted placing, before the lane was taken.
+ * The database lacks acknowledged commits. This call found it out: it raised the generation and
+ * halted placing before the lane was taken.
  */
 export interface FoundLoss {
   readonly generation: number;
 }
 
 /**
- * The lane's row and its batch number: lease, fence, order of batches, and the answer to a lost
- * commit. Times are the database's. Calls reject only when the database can't be reached or answers
- * late; the caller then knows nothing and tries again.
+ * The lane's row and its batch number. They serve as lease, as fence, as the batches' order, and as
+ * the answer after a lost commit. Times are the database's. Calls reject only when the database
+ * can't be reached or answers late. The caller then knows nothing and tries again.
  */
 export interface LaneStore {
   /**
-   * A lane to ask for: one of `holder` itself, else one without a live holder
-   * (one with shards before one without), else the next number. Another process
-   * may take it meanwhile: `acquire` decides.
+   * A lane to ask for. First comes one that `holder` already has, then one without a live holder
+   * (with shards before without), then the next number. Another process may take it meanwhile:
+   * `acquire` decides.
    */
   pick(holder: string, expireAfterMs: number): Promise<number>;
   /**
-   * Takes the lane and raises the epoch, when the lane was not renewed for `expireAfterMs` (or was
-   * released, or never held). Also when `holder` itself held it last, so that a lost answer costs
-   * no lease: `holder` must therefore name one run of one process. Where the database lacks commits
-   * that were `witnessed`, a generation begins first.
+   * Takes the lane and raises the epoch, if the lane was not renewed for `expireAfterMs`, was
+   * released, or was never held. Also if `holder` itself held it last, so a lost answer costs no
+   * lease. `holder` must therefore name one run of one process. If the database lacks `witnessed`
+   * commits, a generation begins first.
    */
   acquire(lane: number, holder: string, expireAfterMs: number, witnessed?: Witnessed): Promise<AcquireResult>;
   /**
-   * `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the
-   * database lacks commits that were `witnessed`.
+   * `refused`: the epoch is no longer ours. `forgotten`: it is ours, and the database lacks
+   * `witnessed` commits.
    */
   renew(lane: number, epoch: bigint, witnessed?: Witnessed): Promise<'renewed' | 'refused' | 'forgotten'>;
   /**
-   * Raises the epoch of a lane that we hold, then reads the batch number. Raising waits
-   * for an orphaned backend that may still commit, and fences batches that are still
-   * buffered, so that this number decides for every batch sent before whether it
-   * committed. Undefined: the epoch is no longer ours.
+   * Raises the epoch of a lane we hold, then reads the batch number. Raising waits for an orphaned
+   * backend that may still commit, and fences batches still in a buffer. So for every batch sent
+   * before, this number decides if it committed. Undefined: the epoch is no longer ours.
    */
   reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined>;
-  /** Gives the lane back, so that a standby need not wait for the lease to expire. */
+  /** Gives the lane back, so a standby need not wait for the lease to expire. */
   release(lane: number, epoch: bigint): Promise<void>;
 }
 
@@ -94,7 +93,7 @@ interface LaneRow extends HoldRow {
   age_ms: string;
 }
 
-/** What the newest records on Kafka show to have been committed. */
+/** Commits shown by the newest records on Kafka. */
 export interface Published {
   readonly updates: readonly PublishedUpdate[];
   readonly batches: readonly PublishedBatch[];
@@ -104,15 +103,15 @@ interface LossEvidence {
   readonly witnessed?: Witnessed;
   readonly published?: Published;
   /**
-   * The caller has published nothing of its lane above this batch: such rows go out under the new
+   * The caller has published nothing from its lane above this batch: such rows go out under the new
    * generation. Left out: it may have.
    */
   readonly unpublishedAfter?: bigint | undefined;
 }
 
 /**
- * A batch of which Kafka has a mark, or a witness: that one
- * also names what else its process had seen.
+ * A batch with a mark on Kafka, or a witness. A witness also names everything else its process had
+ * seen.
  */
 export interface PublishedBatch extends Omit<Witnessed, 'epoch'> {
   readonly lane: number;
@@ -129,19 +128,19 @@ interface PublishedUpdate {
 }
 
 /**
- * An epoch that was given out may be lost with its commit. The next holder's must be a different
- * one, or both would pass the fence. So a takeover raises it by a number that depends on the
- * holder's name. A gap means nothing.
+ * An epoch given out may be lost with its commit. The next holder needs a different one, or both
+ * would pass the fence. So a takeover raises it by a number made from the holder's name. A gap
+ * means nothing.
  */
 export const epochSpread = 0xfffff;
 
-/** The finder of a loss, as the halt that it raises names it. */
+/** The name of the loss's finder, in the halt it raises. */
 const finder = 'tidemark';
 
 /**
- * The port `LaneStore` in Postgres: one row for each lane, every change of it one statement. None
- * of them is retried here: raising the epoch twice for one call would look like a loss to the
- * caller that got the first answer. The caller asks again, with `acquire` if necessary.
+ * The port `LaneStore` in Postgres: one row a lane, and every change is one statement. None is
+ * retried here. Raising the epoch twice in one call would look like a loss to the caller with the
+ * first answer. The caller asks again, with `acquire` if necessary.
  */
 export class PostgresLaneStore implements LaneStore {
   private readonly pool: Pool;
@@ -149,7 +148,7 @@ export class PostgresLaneStore implements LaneStore {
   private readonly generationFloor: number;
 
   /**
-   * `pool`: not the one that serves reads: a renewal must not queue behind them. `generationFloor`:
+   * `pool`: not the one for reads, since a renewal must not queue behind them. `generationFloor`:
    * taking the lane raises its generation to this, for good.
    */
   constructor(
@@ -180,7 +179,7 @@ export class PostgresLaneStore implements LaneStore {
     const found = foundLoss && { foundLoss };
     const held = (await this.takeOver(lane, holder, expireAfterMs)) ?? (await this.createLane(lane, holder));
     if (held !== undefined) {
-      // Commits were lost between the two statements: the next try finds that. Nothing was written
+      // Commits were lost between the two statements: the next try finds it. Nothing was written
       // under this hold, and we may take it again.
       if (foundLoss === undefined && isBehind(held, witnessed))
         throw new Error('the database lost commits while it was asked for the lane');
@@ -208,9 +207,9 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * Begins a generation, halts placing and fences every holder, in one transaction, where the
-   * database lacks commits that were witnessed, or the newest updates or batches that Kafka has.
-   * Undefined: nothing is missing, or another process noticed it before.
+   * If the database lacks witnessed commits, or Kafka's newest updates or batches: begins a
+   * generation, halts placing and fences every holder, in one transaction. Undefined: nothing is
+   * missing, or another process noticed it before.
    */
   async noticeLoss(
     lane: number,
@@ -238,8 +237,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async reclaim(lane: number, epoch: bigint): Promise<LaneHold | undefined> {
-    // One statement does both: the update waits for the row, and `lane_batch` then reads in a
-    // snapshot of its own. So the number is the one that the orphaned backend left.
+    // One statement does both. The update waits for the row, and `lane_batch` then reads in its own
+    // snapshot. So the number is the one the orphaned backend left.
     const { rows } = await this.pool.query<HoldRow>(
       `update public.lanes set epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2
        returning epoch, public.lane_batch(lane) as batch, generation`,
@@ -249,8 +248,8 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   async release(lane: number, epoch: bigint): Promise<void> {
-    // The epoch rises as well: a statement of ours that is still in some buffer can't write after
-    // this. The time is when the lane became free.
+    // The epoch rises as well, so a statement we still have in some buffer can't write after this.
+    // The time is when the lane became free.
     await this.pool.query(
       'update public.lanes set holder = null, epoch = epoch + 1, renewed_at = clock_timestamp() where lane = $1 and epoch = $2',
       [lane, epoch.toString()],
@@ -258,10 +257,10 @@ export class PostgresLaneStore implements LaneStore {
   }
 
   /**
-   * A row renewed in the future was written before the database's clock was set back: it
-   * counts as an old one. The condition holds no lock where it is false, so a standby that
-   * looks every second does not burden the lane. The row is locked first, so that the former
-   * holder is reported as it was at that moment.
+   * A row renewed in the future was written before the database's clock was set back. It counts as
+   * an old one. The condition holds no lock when it is false, so a standby's look every second does
+   * not burden the lane. The row is locked first, so the former holder is reported as it was at
+   * that moment.
    */
   private async takeOver(lane: number, holder: string, expireAfterMs: number): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<TakenRow>(
@@ -281,14 +280,14 @@ export class PostgresLaneStore implements LaneStore {
     const [row] = rows;
     if (hold === undefined || row === undefined) return undefined;
     const cause = row.from_holder === null ? 'released' : row.from_holder === holder ? 'own' : 'expired';
-    // Below zero where the database's clock was set back.
+    // Below zero if the database's clock was set back.
     const idleMs = Math.max(0, Math.round(Number(row.idle_ms)));
     return { ...hold, takeover: { cause, from: row.from_holder ?? undefined, idleMs } };
   }
 
   /**
-   * The lane's first holder makes its row; if two try, one finds it made. A new lane has the
-   * generation of the others: they share the topics.
+   * The lane's first holder makes its row; if two try, one finds it made. A new lane gets the
+   * others' generation, since they share the topics.
    */
   private async createLane(lane: number, holder: string): Promise<Taken | undefined> {
     const { rows } = await this.pool.query<HoldRow>(
@@ -317,7 +316,7 @@ function holdOf(rows: readonly HoldRow[]): LaneHold | undefined {
 }
 
 export interface AfterRestoreOptions {
-  /** The lane is created where the copy does not know it. */
+  /** The lane is created if the copy does not know it. */
   readonly lane: number;
   /** The new generation is at least this. */
   readonly least: number;
@@ -328,17 +327,17 @@ export interface AfterRestoreOptions {
 }
 
 export interface AfterRestore {
-  /** The generation of every lane from now on. */
+  /** Every lane's generation from now on. */
   readonly generation: number;
-  /** Attempts that were prepared when the copy was made, and count as sent now. */
+  /** Attempts prepared when the copy was made. They count as sent now. */
   readonly attempts: number;
 }
 
 /**
- * Prepares a database that is an older copy of itself for further use: see the
- * function `after_restore` (drizzle/0000_baseline.sql) for the steps and the
- * reasons. One transaction; a holder that runs is fenced and begins again. Only for
- * the owner: 42501 for a member of tidemark_app.
+ * Prepares a database for further use when it is an older copy of itself. The function
+ * `after_restore` (drizzle/0000_baseline.sql) has the steps and the reasons. One transaction; a
+ * running holder is fenced and begins again. Only for the owner: 42501 for a member of
+ * tidemark_app.
  */
 export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Promise<AfterRestore> {
   const { lane, least, haltId, by, partitionRows } = options;
@@ -348,8 +347,8 @@ export async function afterRestore(pool: Pool, options: AfterRestoreOptions): Pr
   );
   const [row] = rows;
   if (row === undefined) throw new Error('after_restore returned nothing');
-  // The numbers of the log have jumped past its partitions; without a new one the first batch would
-  // wait for the process that maintains them.
+  // The log's numbers have jumped past its partitions. Without a new one the first batch would wait
+  // for the process that maintains them.
   await pool.query('select public.ensure_log_partitions($1)', [partitionRows]);
   return row;
 }

@@ -5,9 +5,9 @@ import type { FleetMember, ShardSeat } from '../../domain/plan-shards.ts';
 import { epochSpread } from './lane-store.ts';
 
 /**
- * A shard at one of its epochs. The epoch rises with each taking, and is the fence of its commands
- * in the journal. It also fences what is done with the shard: a statement that outlives its client
- * must not free a shard that was taken again since.
+ * A shard at one epoch. The epoch rises with each taking, and fences the shard's commands in the
+ * journal. It also fences acts on the shard: a statement that outlives its client must not free a
+ * shard taken again since.
  */
 export interface HeldShard {
   readonly shard: number;
@@ -15,19 +15,22 @@ export interface HeldShard {
 }
 
 /**
- * The present trouble of a process; of one that is `unfit`, perhaps its
- * last one. An unfit process takes no shards.
+ * A process's present trouble; if it is `unfit`, perhaps its last trouble. An unfit process takes
+ * no shards.
  */
 export interface Unwell {
   readonly trouble: Trouble;
   readonly unfit: boolean;
 }
 
-/** A process, as its lane's row tells the others. */
+/** A process, as its lane's row shows it to the others. */
 export interface LaneMember extends FleetMember {
   /** Names one run of one process. */
   readonly holder: string;
-  /** Where its REST answers other processes; undefined: it takes no forwarded requests. */
+  /**
+   * The address at which its REST answers other processes; undefined: it takes no forwarded
+   * requests.
+   */
   readonly address: string | undefined;
   /** Empty until it has introduced itself; its weight is 0 until then. */
   readonly version: string;
@@ -35,13 +38,13 @@ export interface LaneMember extends FleetMember {
   readonly draining: boolean;
   /** An operator drained it (store/fleet/fleet-desk.ts): its weight is given as 0, and it stays. */
   readonly drained: boolean;
-  /** Left out: it is well. One that is unfit has the weight 0. */
+  /** Left out: it is well. An unfit one has the weight 0. */
   readonly unwell?: Unwell;
   /** Left out: it has not introduced itself, or its build does not report. */
   readonly report?: MemberReport;
 }
 
-/** A lane without a live process that still holds shards, or has log rows that Kafka may lack. */
+/** A lane without a live process. It still holds shards, or has log rows Kafka may lack. */
 export interface OrphanLane {
   readonly lane: number;
   /** How long ago it was last renewed, or given back, by the database's clock. */
@@ -56,7 +59,7 @@ export interface Fleet {
   readonly orphans: readonly OrphanLane[];
 }
 
-/** How a process shows itself to the others. */
+/** A process shows itself to the others with this. */
 export interface MemberCard {
   readonly weight: number;
   readonly address: string | undefined;
@@ -68,34 +71,33 @@ export interface MemberCard {
 }
 
 /**
- * The shards, and who holds them. Every write names the lane and the epoch under which the caller
- * holds it, and changes nothing where that epoch is gone. Times are the database's. Calls reject
- * only when the database can't be reached; the caller then knows nothing and asks again.
+ * The shards, and their holders. Every write names the lane and the caller's epoch on it, and
+ * changes nothing if that epoch is gone. Times are the database's. Calls reject only when the
+ * database can't be reached. The caller then knows nothing and asks again.
  */
 export interface ShardStore {
-  /** `expireAfterMs`: a lane that was not renewed for so long has no live process. */
+  /** `expireAfterMs`: a lane not renewed for so long has no live process. */
   look(expireAfterMs: number): Promise<Fleet>;
   /** Writes the card into the lane's row. False: the epoch is gone. */
   introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean>;
   /**
-   * The shards that the lane already holds, each under a new epoch: the first act of a term.
-   * Undefined: the lane's epoch is gone.
+   * The shards the lane already holds, each under a new epoch: a term's first act. Undefined: the
+   * lane's epoch is gone.
    */
   resume(lane: number, epoch: bigint): Promise<readonly HeldShard[] | undefined>;
   /**
-   * Takes those of the shards that are free, and takes those of this lane once
-   * more, where they still have the epoch under which they were seen: each gets a
-   * new one. Undefined: the lane's epoch is gone.
+   * Takes the free ones among the shards, and takes this lane's own once more, if they still have
+   * the epoch they were seen with. Each gets a new epoch. Undefined: the lane's epoch is gone.
    */
   take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined>;
   /**
-   * Frees the shard, which must have nothing unsettled or unpublished left. False:
-   * the epoch of the lane or of the shard is gone. Where it rejects, it may still be
-   * done later, unless the shard is taken first.
+   * Frees the shard. It must have nothing unsettled or unpublished left. False: the lane's or the
+   * shard's epoch is gone. If it rejects, it may still be done later, unless the shard is taken
+   * first.
    */
   free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean>;
   /**
-   * The last act of a term: frees all shards of the lane, which must have nothing unpublished left.
+   * A term's last act: frees all the lane's shards. The lane must have nothing unpublished left.
    * Undefined: the lane's epoch is gone.
    */
   freeAll(lane: number, epoch: bigint): Promise<readonly number[] | undefined>;
@@ -104,16 +106,16 @@ export interface ShardStore {
 /**
  * The lane under the caller's epoch, as a common table expression. No row: the epoch is gone.
  *
- * Raising the epoch waits for this lock, and a batch does too. `for share` would suffice for that,
- * but two of them at once would leave the number of a group in the row's `xmax`, which the event
- * stream reads as a transaction (read-stream.ts).
+ * Raising the epoch waits for this lock, and a batch does too. `for share` would suffice for that.
+ * But two such locks at once would leave a group's number in the row's `xmax`, and the event stream
+ * reads that as a transaction (read-stream.ts).
  */
 const held =
   'held as materialized (select lane, holder from public.lanes where lane = $1 and epoch = $2 for no key update)';
 
 /**
- * As for the epoch of a lane: one that was given out may be lost with its commit, and the next
- * holder's must be a different one.
+ * As for a lane's epoch: one given out may be lost with its commit, and the next holder needs a
+ * different one.
  */
 const nextEpoch = `s.epoch + 1 + (hashtext(held.holder) & ${epochSpread})`;
 
@@ -139,26 +141,26 @@ const freeingAll = `with ${held}, freed as (
   )
   select freed.shard from held left join freed on true order by freed.shard`;
 
-/** Shards are compared in parts of 2 ** 6, so that one that moves brings only its part. */
+/** Shards are compared in parts of 2 ** 6, so a moving one brings only its part. */
 const partBits = 6;
 
 /**
- * Of the whole row, but for the time, which never changes alone. The function hashes 64 bits of its
- * second argument, and of the first one only the lower half combined with the upper one: so the
- * upper half of the epoch is hashed by itself.
+ * Covers the whole row except the time, since the time never changes alone. The function hashes 64
+ * bits of its second argument. It combines the first one's two halves before it hashes, so the
+ * epoch's upper half is hashed by itself.
  */
 const seatDigest =
   'bit_xor(hashint8extended(epoch, hashint8extended(epoch >> 32, (shard::bigint << 32) + coalesce(lane, -1) * 2 + pinned::integer)))';
 
 /**
- * One look, with digests of what the caller knows: it gets only what differs. $2 is the
- * digest of the members (null: it knows none), $3 those of the parts of the shards. The
- * digests are made anew from the rows at each look, so no write has to keep a version, and
- * none can be forgotten by commits that were lost.
+ * One look, with digests for the rows the caller knows: it gets only the differences. $2 is the
+ * members' digest (null: it knows none), $3 those for the parts of the shards. The digests are made
+ * anew from the rows at each look. So no write has to keep a version, and lost commits can't make
+ * one forgotten.
  *
- * With 200 processes and 4,096 shards (bench/fleet-size.ts) a digest of the shards takes 0.4 ms,
+ * With 200 processes and 4,096 shards (bench/fleet-size.ts) a digest over the shards takes 0.4 ms,
  * and the rows take 9.8 ms as objects, or 3.4 ms as one list for each column. Parts alone, without
- * the digest of all, take 0.4 ms more.
+ * the digest over all, take 0.4 ms more.
  */
 const looking = {
   name: 'look_at_fleet',
@@ -210,7 +212,7 @@ interface SeatRow {
 
 interface FleetRow {
   readonly now_ms: number;
-  /** Of the members. */
+  /** The members' digest. */
   readonly digest: string;
   /** Null here and below: unchanged. */
   readonly members: readonly MemberRow[] | null;
@@ -218,7 +220,7 @@ interface FleetRow {
   readonly orphans: readonly OrphanLane[] | null;
 }
 
-/** The rows that a look brought, and those that it found unchanged. */
+/** The rows a look brought, and those it found unchanged. */
 interface KnownFleet {
   readonly digest?: string;
   readonly members: readonly MemberRow[];
@@ -245,7 +247,7 @@ export class PostgresShardStore implements ShardStore {
   }
 
   async look(expireAfterMs: number): Promise<Fleet> {
-    // Looks may overtake each other: each one builds on what it named in its question.
+    // Looks may overtake each other. Each one builds on the rows it named in its question.
     const { known } = this;
     const values = [expireAfterMs, known.digest ?? null, known.parts.map(({ digest }) => digest)];
     const { rows } = await this.pool.query<FleetRow>({ ...looking, values });

@@ -3,7 +3,7 @@ import type { OrderStatus } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
 import type { AccountScope, OrderCounts, OrderFilter } from './order-reads.ts';
 
-/** Closed orders that a count reads at most: open ones are few, closed ones pile up. */
+/** The most closed orders in a count: open ones are few, closed ones pile up. */
 const countedAtMost = 20_000;
 
 const statement = {
@@ -24,8 +24,8 @@ const statement = {
 } as const;
 
 /**
- * Orders by status: the open ones, or with `since` all that were
- * stored in their newest state since then.
+ * Orders by status: the open ones. With `since`: all orders stored in their newest state since
+ * then.
  */
 export async function countOrdersByStatus(
   pool: Pool,

@@ -6,8 +6,8 @@ import { conditionValues, orderConditions } from './order-conditions.ts';
 import type { StoredOrder } from './order-reads.ts';
 
 /**
- * Through indexes only, so it is quick however old the order is. `$14` is the text: an order's id,
- * a command's id, an attempt's id (the platform's reference) or the caller's reference, whole.
+ * Through indexes only, so it is quick however old the order is. `$14` is the text, whole: an
+ * order's id, a command's id, an attempt's id (the platform's reference) or the caller's reference.
  */
 const statement = {
   name: 'find_orders',
@@ -26,8 +26,8 @@ const statement = {
 } as const;
 
 /**
- * Orders that `filter.q` names whole and that match the rest of
- * the filter, newest first, at most `limit`.
+ * Orders that `filter.q` names whole and that match the rest of the filter, newest first, at most
+ * `limit`.
  */
 export async function findOrders(
   pool: Pool,

@@ -14,15 +14,15 @@ type NewestRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
 };
 
 /**
- * Keys that a selective page looks at in all accounts together,
- * so at least as many in each as it shows.
+ * A selective page looks at this many keys in all accounts together, so at least as many in each as
+ * it shows.
  */
 const lookedAtInAll = 20_000;
 const lookedAt = 2_000;
 
 /**
- * `column` is in the time that was asked for, and the key is older than the cursor ($3, $4, $14).
- * The comparison with $3 alone is the one that an index answers.
+ * `column` is in the asked time, and the key is older than the cursor ($3, $4, $14). An index
+ * answers the comparison with $3 alone.
  */
 const olderThanCursor = (column: string) => `
   o.account_id = a.account_id and o.stream = s.stream and o.${column} >= $9::timestamptz and o.${column} < $10::timestamptz
@@ -30,9 +30,9 @@ const olderThanCursor = (column: string) => `
   order by o.${column} desc, o.order_id desc limit $5`;
 
 /**
- * Open orders: there is no index on the time of a change, since every change would have to touch
- * it. All open orders of the account are read and sorted, from `orders_by_account`. Closed ones,
- * which pile up, come sorted from `orders_closed`
+ * Open orders. There is no index on a change's time, since every change would have to touch it. All
+ * the account's open orders are read and sorted, from `orders_by_account`. Closed ones pile up, so
+ * they come sorted from `orders_closed`
  * (docs/decisions/029-newest-change-without-an-index-on-it.md).
  */
 const openRun = `select o.order_id, o.updated_at as changed_at from public.orders o where o.is_open and ${olderThanCursor('updated_at')}`;
@@ -66,8 +66,8 @@ const statements = {
 } as const;
 
 /**
- * A page of orders by the time of their newest change, newest first, then by stream and order id
- * from the last. A cursor is that time (microseconds) with both.
+ * A page of orders by their newest change's time, newest first, then by stream and order id from
+ * the last. A cursor is that time (microseconds) with both.
  */
 export async function listNewestOrders(
   pool: Pool,

@@ -92,9 +92,9 @@ type PageRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
 };
 
 /**
- * Keys that one page looks at when it filters by anything without an index. An index on the symbol
- * would cost every new order 1.5 µs of the server. So a page of a rare symbol may be short, or
- * empty, and says where the next one continues.
+ * One page looks at this many keys when it filters by anything without an index. An index on the
+ * symbol would cost every new order 1.5 µs on the server. So a page for a rare symbol may be short,
+ * or empty, and says where the next one continues.
  */
 const lookedAt = 2_000;
 
@@ -110,8 +110,8 @@ const keysOfAll = `
   cross join lateral (select o.stream, o.order_id from public.orders o where $2::text[] is null and ${fromCursor}) k`;
 
 /**
- * By (stream, order id) through `orders_by_account`: a run for
- * each account, stream and openness, merged.
+ * By (stream, order id) through `orders_by_account`: a run for each account, stream and openness,
+ * merged.
  */
 const keysOfAccounts = (openness: string) => `
   select k.* from unnest($2::text[]) as a(account_id) cross join unnest($1::text[]) as s(stream) cross join unnest(array[${openness}]) as p(is_open)
@@ -136,8 +136,7 @@ const statements = {
 } as const;
 
 /**
- * A page of orders by (stream, order id), as its snapshot shows
- * them. The order of text is the database's.
+ * A page of orders by (stream, order id), as its snapshot shows them. The database orders the text.
  */
 export async function listOrders(
   pool: Pool,

@@ -1,9 +1,9 @@
 import type { OrderFilter } from './order-reads.ts';
 
 /**
- * Conditions that no index answers, on `o`, as parameters $6 to $13 but $8. A list looks at so many
- * keys for a page and drops the orders that do not match. A line break separates the references,
- * and no text that is searched for has one.
+ * Conditions no index answers, on `o`, as parameters $6 to $13 but $8. A list looks at a bounded
+ * number of keys for a page and drops the orders that do not match. A line break separates the
+ * references, and no searched text has one.
  */
 export const orderConditions = `($6::text is null or public.canonical_symbol(o.symbol) = $6) and ($7::text is null or o.status = $7)
   and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
@@ -11,7 +11,7 @@ export const orderConditions = `($6::text is null or public.canonical_symbol(o.s
   and ($13::text is null or strpos(lower(concat_ws(E'\\n', o.order_id, o.state ->> 'clOrdId', o.state ->> 'clientOrderRef',
     o.state ->> 'venueOrderId', o.state ->> 'commandId', o.state ->> 'callerRef')), lower($13)) > 0)`;
 
-/** The values of $9 to $13. */
+/** The values for $9 to $13. */
 export function conditionValues({ since, until, side, origin, q }: OrderFilter): readonly (string | null)[] {
   return [since ?? '-infinity', until ?? 'infinity', side ?? null, origin ?? null, q ?? null];
 }

@@ -3,14 +3,13 @@ import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 
 /**
- * The accounts whose orders a reader may see: a required argument of every
- * call here, so that no route can forget it.
+ * A reader may see these accounts' orders. Every call here requires it, so no route can forget it.
  */
 export type AccountScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'accounts'; readonly accountIds: readonly string[] };
 
-/** An order as it is stored. `state` is the JSON text of the normalised order, sent on as it is. */
+/** An order as stored. `state` is the normalised order's JSON text, sent on as it is. */
 export interface StoredOrder {
   readonly stream: Stream;
   readonly orderId: string;
@@ -27,22 +26,22 @@ export interface OrderFilter {
   readonly status?: OrderStatus;
   readonly open?: boolean;
   /**
-   * Stored in its newest state at or after `since` and before `until`:
-   * ISO 8601 in UTC, by the database's clock.
+   * Stored in its newest state at or after `since` and before `until`: ISO 8601 in UTC, by the
+   * database's clock.
    */
   readonly since?: string;
   readonly until?: string;
-  /** A direction: a short sale sells, and a buy that covers one buys. */
+  /** A direction: a short sale sells, and a buy to cover it buys. */
   readonly side?: 'buy' | 'sell';
   readonly origin?: 'tidemark' | 'external';
-  /** An id or a reference of the order, whole or a part of it. */
+  /** The order's id or a reference, whole or a part. */
   readonly q?: string;
 }
 
-/** `-updatedAt`: by the time of the newest stored change, newest first. */
+/** `-updatedAt`: by the newest stored change's time, newest first. */
 export type OrderSort = 'orderId' | '-updatedAt';
 
-/** `complete` false: of closed orders only the newest were counted. */
+/** `complete` false: only the newest closed orders were counted. */
 export interface OrderCounts {
   readonly items: readonly { readonly status: OrderStatus; readonly orders: number }[];
   readonly complete: boolean;
@@ -57,14 +56,14 @@ export interface CommandFilter {
   /** Exact match. */
   readonly callerRef?: string;
   /**
-   * The command's id, or that of one of its attempts, its order's id, its
-   * key or its caller's reference: exact match.
+   * Exact match with the command's id, an attempt's id, its order's id, its key or its caller's
+   * reference.
    */
   readonly q?: string;
 }
 
 /**
- * A page, and where the next one begins; `next` is absent on the last. Cursors are opaque to
+ * A page, and the start of the next one; `next` is absent on the last. Cursors are opaque to
  * callers; http encodes them.
  */
 export interface Page<T> {
@@ -91,10 +90,10 @@ export interface ExposureRow {
   readonly outcome?: string;
   readonly side: string;
   readonly openOrders: number;
-  /** Sum of leavesQty of open orders. */
+  /** Sum of the open orders' leavesQty. */
   readonly openQuantity: Decimal;
   readonly unresolvedCommands: number;
-  /** The quantity that unresolved places and replaces would add if they were applied. */
+  /** Unresolved places and replaces would add this quantity if they were applied. */
   readonly unresolvedQuantity: Decimal;
 }
 
@@ -103,37 +102,37 @@ export interface StreamedUpdate {
   readonly stream: Stream;
   readonly orderId: string;
   readonly accountId: string;
-  /** The exact text that is on Kafka. */
+  /** The exact text on Kafka. */
   readonly payload: string;
 }
 
-/** `recordedAt`: when the transaction that stored it began, by the database's clock. */
+/** `recordedAt`: the start of the transaction that stored it, by the database's clock. */
 export interface StoredUpdate extends StreamedUpdate {
   readonly recordedAt: Date;
 }
 
 /**
- * A place in the order of events: the transaction that wrote one, and its number, which tells
- * several of one transaction apart.
+ * A place in the order of events: the transaction that wrote the event, and the event's number. The
+ * number tells several in one transaction apart.
  */
 export interface EventPosition {
   readonly tx: bigint;
   readonly number: bigint;
 }
 
-/** A step of a command, or a change of a halt. */
+/** A command's step, or a halt's change. */
 export interface StreamedEvent extends EventPosition {
   readonly kind: 'outcome' | 'halt';
   /** Left out: it concerns every account, or both streams. */
   readonly accountId?: string;
   readonly stream?: Stream;
-  /** JSON: of an outcome the text that is on Kafka. */
+  /** JSON: for an outcome the text on Kafka. */
   readonly payload: string;
 }
 
 /**
  * Below `horizon` no event can be committed any more; it may be lower in a later answer. `end`:
- * above every transaction that there was; never lower later.
+ * above every transaction there was; never lower later.
  */
 export interface EventHorizon {
   readonly horizon: bigint;
@@ -142,9 +141,9 @@ export interface EventHorizon {
 
 export interface EventPage {
   readonly events: readonly StreamedEvent[];
-  /** Everything up to here was read: the last event of a full page, or the horizon. */
+  /** Everything up to here was read: a full page's last event, or the horizon. */
   readonly upTo: EventPosition;
-  /** False: events above the position that was asked for were deleted. */
+  /** False: events above the asked position were deleted. */
   readonly complete: boolean;
 }
 
@@ -154,9 +153,9 @@ export interface EventPage {
  */
 export interface OrderReads {
   /**
-   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page of few matches may
-   * be short, or empty, and still have a `next`. An order that changes while its list is read by
-   * newest change moves to the front, so it may be on no page: the stream of updates has it.
+   * By (stream, orderId) unless `sort` says otherwise, at most `limit`. A page with few matches may
+   * be short, or empty, and still have a `next`. If an order changes while its list is read by
+   * newest change, it moves to the front. So it may be on no page: the stream of updates has it.
    */
   listOrders(
     scope: AccountScope,
@@ -165,10 +164,7 @@ export interface OrderReads {
     limit: number,
     sort?: OrderSort,
   ): Promise<Page<StoredOrder>>;
-  /**
-   * Open orders by status; with `since`, those of all orders that were
-   * stored in their newest state since then.
-   */
+  /** Open orders by status. With `since`: all orders stored in their newest state since then. */
   countOrders(scope: AccountScope, filter: Pick<OrderFilter, 'stream' | 'accountId' | 'since'>): Promise<OrderCounts>;
   getOrder(scope: AccountScope, stream: Stream, orderId: string): Promise<StoredOrder | undefined>;
   /**
@@ -193,9 +189,9 @@ export interface OrderReads {
   accounts(scope: AccountScope): Promise<readonly AccountRow[]>;
   exposure(scope: AccountScope, accountId: string | undefined): Promise<readonly ExposureRow[]>;
   /**
-   * Updates above `afterSeq` in the order of seq, continuity marks left out. `lastSeq`: the last
-   * seq looked at, even where nothing was in this scope; no lane can commit a row up to there any
-   * more. `oldestSeq` above `afterSeq + 1`: the rows between are gone.
+   * Updates above `afterSeq` by seq, without continuity marks. `lastSeq`: the last seq looked at,
+   * even if nothing was in this scope; no lane can commit a row up to there any more. `oldestSeq`
+   * above `afterSeq + 1`: the rows between are gone.
    */
   updatesAfter(
     scope: AccountScope,
@@ -203,8 +199,8 @@ export interface OrderReads {
     limit: number,
   ): Promise<{ readonly updates: readonly StreamedUpdate[]; readonly lastSeq: bigint; readonly oldestSeq: bigint }>;
   eventHorizon(): Promise<EventHorizon>;
-  /** Events of every account above `after` and below the horizon, by position, at most `limit`. */
+  /** Every account's events above `after` and below the horizon, by position, at most `limit`. */
   eventsAfter(after: EventPosition, horizon: bigint, limit: number): Promise<EventPage>;
-  /** The end of the log: a place to continue from, like `lastSeq`. */
+  /** The log's end: a place to continue from, like `lastSeq`. */
   newestSeq(): Promise<bigint>;
 }

@@ -1,7 +1,7 @@
 import type { Head } from '../../domain/head.ts';
 import type { Stream } from '../../domain/order.ts';
 
-/** The newest state of one order, as it is stored. At most one for each order in a batch. */
+/** One order's newest state, as stored. At most one for each order in a batch. */
 export interface HeadRow {
   readonly stream: Stream;
   readonly orderId: string;
@@ -10,28 +10,28 @@ export interface HeadRow {
   readonly status: string;
   readonly revision: number;
   /**
-   * The revision that it was reduced from; 0: the order was not known. If another revision is
-   * stored, the batch is refused.
+   * It was reduced from this revision; 0: the order was not known. If another revision is stored,
+   * the batch is refused.
    */
   readonly reducedFrom: number;
   /** Decimal digits, or null. */
   readonly sourceVersion: string | null;
-  /** JSON of the whole normalised order: the same text as in the payload. */
+  /** The whole normalised order as JSON: the same text as in the payload. */
   readonly state: string;
-  /** JSON of the join's own memory. */
+  /** The join's own memory as JSON. */
   readonly join: string;
 }
 
 /**
- * One row of the log: an accepted change, or a continuity mark (stream
- * `continuity`, order id = the mark's id, revision 1).
+ * One row in the log: an accepted change, or a continuity mark (stream `continuity`, order id = the
+ * mark's id, revision 1).
  */
 export interface UpdateRow {
   readonly stream: Stream | 'continuity';
   readonly orderId: string;
   readonly accountId: string;
   readonly revision: number;
-  /** The exact text that goes to Kafka. */
+  /** The exact text for Kafka. */
   readonly payload: string;
 }
 
@@ -46,9 +46,9 @@ export interface QuarantineRow {
 }
 
 /**
- * An order that carries the id of one of our attempts. `matches`: account and side are also those
- * of the command, so the order is ours, whatever its symbol is called; otherwise a person has to
- * look. Written with the revision that first shows the id, so that no crash can separate the two.
+ * An order with one of our attempts' ids. `matches`: account and side also equal the command's, so
+ * the order is ours, whatever name its symbol has. Otherwise a person has to look. Written with the
+ * first revision that shows the id, so no crash can separate the two.
  */
 export interface BindingRow {
   readonly stream: Stream;
@@ -58,7 +58,7 @@ export interface BindingRow {
   readonly matches: boolean;
 }
 
-/** The data of an attempt, by its id: they decide whether an order that carries the id is ours. */
+/** An attempt's data, by its id. They decide if an order with the id is ours. */
 export interface Binding {
   readonly commandId: string;
   readonly callerRef?: string;
@@ -67,15 +67,15 @@ export interface Binding {
   readonly side: string;
 }
 
-/** The updates of a lane's batches above `after`, as far as they are committed or about to be. */
+/** The updates in a lane's batches above `after`, committed or about to be. */
 export interface Unproven {
   readonly after: bigint;
   readonly count: number;
-  /** Of the hashes of their values, below 2^48 (`service/orders/unproven.ts`). */
+  /** The sum over their values' hashes, below 2^48 (`service/orders/unproven.ts`). */
   readonly sum: number;
 }
 
-/** The writes of one transaction. `number` is one above the lane's last committed batch. */
+/** One transaction's writes. `number` is one above the lane's last committed batch. */
 export interface Batch {
   readonly lane: number;
   readonly epoch: bigint;
@@ -88,7 +88,7 @@ export interface Batch {
   readonly bindings?: readonly BindingRow[];
 }
 
-/** The outcome of a batch. Expected outcomes are returned, never thrown. */
+/** A batch's outcome. Expected outcomes are returned, never thrown. */
 export type ApplyResult =
   /** `lastSeq`: the seq of its last log row; undefined when it wrote none. */
   | { readonly kind: 'committed'; readonly lastSeq: bigint | undefined }
@@ -98,13 +98,13 @@ export type ApplyResult =
    */
   | { readonly kind: 'retry'; readonly code: string }
   /**
-   * Certainly rolled back: a row that Postgres will never take
-   * (classes 22 and 23). Halve the batch.
+   * Certainly rolled back: Postgres will never take one of the rows (classes 22 and 23). Halve the
+   * batch.
    */
   | { readonly kind: 'poison'; readonly code: string; readonly message: string }
   /**
-   * Certainly rolled back, by an error of an unknown kind, which may be due to one row or to the
-   * whole database. Try again; if the error stays, look for the row.
+   * Certainly rolled back, by an unknown kind of error. One row may be the cause, or the whole
+   * database. Try again; if the error stays, look for the row.
    */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /**
@@ -114,13 +114,13 @@ export type ApplyResult =
   /** The epoch is no longer ours. Stand by, never retry. */
   | { readonly kind: 'lane_lost' }
   /**
-   * The connection broke or the deadline passed after the transaction began: it may have committed,
+   * The connection broke or the deadline passed after the transaction began. It may have committed,
    * or may still do so. Reclaim before anything else.
    */
   | { readonly kind: 'unknown'; readonly code: string };
 
 /**
- * The database answered a read with an error that is not likely to pass: like `failed` of a batch,
+ * The database answered a read with an error not likely to pass. It is like `failed` for a batch,
  * but before there is a batch. `code`: SQLSTATE.
  */
 export class RefusedReadError extends Error {
@@ -134,13 +134,11 @@ export class RefusedReadError extends Error {
   }
 }
 
-/**
- * The state of every order, and the log of accepted changes. Every call has a deadline of its own.
- */
+/** Every order's state, and the log of accepted changes. Every call has its own deadline. */
 export interface OrderStore {
   /**
-   * The heads of the keys (`<stream>:<orderId>`) that are known, in any order. One query. Rejects
-   * when the database can't be reached, or with `RefusedReadError`.
+   * The heads known under the keys (`<stream>:<orderId>`), in any order. One query. Rejects when
+   * the database can't be reached, or with `RefusedReadError`.
    */
   readHeads(keys: readonly string[]): Promise<Map<string, Head>>;
   /**
@@ -149,7 +147,7 @@ export interface OrderStore {
    */
   readBindings(attemptIds: readonly string[]): Promise<Map<string, Binding>>;
   /**
-   * The updates behind the lane's newest proof of this generation; undefined: there is no such
+   * The updates behind the lane's newest proof in this generation; undefined: there is no such
    * proof among its newest rows. Right only while the lane is ours. Rejects like `readHeads`.
    */
   readUnproven(lane: number, generation: number): Promise<Unproven | undefined>;

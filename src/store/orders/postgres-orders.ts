@@ -21,7 +21,7 @@ import {
 import { readUnproven } from './read-unproven.ts';
 
 interface OrderStoreDeps {
-  /** For reads. Batches have a connection of their own. */
+  /** For reads. Batches have their own connection. */
   readonly pool: Pool;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,17 +30,17 @@ interface OrderStoreDeps {
 
 interface OrderStoreOptions {
   readonly url: string;
-  /** Rows of a partition of the log, in case one is missing. */
+  /** Rows in a partition of the log, in case one is missing. */
   readonly partitionRows: number;
 }
 
 /**
- * The port `OrderStore` in Postgres. `close` ends the lane's
- * connection; the pool belongs to the caller.
+ * The port `OrderStore` in Postgres. `close` ends the lane's connection; the pool belongs to the
+ * caller.
  */
 export class PostgresOrderStore implements OrderStore {
   private readonly connection: LaneConnection;
-  /** The scratches that no batch in flight is using: as many as were ever in flight at once. */
+  /** Scratches no batch in flight is using: as many as were ever in flight at once. */
   private readonly scratches: Scratch[] = [];
   private readonly deps: OrderStoreDeps;
   private readonly options: OrderStoreOptions;
@@ -88,8 +88,8 @@ export class PostgresOrderStore implements OrderStore {
   }
 
   /**
-   * The timer that makes partitions ahead has not run for
-   * millions of rows, so the lane makes them itself.
+   * The timer that makes partitions ahead has not run for millions of rows, so the lane makes them
+   * itself.
    */
   private async makePartitions(): Promise<void> {
     const { pool, log } = this.deps;
@@ -116,11 +116,11 @@ const headsText = `
   join public.orders o on o.stream = split_part(k.key, ':', 1) and o.order_id = substr(k.key, strpos(k.key, ':') + 1)`;
 
 /**
- * The heads of the keys that are known. Keys are
- * `<stream>:<orderId>`; an order id may itself contain colons.
+ * The heads known under the keys. Keys are `<stream>:<orderId>`; an order id may itself contain
+ * colons.
  */
 async function readHeads(pool: Pool, keys: readonly string[]): Promise<Map<string, Head>> {
-  // Postgres' text has no NUL, so such an order can't be known; asking would fail for all the other
+  // Postgres' text has no NUL, so such an order can't be known. Asking would fail for all the other
   // keys as well, every time.
   const askable = keys.filter((key) => !key.includes('\0'));
   if (askable.length === 0) return new Map();
@@ -148,14 +148,14 @@ interface BindingColumns {
   side: string;
 }
 
-// Places only: an order carries the reference of no other kind of command.
+// Places only: no other kind of command has its reference on an order.
 const bindingsText = `
   select a.attempt_id, c.command_id, c.caller_ref, c.stream, c.account_id, c.side
   from unnest($1::text[]) as k(attempt_id)
   join public.attempts a using (attempt_id) join public.commands c on c.command_id = a.command_id
   where c.kind = 'place'`;
 
-/** The command under each of the attempts' ids; ids that are not ours are left out. */
+/** The command under each attempt id. Ids that are not ours are left out. */
 async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<Map<string, Binding>> {
   // The ids come from the platform: see `readHeads`.
   const askable = attemptIds.filter((id) => !id.includes('\0'));
@@ -176,14 +176,14 @@ async function readBindings(pool: Pool, attemptIds: readonly string[]): Promise<
 }
 
 /**
- * The one pipelined connection on which batches are sent: they are executed in the order of
- * sending, each as a transaction of its own.
+ * The one pipelined connection for batches. They are executed in the order of sending, each as its
+ * own transaction.
  *
  * States: none → connecting → open → none (broken, over, or closed). Invariant: a connection that
  * failed once, or whose server takes no writes, is never used again.
  *
  * One, not two: two backends would race for the lane's row, and whenever the second batch won, it
- * was refused as out of order (the first run of the measurement ended like that). Two would not be
+ * was refused as out of order (the measurement's first run ended like that). Two would not be
  * faster either: the second batch can't begin before the first has committed.
  */
 class LaneConnection {
@@ -198,8 +198,8 @@ class LaneConnection {
   }
 
   /**
-   * The open connection; connects when there is none. Rejects
-   * when that fails: then nothing was sent.
+   * The open connection; connects when there is none. Rejects when that fails: then nothing was
+   * sent.
    */
   open(): Promise<PrimarySession> {
     if (this.current !== undefined && this.session?.over !== true) return this.current;
@@ -220,8 +220,8 @@ class LaneConnection {
   }
 
   /**
-   * Waits for the answers to everything that was sent, then ends the
-   * connection. The next `open` would connect again.
+   * Waits for the answers to everything sent, then ends the connection. The next `open` would
+   * connect again.
    */
   async close(): Promise<void> {
     const opening = this.current;

@@ -22,10 +22,10 @@ type EventRow = { readonly tx_id: string; readonly id: string; readonly generati
 );
 
 /**
- * The oldest transaction of this database that has not ended, or the end of all that there
- * were. One of another database on the same server counts until it is proven to be one: the
- * process that holds its number is connected elsewhere. A proof that is read late is no
- * fault: the transaction has ended by then.
+ * The oldest transaction in this database that has not ended, or the end of all there were. A
+ * transaction in another database on the same server counts until it is proven to be there: the
+ * process with its number is connected elsewhere. A late proof does no harm: the transaction has
+ * ended by then.
  */
 export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
   const { rows } = await pool.query<{ horizon: string; end: string }>(
@@ -42,10 +42,7 @@ export async function readEventHorizon(pool: Pool): Promise<EventHorizon> {
   return { horizon: BigInt(rows[0]?.horizon ?? 0), end: BigInt(rows[0]?.end ?? 0) };
 }
 
-/**
- * Events above `after` of transactions below `horizon`, in the
- * order of their positions, at most `limit`.
- */
+/** Events above `after`, from transactions below `horizon`, by position, at most `limit`. */
 export async function readEvents(pool: Pool, after: EventPosition, horizon: bigint, limit: number): Promise<EventPage> {
   const { rows } = await pool.query<{ floor: string | null } & { [column in keyof EventRow]: EventRow[column] | null }>(
     {

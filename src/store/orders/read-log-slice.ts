@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** Selects rows of the log. A field that is left out does not narrow the selection. */
+/** Selects rows in the log. A field left out does not narrow the selection. */
 export interface LogSlice {
   /** Recorded at or after this, milliseconds since the epoch. */
   readonly sinceMs?: number;
@@ -15,20 +15,19 @@ interface LogSliceRow {
 }
 
 /**
- * Rows that one read looks at, selected or not: each read is short,
- * however far apart the selected rows are.
+ * One read looks at this many rows, selected or not. So each read is short, however far apart the
+ * selected rows are.
  */
 const lookedAt = 5_000;
 
 /**
- * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log: those among the next few
- * thousand rows. `lastSeq` is the last seq looked at, `upToSeq` at the end. Continuity marks are
- * left out. Rejects when the database can't be reached.
+ * Updates with `afterSeq` < seq ≤ `upToSeq`, in the order of the log, among the next few thousand
+ * rows. `lastSeq` is the last seq looked at, `upToSeq` at the end. Continuity marks are left out.
+ * Rejects when the database can't be reached.
  *
- * The rows are read without an upper bound of seq: in a partition that was vacuumed and never
- * analysed, the planner assumes that a range with two ends keeps one row in 200, and then reads and
- * sorts all of it (seen: 740,000 rows and 7 s for 5,000 of them, which is over the deadline of a
- * statement; 15 ms as it is now).
+ * The rows are read without an upper bound on seq. In a partition vacuumed and never analysed, the
+ * planner assumes a range with two ends keeps one row in 200, and then reads and sorts all of it.
+ * Seen: 740,000 rows and 7 s for 5,000 of them, over a statement's deadline; 15 ms as it is now.
  */
 export async function readLogSlice(
   pool: Pool,
@@ -66,7 +65,7 @@ export async function readLogSlice(
   };
 }
 
-/** Whether the log has any update of an order. Rejects when the database can't be reached. */
+/** Whether the log has any update for an order. Rejects when the database can't be reached. */
 export async function isInLog(
   pool: Pool,
   { stream, orderId }: { readonly stream: string; readonly orderId: string },
@@ -78,7 +77,7 @@ export async function isInLog(
   return rows[0]?.found === true;
 }
 
-/** The lowest and the highest seq that the log still has; undefined: it has no rows. */
+/** The lowest and the highest seq still in the log; undefined: it has no rows. */
 export async function logBounds(pool: Pool): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
   const { rows } = await pool.query<{ first: string | null; last: string | null }>(
     `select min(f.seq) as first, max(t.seq) as last from public.lanes l

@@ -22,14 +22,14 @@ interface StoredRow extends UpdateRow {
 }
 
 /**
- * Rows of the log that one read looks at, of all accounts: a scope of one
- * quiet account must not read the whole log.
+ * One read looks at this many rows in the log, from all accounts. A scope with one quiet account
+ * must not read the whole log.
  */
 const lookedAt = 5_000;
 
 /**
- * Rows above $2 of all lanes, at most $3 of each, from which $3 are taken in the order of seq. The
- * key begins with the lane, so the rows of each lane are read separately.
+ * Every lane's rows above $2, at most $3 from each; then the first $3 by seq. The key begins with
+ * the lane, so each lane's rows are read separately.
  */
 const newerOfAll = `public.lanes l cross join lateral (
   select seq, lane, stream, order_id, account_id, payload from public.order_updates where lane = l.lane and seq > $2 order by seq limit $3) as u`;
@@ -41,12 +41,11 @@ interface LogPage {
 }
 
 /**
- * Updates of the scope above `afterSeq`, in the order of seq: all that there will ever be up
- * to `lastSeq`. Within a lane, seq order is commit order (see `enter_lane`); between two
- * lanes it is not. If a batch of another lane than that of the last row was under way, it may
- * hold a lower seq, and the page is read again once the batch has ended. With one lane there
- * is never a wait. `oldestSeq` is the bound of the oldest partition, so seqs that a batch
- * took and gave back never look like a loss.
+ * The scope's updates above `afterSeq`, by seq: all there will ever be up to `lastSeq`. Within a
+ * lane, seq order is commit order (see `enter_lane`); between two lanes it is not. A batch in
+ * another lane than the last row's may still be under way, with a lower seq. Then the page is read
+ * again once that batch has ended. With one lane there is never a wait. `oldestSeq` is the oldest
+ * partition's bound. So seqs a batch took and gave back never look like a loss.
  */
 export async function readStream(
   deps: StreamDeps,
@@ -62,9 +61,9 @@ export async function readStream(
 }
 
 /**
- * Not prepared (see `PostgresUpdateLog`), and every part has a lower bound of seq: only partitions
- * from there on are touched. `upToSeq` limits the rows that were read, not the read itself: the
- * planner assumes that a range with two ends is short.
+ * Not prepared (see `PostgresUpdateLog`). Every part has a lower bound on seq, so only partitions
+ * from there on are touched. `upToSeq` limits the rows read, not the read itself: the planner
+ * assumes a range with two ends is short.
  */
 async function readPage(
   pool: Pool,
@@ -124,8 +123,7 @@ export async function readNewestSeq(deps: StreamDeps): Promise<bigint> {
 }
 
 /**
- * Revisions of one order above `afterRevision`, oldest first;
- * undefined: no such order in the scope.
+ * One order's revisions above `afterRevision`, oldest first; undefined: no such order in the scope.
  */
 export async function readHistory(
   pool: Pool,
@@ -156,17 +154,16 @@ function toUpdate({ seq, stream, order_id, account_id, payload }: UpdateRow): St
 }
 
 /**
- * The batches of all lanes that had not ended when the statement took its snapshot, as a common
- * table expression of (lane, xid): `with ${underWay}, …`.
+ * All lanes' batches not ended at the statement's snapshot, as a common table expression with
+ * (lane, xid): `with ${underWay}, …`.
  *
- * A batch locks its lane's row before it takes its first seq, and no other batch can until it
- * has ended. So while one is under way, the row's version that the snapshot shows has the
- * batch's transaction id in `xmax`, and had it before that seq. If the batch ends before the
- * version is read, `xmax` may name the next one, which the snapshot does not show either: to
- * wait for that one is to wait for both. `xmax` may also name a batch or a lock that has ended:
- * the snapshot shows that. The column holds the lower 32 bits of the id, and the snapshot's own
- * id gives the rest. No transactions share a lock on these rows (no foreign key points to
- * them), so it is never the id of a group.
+ * A batch locks its lane's row before it takes its first seq, and no other batch can until it has
+ * ended. While one is under way, the snapshot shows a row version with the batch's transaction id
+ * in `xmax`, set before that seq. If the batch ends before the version is read, `xmax` may name the
+ * next one. The snapshot does not show that one either, and to wait for it is to wait for both.
+ * `xmax` may also name a batch or a lock that has ended: the snapshot shows that. The column holds
+ * the id's lower 32 bits, and the snapshot's own id gives the rest. No transactions share a lock on
+ * these rows (no foreign key points to them), so it is never a group's id.
  */
 const underWay = `touched as materialized (
     select lane, top + ((xmax::text::bigint - top) << 32 >> 32) as xid
@@ -180,10 +177,10 @@ interface UnderWayOptions {
   readonly deadlineMs: number;
 }
 
-/** A batch is one statement with a deadline of 4 s, and takes a few milliseconds. */
+/** A batch is one statement with a deadline at 4 s, and takes a few milliseconds. */
 const underWayDefaults: UnderWayOptions = { everyMs: 5, deadlineMs: 5_000 };
 
-/** A transaction that has changed the row of a lane stays open. */
+/** A transaction stays open after it has changed a lane's row. */
 class BatchStuckError extends Error {
   readonly code = 'BATCH_STUCK';
   readonly retryable = true;
@@ -195,8 +192,8 @@ class BatchStuckError extends Error {
 }
 
 /**
- * Resolves once each of the transactions has ended, by commit or rollback. Rejects with
- * `BatchStuckError` after the deadline, and when the database can't be reached.
+ * Resolves once each transaction has ended, by commit or rollback. Rejects with `BatchStuckError`
+ * after the deadline, and when the database can't be reached.
  */
 export async function untilEnded(
   { pool, clock }: { readonly pool: Pool; readonly clock: Clock },

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Unproven } from './order-store.ts';
 
 /**
- * The newest rows among which the last proof is looked for. There is one every 15 s while an
+ * The last proof is looked for among this many newest rows. There is one every 15 s while an
  * account is live, so this is enough for 13,000 updates a second. A term begins to write behind it:
  * 45,000 rows of 950 bytes took 0.2 to 0.3 s.
  */
@@ -10,8 +10,8 @@ const lookedAtRows = 200_000;
 
 /**
  * The updates behind the lane's last proof, as ingest would have counted them
- * (`service/orders/unproven.ts`). The sum is made by Postgres, so that at most one row leaves it.
- * The last proof is in batch `upTo` + 1, so nearly every row that is read counts.
+ * (`service/orders/unproven.ts`). Postgres makes the sum, so at most one row leaves it. The last
+ * proof is in batch `upTo` + 1, so nearly every row read counts.
  */
 const unprovenText = `
   with proof as (
@@ -32,7 +32,7 @@ const unprovenText = `
     from public.order_updates u where u.lane = $1 and u.seq > b.seq and u.stream <> 'continuity'
   ) as c`;
 
-/** Undefined: the lane has no proof of this generation among its newest rows. */
+/** Undefined: the lane has no proof in this generation among its newest rows. */
 export async function readUnproven(pool: Pool, lane: number, generation: number): Promise<Unproven | undefined> {
   const { rows } = await pool.query<{ up_to: string; updates: string; sum: string }>(unprovenText, [
     lane,

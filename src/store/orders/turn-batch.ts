@@ -2,13 +2,12 @@ import type { Clock } from '../../runtime/clock.ts';
 
 export interface TurnBatchOptions {
   /**
-   * Batches that are being answered at once; questions that come in
-   * the meantime wait, and become one batch.
+   * Batches being answered at once. Questions that come in the meantime wait, and become one batch.
    */
   readonly maxInFlight: number;
-  /** Questions of one batch. */
+  /** The most questions in one batch. */
   readonly maxBatch: number;
-  /** The most questions that wait; beyond that, `ask` rejects. */
+  /** The most questions that wait; beyond it, `ask` rejects. */
   readonly maxWaiting: number;
 }
 
@@ -25,12 +24,11 @@ class OverloadedError extends Error {
 }
 
 /**
- * Answers the questions of one turn of the event loop together, so that a hundred requests that
- * arrive at once are one query.
+ * Answers all questions from one turn of the event loop together. So a hundred requests that arrive
+ * at once are one query.
  *
- * Invariant: a question is answered by a read that began after it was asked. So
- * the answer has everything that was committed before the question, and no
- * question joins a read that is already under way.
+ * Invariant: a question is answered by a read that began after it was asked. So the answer has
+ * everything committed before the question, and no question joins a read already under way.
  */
 export class TurnBatch<Q, A> {
   private waiting: Question<Q, A>[] = [];

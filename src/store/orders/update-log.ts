@@ -21,7 +21,7 @@ export interface UpdateLog {
    */
   readAfter(lane: number, afterSeq: bigint, limit: number): Promise<StoredLogRow[]>;
   /**
-   * The newest row of each order above `afterSeq`, from at most `limit` log rows (fewer where they
+   * The newest row for each order above `afterSeq`, from at most `limit` log rows (fewer if they
    * are large); `lastSeq` is the last seq looked at.
    */
   readNewestAfter(
@@ -29,19 +29,19 @@ export interface UpdateLog {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }>;
-  /** The last row that is known to be acknowledged; 0n at first. */
+  /** The last row known to be acknowledged; 0n at first. */
   loadPosition(lane: number, cursor: RelayCursor): Promise<bigint>;
   /** Never moves a position back. False: the epoch is no longer ours, nothing was saved. */
   savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean>;
   /**
-   * The highest committed seq, the number of rows above `afterSeq`, and the oldest one's time in ms
+   * The highest committed seq, how many rows are above `afterSeq`, and the oldest one's time in ms
    * since the epoch. For metrics: above 1,000 it may be an estimate.
    */
   pendingAfter(
     lane: number,
     afterSeq: bigint,
   ): Promise<{ readonly rows: number; readonly oldestMs: number | undefined }>;
-  /** Both cursors of the lane, and what waits behind each of them. */
+  /** The lane's two cursors, and the rows waiting behind each. */
   backlog(lane: number): Promise<readonly RelayBacklog[]>;
 }
 
@@ -55,22 +55,22 @@ interface Row {
 }
 
 /**
- * Above this many rows the backlog is the distance of seqs, which includes those of rolled-back
- * batches. To count a row is to read it.
+ * Above this many rows the backlog is the distance in seqs, rolled-back batches included. To count
+ * a row is to read it.
  */
 const countedRows = 1_000;
 
 /**
- * The most bytes of payloads that one `readNewestAfter` looks at: its rows
- * usually have 6 MB, and might have a gigabyte.
+ * One `readNewestAfter` looks at this many bytes in payloads at most. Its rows usually have 6 MB,
+ * and might have a gigabyte.
  */
 const maxLookedAtBytes = 16_000_000;
 
 /**
- * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound of seq and follows
- * its order: the primary key gives it only the lane's rows, from the partition of that bound on.
- * Within a lane seq order is commit order (see `enter_lane`): a row that a read shows has no
- * predecessor that may still commit.
+ * The port `UpdateLog` in Postgres. Every read names the lane, has a lower bound on seq and follows
+ * its order. So the primary key gives it only the lane's rows, from the partition with that bound
+ * on. Within a lane seq order is commit order (see `enter_lane`): no predecessor of a row shown may
+ * still commit.
  */
 export class PostgresUpdateLog implements UpdateLog {
   private readonly deps: RetryDeps & { readonly pool: Pool };
@@ -93,8 +93,8 @@ export class PostgresUpdateLog implements UpdateLog {
     afterSeq: bigint,
     limit: number,
   ): Promise<{ readonly rows: readonly StoredLogRow[]; readonly lastSeq: bigint }> {
-    // Keys first, payloads after: from 10,000 updates of 1,000
-    // orders, only 1,000 payloads are read.
+    // Keys first, payloads after: from 10,000 updates on 1,000 orders, only 1,000 payloads are
+    // read.
     const rows = await this.query<Row & { last_seq: string }>(
       `with rows as materialized (
          select seq, stream, order_id, octet_length(payload) as bytes
@@ -120,10 +120,10 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   async savePosition(lane: number, epoch: bigint, cursor: RelayCursor, seq: bigint): Promise<boolean> {
-    // The lane's row is not locked: a batch holds it most of the time, and once Kafka
-    // has acknowledged a position, it is true from any process. A position beyond the
-    // log is not: a database that came back without its newest rows gives their numbers
-    // again, and those rows would never be sent.
+    // The lane's row is not locked: a batch holds it most of the time. Once Kafka has acknowledged
+    // a position, it is true from any process. A position beyond the log is not true. A database
+    // that came back without its newest rows gives their numbers again, and those rows would never
+    // be sent.
     const rows = await this.query(
       `insert into public.relay_positions as p (lane, cursor, seq)
        select lane, $3, $4 from public.lanes where lane = $1 and epoch = $2 and $4 <= coalesce(greatest(
@@ -158,8 +158,8 @@ export class PostgresUpdateLog implements UpdateLog {
   }
 
   /**
-   * Not prepared: a plan from a time when a partition was empty would
-   * read all of it, row by row, once it is full.
+   * Not prepared: a plan made while a partition was empty would read all of it, row by row, once it
+   * is full.
    */
   private async query<R extends object>(text: string, values: unknown[]): Promise<R[]> {
     return retryTransaction(
@@ -176,7 +176,7 @@ function toLogRow({ seq, batch, stream, order_id, account_id, payload }: Row): S
     : { ...place, topic: 'updates', key: `${stream}:${order_id}` };
 }
 
-/** The position of a cursor of a lane, and the newest row after it. */
+/** One cursor's position in a lane, and the newest row after it. */
 export interface RelayBacklog {
   readonly lane: number;
   readonly cursor: RelayCursor;
@@ -185,7 +185,7 @@ export interface RelayBacklog {
   readonly newest: bigint | undefined;
 }
 
-/** Both cursors of a lane, or of every lane. Rejects when the database can't be reached. */
+/** Both cursors for a lane, or for every lane. Rejects when the database can't be reached. */
 export async function relayBacklog(pool: Pool, lane?: number): Promise<readonly RelayBacklog[]> {
   const { rows } = await pool.query<{ lane: number; cursor: RelayCursor; passed: string; newest: string | null }>(
     `select l.lane, c.cursor, coalesce(r.seq, 0) as passed,

@@ -41,8 +41,8 @@ const entryColumns =
   'q.id::text as id, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.observed_at, q.recorded_at, q.dealt_at';
 
 /**
- * The port `QuarantineDesk` in Postgres. `readPool`: made by
- * `createReadPool`, for what callers only read.
+ * The port `QuarantineDesk` in Postgres. `readPool`: made by `createReadPool`, for calls that only
+ * read.
  */
 export class PostgresQuarantine implements QuarantineDesk {
   private readonly deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool };

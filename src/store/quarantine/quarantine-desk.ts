@@ -1,9 +1,7 @@
 import type { Stream } from '../../domain/order.ts';
 import type { AccountScope, Page } from '../orders/order-reads.ts';
 
-/**
- * Which rows are meant, of those that have not been dealt with; a field that is left out is any.
- */
+/** Selects rows not dealt with; a field left out is any. */
 export interface QuarantineFilter {
   readonly stream?: Stream;
   readonly accountId?: string;
@@ -28,7 +26,7 @@ export interface QuarantineEntry {
   readonly dealtAt?: Date;
 }
 
-/** The newest request to read the order of a row again, and its answer once there is one. */
+/** The newest request to read a row's order again, and its answer once there is one. */
 interface QuarantineRetry {
   readonly requestedAt: Date;
   readonly answeredAt?: Date;
@@ -52,8 +50,8 @@ export interface QuarantineWord {
 }
 
 /**
- * Rows of a job, or of what would be one. `nameless`: rows that name no order to read again, so
- * that a retry fails for them; 0 for a discard.
+ * Rows in a job, existing or only planned. `nameless`: rows without an order to read again, so a
+ * retry fails for them; 0 for a discard.
  */
 export interface JobSize {
   readonly total: number;
@@ -84,18 +82,18 @@ export interface QuarantineJob {
 }
 
 /**
- * Jobs that have not ended. A person has one or two; each may have every row of the quarantine, so
+ * Jobs that have not ended. A person has one or two. Each may have every row in the quarantine, so
  * without a bound they would fill the disk.
  */
 export const mostOpenJobs = 10;
 
 /**
  * The quarantine as REST has it, on any instance. The scope is part of every statement: a row
- * without an account is only in the scope of every account. Every act is written with its line of
- * the audit trail. Rejects when the database can't be reached; each call may then be made again.
+ * without an account is only in the scope of every account. Every act is written with its audit
+ * line. Rejects when the database can't be reached; each call may then be made again.
  */
 export interface QuarantineDesk {
-  /** Rows that have not been dealt with, oldest first. */
+  /** Rows not dealt with, oldest first. */
   list(
     scope: AccountScope,
     filter: QuarantineFilter,
@@ -107,20 +105,22 @@ export interface QuarantineDesk {
    */
   find(scope: AccountScope, id: string): Promise<QuarantineMessage | undefined>;
   /**
-   * Asks the follower of the account. Nothing new is asked while a request is open for the row, or
-   * where the row names no order or was dealt with.
+   * Asks the account's follower. Nothing new is asked if a request is open for the row, if the row
+   * names no order, or if it was dealt with.
    */
   retry(scope: AccountScope, id: string, word: QuarantineWord): Promise<void>;
   /** False: the row was dealt with before. */
   discard(scope: AccountScope, id: string, word: QuarantineWord): Promise<boolean>;
-  /** What a job would have, counted now. Rows for which the same is asked already are left out. */
+  /**
+   * The rows a job would have, counted now. A row is left out if the same is asked for it already.
+   */
   measureJob(scope: AccountScope, action: QuarantineAction, filter: QuarantineFilter): Promise<JobSize>;
   /** Writes the job and all its rows, at once. False: there are `mostOpenJobs` already. */
   openJob(scope: AccountScope, job: NewQuarantineJob): Promise<boolean>;
-  /** Undefined: there is none, or it is of accounts outside the scope. */
+  /** Undefined: there is none, or its accounts are outside the scope. */
   findJob(scope: AccountScope, jobId: string): Promise<QuarantineJob | undefined>;
   /** Newest first. */
   listJobs(scope: AccountScope, limit: number): Promise<readonly QuarantineJob[]>;
-  /** Withdraws its rows that are still open. No effect on a job that has ended. */
+  /** Withdraws its open rows. No effect on an ended job. */
   cancelJob(scope: AccountScope, jobId: string, word: QuarantineWord): Promise<void>;
 }

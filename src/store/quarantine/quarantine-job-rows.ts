@@ -3,8 +3,8 @@ import type { Stream } from '../../domain/order.ts';
 import type { RepairAnswer } from '../repair-requests.ts';
 import { progressOf } from './quarantine-jobs.ts';
 
-// The rows of jobs, as the holder of a lane carries them out. Raw: each write is one statement that
-// answers requests and deals with their rows.
+// Jobs' rows, as a lane's holder carries them out. Raw: each write is one statement that answers
+// requests and deals with their rows.
 
 /** One order that jobs want to be read again, with requests about it. */
 export interface OrderOfJobs {
@@ -12,7 +12,7 @@ export interface OrderOfJobs {
   readonly requests: readonly string[];
 }
 
-/** Whether there is a job that has not ended. */
+/** Whether a job has not ended. */
 export async function hasOpenJobs(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ open: boolean }>(
     'select exists (select from public.quarantine_jobs where ended_at is null) as open',
@@ -20,7 +20,7 @@ export async function hasOpenJobs(pool: Pool): Promise<boolean> {
   return rows[0]?.open === true;
 }
 
-/** The accounts that open retries are of, by the age of their oldest one. */
+/** The accounts with open retries, by their oldest one's age. */
 export async function accountsOfJobs(
   pool: Pool,
 ): Promise<readonly { readonly stream: Stream; readonly accountId: string }[]> {
@@ -32,12 +32,12 @@ export async function accountsOfJobs(
 }
 
 /**
- * Requests that are looked at for one answer: an order is read once for all of them that are about
- * it (to group all 20,000 took 380 ms, these some 10 ms).
+ * One answer looks at this many requests. An order is read once for all requests about it. Grouping
+ * all 20,000 took 380 ms, these some 10 ms.
  */
 const requestsAtOnce = 500;
 
-/** The next orders of one account, those that were asked for first before the others. */
+/** One account's next orders, those asked for first before the others. */
 export async function ordersOfJobs(
   pool: Pool,
   stream: Stream,
@@ -56,8 +56,8 @@ export async function ordersOfJobs(
 }
 
 /**
- * Answers requests that are open, and after `done` deals with their rows, in one commit: a job that
- * was cancelled in between leaves its rows as they are.
+ * Answers open requests, and after `done` deals with their rows, in one commit. A job cancelled in
+ * between leaves its rows as they are.
  */
 export async function answerJobRows(
   pool: Pool,
@@ -77,7 +77,7 @@ export async function answerJobRows(
   return Number(rows[0]?.answered ?? 0);
 }
 
-/** Discards at most `limit` rows that jobs ask for, oldest requests first. Returns their number. */
+/** Discards at most `limit` rows as jobs ask, oldest requests first. Returns their number. */
 export async function discardJobRows(pool: Pool, limit: number): Promise<number> {
   const { rows } = await pool.query<{ discarded: string }>(
     `with picked as (
@@ -96,8 +96,8 @@ export async function discardJobRows(pool: Pool, limit: number): Promise<number>
 }
 
 /**
- * Answers the requests of jobs whose row was dealt with by another way, or was dropped from a full
- * quarantine. Returns how many of each kind.
+ * Answers jobs' requests if their row was dealt with in another way, or dropped from a full
+ * quarantine. Returns how many there were for each kind.
  */
 export async function answerRowsThatAreGone(
   pool: Pool,
@@ -122,7 +122,7 @@ interface EndedJob {
   readonly withdrawn: number;
 }
 
-/** Ends the jobs that have no open row, each with its line of the audit trail. */
+/** Ends the jobs without an open row, each with its audit line. */
 export async function endJobs(pool: Pool): Promise<readonly EndedJob[]> {
   const { rows } = await pool.query<{ ended: EndedJob }>(
     `with ended as (

@@ -20,8 +20,7 @@ interface Condition {
 }
 
 /**
- * SQL: rows `q` of the quarantine that have not been dealt with, are in the
- * scope, and match. The scope is parameter 1.
+ * SQL: quarantine rows `q` not dealt with, in the scope, and matching. The scope is parameter 1.
  */
 export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, rowIds }: QuarantineFilter): Condition {
   const values: unknown[] = [scopeParameter(scope)];
@@ -34,8 +33,8 @@ export function rowsThatMatch(scope: AccountScope, { stream, accountId, reason, 
 }
 
 /**
- * The same without the rows for which the same is asked already: a request that is repeated after a
- * lost answer makes no second job of them.
+ * The same without the rows already asked for. So a request repeated after a lost answer makes no
+ * second job from them.
  */
 function rowsOfJob(scope: AccountScope, action: QuarantineAction, filter: QuarantineFilter): Condition {
   const { text, values } = rowsThatMatch(scope, filter);
@@ -47,7 +46,7 @@ function rowsOfJob(scope: AccountScope, action: QuarantineAction, filter: Quaran
 const nameless = '(q.account_id is null or q.order_id is null)';
 const namelessDetail = 'it names no order: check it and discard it, or read its account whole';
 
-/** Rows that a job would have now. Rejects when the database can't be reached. */
+/** The rows a job would have now. Rejects when the database can't be reached. */
 export async function measureJob(
   pool: Pool,
   scope: AccountScope,
@@ -63,9 +62,9 @@ export async function measureJob(
 }
 
 /**
- * One statement: the job, a request for each of its rows, and the line of the audit trail. So what
- * it covers is decided at once, and rows that come later are not in it. A row that names no order
- * cannot be read again: in a retry it has failed from the start.
+ * One statement: the job, a request for each row, and the audit line. So its rows are decided at
+ * once, and rows that come later are not in it. A row without an order cannot be read again: in a
+ * retry it has failed from the start.
  */
 export async function openJob(
   deps: RetryDeps & { readonly pool: Pool },
@@ -117,12 +116,12 @@ interface JobRow {
   readonly failures: QuarantineJob['failures'];
 }
 
-/** SQL: a job is in the scope that is in parameter 1 when each of its accounts is. */
+/** SQL: a job is in the scope (parameter 1) when each of its accounts is. */
 const jobInScope = '($1::text[] is null or j.accounts <@ $1::text[])';
 
 /**
- * Jobs of the scope, newest first, or the one that is named. Progress is counted from the answers
- * to their rows, by an index.
+ * The scope's jobs, newest first, or the named one. Progress is counted from the answers to their
+ * rows, by an index.
  */
 export async function readJobs(
   pool: Pool,
@@ -142,7 +141,7 @@ export async function readJobs(
   return rows.map(toJob);
 }
 
-/** SQL: how many rows of the job there are, and how many have each answer. */
+/** SQL: how many rows the job has, and how many have each answer. */
 export function progressOf(jobId: string): string {
   return `select count(*) as total, count(*) filter (where r.outcome = 'done') as done, count(*) filter (where r.outcome = 'failed') as failed,
     count(*) filter (where r.outcome = 'withdrawn') as withdrawn from public.repair_requests r where r.job_id = ${jobId}`;
@@ -169,8 +168,8 @@ function toJob(row: JobRow): QuarantineJob {
 }
 
 /**
- * Ends the job, and withdraws its rows that are open. An order that is being
- * read at this moment stays in quarantine.
+ * Ends the job, and withdraws its open rows. An order being read at this moment stays in
+ * quarantine.
  */
 export async function cancelJob(
   deps: RetryDeps & { readonly pool: Pool },

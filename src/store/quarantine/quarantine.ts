@@ -14,8 +14,7 @@ export interface QuarantineCount {
 }
 
 /**
- * Rows that have not been dealt with, by stream, reason and account:
- * 20,000 rows at most (`maintainQuarantine`).
+ * Rows not dealt with, by stream, reason and account: 20,000 rows at most (`maintainQuarantine`).
  */
 export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
   return drizzle(pool)
@@ -32,7 +31,7 @@ export async function countQuarantined(pool: Pool): Promise<QuarantineCount[]> {
     .orderBy(asc(quarantine.stream), asc(quarantine.reason), asc(quarantine.accountId));
 }
 
-/** Rows that have not been dealt with, oldest first, after the given id. */
+/** Rows not dealt with, oldest first, after the given id. */
 export async function listQuarantined(pool: Pool, afterId: bigint, limit: number): Promise<QuarantinedRow[]> {
   return drizzle(pool)
     .select()
@@ -57,7 +56,7 @@ export async function findQuarantined(pool: Pool, id: bigint): Promise<Quarantin
   return row;
 }
 
-/** The newest row of all, 0 where there is none: by the key, however many there are. */
+/** The newest row, 0 if there is none: by the key, however many there are. */
 export async function newestQuarantined(pool: Pool): Promise<bigint> {
   const [row] = await drizzle(pool)
     .select({ id: max(quarantine.id) })
@@ -66,8 +65,8 @@ export async function newestQuarantined(pool: Pool): Promise<bigint> {
 }
 
 /**
- * The newest row about the same order that came after `id` and has not been
- * dealt with: the order was quarantined again.
+ * The newest row about the same order, after `id` and not dealt with: the order was quarantined
+ * again.
  */
 export async function quarantinedAgain(
   pool: Pool,

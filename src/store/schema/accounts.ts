@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../drizzle.ts';
 
-/** The accounts that we follow, and how far their last complete read went. */
+/** The accounts we follow, and how far their last complete read went. */
 export const accounts = pgTable(
   'accounts',
   {
@@ -25,7 +25,7 @@ export const accounts = pgTable(
     sourceEpoch: integer('source_epoch').notNull(),
     /** The platform's own text: a timestamptz would cut its nanoseconds. */
     readUpTo: text('read_up_to'),
-    /** The same of the reads that look back far. */
+    /** The same for reads that look back far. */
     auditedUpTo: text('audited_up_to'),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },
@@ -35,8 +35,8 @@ export const accounts = pgTable(
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /**
- * Tokens, sealed (see `seal` in store/token-store.ts), and the
- * process that may refresh them at the moment.
+ * Sealed tokens (see `seal` in store/token-store.ts), and the process that may refresh them at the
+ * moment.
  */
 export const credentials = pgTable('credentials', {
   credential: text().primaryKey(),
@@ -49,9 +49,9 @@ export const credentials = pgTable('credentials', {
 });
 
 /**
- * A retry or a discard of every row of the quarantine that matched a filter at one moment. Its rows
- * are requests in `repair_requests`, written with it, so its progress is what those say. Ended
- * once, when none of them is open any more, or by a person who cancels it.
+ * A retry or a discard for every quarantine row that matched a filter at one moment. Its rows are
+ * requests in `repair_requests`, written with it, so they show its progress. Ended once: when none
+ * is open any more, or by a person who cancels it.
  */
 export const quarantineJobs = pgTable(
   'quarantine_jobs',
@@ -59,9 +59,9 @@ export const quarantineJobs = pgTable(
     jobId: uuid('job_id').primaryKey(),
     /** `retry` or `discard`. */
     action: text().notNull(),
-    /** `QuarantineFilter`, as it was asked for. */
+    /** `QuarantineFilter`, as asked for. */
     filter: json().notNull(),
-    /** The accounts that its rows may be of; null: every account, and rows that name none. */
+    /** Its rows may belong to these accounts; null: to every account, or to none. */
     accounts: text().array(),
     reason: text().notNull(),
     askedBy: text('asked_by').notNull(),
@@ -79,11 +79,11 @@ export const quarantineJobs = pgTable(
 );
 
 /**
- * Requests of a person to the follower of an account, which is always the lane's holder: to read
- * the account from a time on or completely (`backfill`), to read its newest changes (`read`), or to
- * read an order in quarantine again (`retry`); and the rows of a job, of which those to `discard`
- * are for the holder of the row's lane. Answered once; the process that asked and gave up answers
- * the request itself (`withdrawn`).
+ * A person's requests to an account's follower, always the lane's holder. They ask to read the
+ * account completely or from a time on (`backfill`), to read its newest changes (`read`), or to
+ * read an order in quarantine again (`retry`). A job's rows are here too; those to `discard` are
+ * for the holder of the row's lane. Answered once. If the asking process gives up, it answers the
+ * request itself (`withdrawn`).
  */
 export const repairRequests = pgTable(
   'repair_requests',
@@ -94,13 +94,13 @@ export const repairRequests = pgTable(
     stream: text().notNull(),
     /** Null only in a job: the row names no account. */
     accountId: text('account_id'),
-    /** The quarantine row of a `retry` or a `discard`. */
+    /** The quarantine row for a `retry` or a `discard`. */
     quarantineId: bigint('quarantine_id', { mode: 'bigint' }),
-    /** Null: it was asked for by itself. */
+    /** Null: asked for by itself. */
     jobId: uuid('job_id').references(() => quarantineJobs.jobId, { onDelete: 'cascade' }),
-    /** Of a `backfill`: orders that changed since then; null: all. */
+    /** For a `backfill`: orders changed since then; null: all. */
     since: timestamp({ withTimezone: true }),
-    /** The principal and its reason; null where it was asked for at the command line. */
+    /** The principal and its reason; null if asked for at the command line. */
     askedBy: text('asked_by'),
     reason: text(),
     requestedAt: timestamp('requested_at', { withTimezone: true }).notNull().defaultNow(),

@@ -16,16 +16,13 @@ import {
   uuid,
 } from '../drizzle.ts';
 
-/**
- * The number of a transaction, 64 bits. It rises in the order in which transactions began to write,
- * not in that of their commits.
- */
+/** A transaction's number, 64 bits. It rises as transactions begin to write, not as they commit. */
 export const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 /** Lists of words for CHECK constraints, as SQL. */
 export const commandKinds = "'place', 'replace', 'cancel'";
 
-/** `isFinal` of domain/command.ts. */
+/** `isFinal` in domain/command.ts. */
 export const finalStates = "'refused', 'not_sent', 'applied', 'rejected', 'moot'";
 
 export const attemptStates = "'prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown'";
@@ -33,12 +30,12 @@ export const attemptStates = "'prepared', 'sending', 'not_sent', 'refused', 'rej
 export const evidenceKinds = "'answer', 'update', 'read', 'note', 'person'";
 
 /**
- * The commands of callers (domain/command.ts), one row for each, never deleted. Written by the SQL
- * functions `open_command`, `step_command` and `take_over_commands`; the trigger `commands_guard`
+ * Callers' commands (domain/command.ts), one row for each, never deleted. Written by the SQL
+ * functions `open_command`, `step_command` and `take_over_commands`. The trigger `commands_guard`
  * refuses every forbidden step, from every writer.
  *
- * Few rows and few writes compared with the log: one more index
- * costs little, even on a mutable column.
+ * Few rows and few writes compared with the log: one more index costs little, even on a mutable
+ * column.
  */
 export const commands = pgTable(
   'commands',
@@ -71,15 +68,15 @@ export const commands = pgTable(
     misses: integer().notNull().default(0),
     baseline: json(),
     /**
-     * The amount of money that the command would add to its account, as valued when it was
-     * journaled. Null: a cancel, or not known.
+     * The money the command would add to its account, as valued when it was journaled. Null: a
+     * cancel, or not known.
      */
     exposure: numeric(),
-    /** The newest change of limits that it was judged by; 0: there was none. */
+    /** The newest change to the limits it was judged by; 0: there was none. */
     limitsChange: bigint('limits_change', { mode: 'bigint' }).notNull().default(sql`0`),
-    /** Of the token of the database that it was asked for with. Null: it came by another way. */
+    /** The number of the database token it was asked for with. Null: it came in another way. */
     tokenNumber: integer('token_number'),
-    /** Times of a command are those of the holder's clock, to the millisecond. */
+    /** A command's times come from the holder's clock, to the millisecond. */
     deadlineAt: timestamp('deadline_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
@@ -91,21 +88,20 @@ export const commands = pgTable(
       .on(t.stream, t.orderId)
       .where(sql`${t.kind} = 'place' and ${t.orderId} is not null`),
     // Not unique: there may be several if all but one failed (`not_sent`, `refused`), and one of
-    // those may still turn out to have landed. The trigger checks this when one begins.
+    // the failed may still turn out to have landed. The trigger checks this when one begins.
     index('commands_successors').on(t.supersedes).where(sql`${t.supersedes} is not null`),
     index('commands_newest').on(t.createdAt, t.commandId),
     index('commands_by_account').on(t.accountId, t.createdAt, t.commandId),
     index('commands_by_key').on(t.idempotencyKey),
-    // For references that are used once, and for `?callerRef=`: 0.03 ms each among
-    // 300,000 commands. With the time instead of the principal, the first took 116 ms
-    // where another principal had given one reference to 100,000 commands; a page of
-    // those comes fast from `commands_newest`.
+    // For references used once, and for `?callerRef=`: 0.03 ms each among 300,000 commands. With
+    // the time instead of the principal, the first took 116 ms if another principal had given one
+    // reference to 100,000 commands. A page of those comes fast from `commands_newest`.
     index('commands_by_caller_ref').on(t.callerRef, t.principal).where(sql`${t.callerRef} is not null`),
     index('commands_not_final').on(t.accountId, t.createdAt).where(sql`${t.settledAt} is null`),
     index('commands_key_held').on(t.createdAt).where(sql`${t.keyHeld}`),
     // The predicate uses a column that never changes: steps stay HOT.
     index('commands_of_order').on(t.stream, t.orderId).where(sql`${t.kind} <> 'place'`),
-    // Final places, except those `applied` with an order: an order of one of them has landed late.
+    // Final places, except those `applied` with an order. If one has an order, it has landed late.
     index('commands_came_to_nothing')
       .on(t.shard, t.commandId)
       .where(
@@ -140,7 +136,7 @@ export const attempts = pgTable(
       .references(() => commands.commandId),
     number: integer().notNull(),
     state: text().notNull(),
-    /** The shard's epoch under which it was prepared. */
+    /** It was prepared under this epoch of the shard. */
     epoch: bigint({ mode: 'bigint' }).notNull(),
     preparedAt: timestamp('prepared_at', { withTimezone: true }).notNull(),
     sendingAt: timestamp('sending_at', { withTimezone: true }),
@@ -149,8 +145,8 @@ export const attempts = pgTable(
   },
   (t) => [
     uniqueIndex('attempts_numbered').on(t.commandId, t.number),
-    // The promise itself: a second write comes only after the one before it
-    // is recorded as not sent, or was refused.
+    // The promise itself: a second write comes only after the one before it is recorded as not
+    // sent, or was refused.
     uniqueIndex('attempts_one_in_doubt').on(t.commandId).where(sql`${t.state} not in ('not_sent', 'refused')`),
     index('attempts_in_flight').on(t.epoch).where(sql`${t.state} in ('prepared', 'sending')`),
     check('attempts_id', sql`starts_with(${t.attemptId}, 'tm-') and length(${t.attemptId}) <= 64`),
@@ -160,8 +156,8 @@ export const attempts = pgTable(
 );
 
 /**
- * The known facts about a command, one in each row, append only (a trigger refuses every other
- * change, from every role): a verdict can be computed again from them.
+ * The known facts about a command, one a row, append only (a trigger refuses every other change,
+ * from every role). A verdict can be computed again from them.
  */
 export const evidence = pgTable(
   'evidence',
@@ -186,12 +182,12 @@ export const evidence = pgTable(
 );
 
 /**
- * The outbox of `tidemark.command-outcomes.v1`: one row for every step of a command, in the
- * transaction of the step. Not the log of updates: journal transactions are slow and concurrent,
- * and would delay its watermark. Here each row says for itself whether it was published.
+ * The outbox for `tidemark.command-outcomes.v1`: one row for every step of a command, in the step's
+ * transaction. Not the log of updates: journal transactions are slow and concurrent, and would
+ * delay its watermark. Here each row says for itself if it was published.
  *
- * `id` rises with `version` inside a command (its row is locked from one
- * to the next). No other order is promised.
+ * `id` rises with `version` inside a command (its row is locked from one to the next). No other
+ * order is promised.
  */
 export const commandEvents = pgTable(
   'command_events',
@@ -202,15 +198,15 @@ export const commandEvents = pgTable(
       .references(() => commands.commandId),
     version: integer().notNull(),
     /**
-     * The command as it was after the step. Encoded when it is published, by the one encoder
-     * (domain/encode-command-outcome.ts): the text itself could only be written by a second round
-     * trip inside the step, or by a second encoder in SQL.
+     * The command after the step. Encoded when it is published, by the one encoder
+     * (domain/encode-command-outcome.ts). To write the text itself would take a second round trip
+     * inside the step, or a second encoder in SQL.
      */
     snapshot: json().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
     publishedAt: timestamp('published_at', { withTimezone: true }),
     /**
-     * For the stream of events, which must know that no earlier row can be committed any more
+     * For the stream of events. It must know that no earlier row can be committed any more
      * (docs/decisions/030-an-id-of-two-positions.md).
      */
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
@@ -223,8 +219,8 @@ export const commandEvents = pgTable(
 );
 
 /**
- * Events of the stream (steps, changes of halts) were deleted
- * up to this transaction. At most one row.
+ * The stream's events (steps, changes of halts) were deleted up to this transaction. At most one
+ * row.
  */
 export const eventFloor = pgTable(
   'event_floor',
@@ -233,9 +229,9 @@ export const eventFloor = pgTable(
 );
 
 /**
- * The epoch under which the journal may be written. Not the lane's own row: every batch locks that
- * one, so journal transactions would wait for batches and batches for them. A journal transaction
- * locks this row `for share` until it commits; `take_over_commands` raises the epoch.
+ * The journal may be written under this epoch. Not the lane's own row: every batch locks that one,
+ * so journal transactions would wait for batches and batches for them. A journal transaction locks
+ * this row `for share` until it commits; `take_over_commands` raises the epoch.
  */
 export const commandFence = pgTable('command_fence', {
   shard: integer().primaryKey(),

@@ -20,45 +20,43 @@ export const lanes = pgTable('lanes', {
   epoch: bigint({ mode: 'bigint' }).notNull(),
   renewedAt: timestamp('renewed_at', { withTimezone: true }).notNull(),
   /**
-   * In every payload; it counts before the revision. Raised by
-   * `begin_generation`, and never lowered.
+   * In every payload; it counts before the revision. Raised by `begin_generation`, and never
+   * lowered.
    */
   generation: integer().notNull().default(1),
   /** When the present holder took the lane. */
   heldSince: timestamp('held_since', { withTimezone: true }).notNull().defaultNow(),
-  /**
-   * An operator wants the holder to give its shards to others, for as long as it holds the lane.
-   */
+  /** An operator wants the holder to give its shards to others, as long as it holds the lane. */
   drained: boolean().notNull().default(false),
   /**
-   * The rest is what the holder says of itself. Where its REST answers other processes; null: it
-   * takes no requests of theirs.
+   * The holder says the rest about itself. Here: the address at which its REST answers other
+   * processes; null: it takes none of their requests.
    */
   address: text(),
   /** Its part of the shards is in proportion to this; 0: it wants none. */
   weight: doublePrecision().notNull().default(0),
   version: text(),
   draining: boolean().notNull().default(false),
-  /** A fault that it has, and that others need not have (domain/judge-fitness.ts); null: none. */
+  /** A fault it has and others need not have (domain/judge-fitness.ts); null: none. */
   trouble: text(),
-  /** It takes no shards for such a fault. */
+  /** Because of such a fault it takes no shards. */
   unfit: boolean().notNull().default(false),
   /** It holds every active halt up to this number. */
   haltsHeld: bigint('halts_held', { mode: 'bigint' }).notNull().default(sql`0`),
-  /** What it says of its work (domain/member-report.ts); empty until it has introduced itself. */
+  /** Its report about its work (domain/member-report.ts); empty until it has introduced itself. */
   report: jsonb().notNull().default({}),
 });
 
 /**
  * A fixed group of accounts (domain/partition.ts), and the lane whose process follows them.
- * `tidemark migrate` makes the rows, once. A row may change only under a lock on the row of its
- * lane, which is no foreign key (see the baseline).
+ * `tidemark migrate` makes the rows, once. A row may change only under a lock on its lane's row;
+ * that is no foreign key (see the baseline).
  */
 export const shards = pgTable('shards', {
   shard: integer().primaryKey(),
   /** Null: it is free. */
   lane: integer(),
-  /** The fence of its commands in the journal: rises with every taking. */
+  /** Fences its commands in the journal: rises with every taking. */
   epoch: bigint({ mode: 'bigint' }).notNull().default(sql`0`),
   /** An operator wants it to stay with its process, whatever the balance. */
   pinned: boolean().notNull().default(false),
@@ -67,9 +65,9 @@ export const shards = pgTable('shards', {
 });
 
 /**
- * One row a lane, none before its first batch: the number of the last committed batch, which orders
- * batches and answers a lost commit. The number is in the key, so that a batch finds the row at
- * once beside any number of dead versions, which an open snapshot keeps.
+ * One row a lane, none before its first batch: the last committed batch's number. It orders batches
+ * and answers a lost commit. The number is in the key. So a batch finds the row at once beside any
+ * number of dead versions, even those an open snapshot keeps.
  */
 export const laneBatches = pgTable(
   'lane_batches',

@@ -1,12 +1,12 @@
 import { bigint, boolean, index, integer, json, pgTable, primaryKey, sql, text, timestamp, uuid } from '../drizzle.ts';
 
 /**
- * The one true state of every order. Only the SQL function `apply_batch` writes it: no role of the
- * service may write here in another way.
+ * The one true state of every order. Only the SQL function `apply_batch` writes it. No service role
+ * may write here in another way.
  *
  * `json`, not `jsonb`: no query searches inside the state, and `jsonb` costs 30 % of the
  * throughput. `join_state` is the reducer's own memory (`Head.join`). `fillfactor` 80 (in the
- * migration) leaves room in the page, so that an update need not touch an index.
+ * migration) leaves room in the page, so an update need not touch an index.
  */
 export const orders = pgTable(
   'orders',
@@ -24,8 +24,8 @@ export const orders = pgTable(
     /** Our own number: 1, 2, 3 … without a gap. */
     revision: bigint({ mode: 'number' }).notNull(),
     /**
-     * The revision that was stored before. `apply_batch` compares it, so that
-     * two writers never build on the same one.
+     * The revision stored before. `apply_batch` compares it, so two writers never build on the same
+     * one.
      */
     reducedFrom: bigint('reduced_from', { mode: 'number' }).notNull().default(0),
     /** The platform's version, int64; null on account orders. */
@@ -35,14 +35,14 @@ export const orders = pgTable(
     /** The database's clock at the last write. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
     /**
-     * `updated_at` of an order that is over, null while it is open
+     * `updated_at` once the order is over, null while it is open
      * (docs/decisions/029-newest-change-without-an-index-on-it.md).
      */
     closedChangedAt: timestamp('closed_changed_at', { withTimezone: true }).generatedAlwaysAs(
       sql`case when status in ('filled', 'replaced', 'canceled', 'expired', 'rejected') then updated_at end`,
     ),
   },
-  // `is_open` is a column of its own because it changes once in an order's life: a partial index on
+  // `is_open` is a separate column because it changes once in an order's life. A partial index on
   // `status` costs the cheap update in the page (HOT) whenever the status changes. The server's CPU
   // for a row, medians of three and more, six updates an order: no second index 16.3 µs · account
   // and order 17.8 µs · this one 19.3 µs · that one and a partial one of open orders 21.7 µs · the
@@ -60,12 +60,12 @@ export const orders = pgTable(
  * Every accepted change, append only: history, outbox and replay source in one. Only the SQL
  * function `apply_batch` writes it.
  *
- * Partitioned by ranges of `seq`, which drizzle can't say: `partition by` was added to the
- * generated migration by hand, and the partitions come from `ensure_log_partitions`. The key begins
- * with the lane, so that the cost of reading a lane depends only on its own rows
- * (docs/decisions/014). `unique (stream, order_id, revision)` holds in each partition (Postgres has
- * no index over all of them that leaves out the partition key). A plain sequence, not an identity
- * column: before Postgres 17 a partitioned table can't have one.
+ * Partitioned by ranges of `seq`. Drizzle can't say that: `partition by` was added to the generated
+ * migration by hand, and the partitions come from `ensure_log_partitions`. The key begins with the
+ * lane, so the cost of reading a lane depends only on its own rows (docs/decisions/014). `unique
+ * (stream, order_id, revision)` holds in each partition: no Postgres index over all partitions
+ * leaves out the partition key. A plain sequence, not an identity column: before Postgres 17 a
+ * partitioned table can't have one.
  */
 export const orderUpdates = pgTable(
   'order_updates',
@@ -78,10 +78,10 @@ export const orderUpdates = pgTable(
     stream: text().notNull(),
     /** For a mark its own id. */
     orderId: text('order_id').notNull(),
-    /** For a heartbeat, which is about many, its stream. */
+    /** For a heartbeat, which is about many accounts, its stream. */
     accountId: text('account_id').notNull(),
     revision: bigint({ mode: 'number' }).notNull(),
-    /** The exact text that goes to Kafka. */
+    /** The exact text for Kafka. */
     payload: text().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
   },
@@ -89,9 +89,9 @@ export const orderUpdates = pgTable(
 );
 
 /**
- * Orders that carry the id of an attempt, written with the revision that first shows it by
- * `apply_batch_with_bindings`. The key is the invariant: an order is bound once. No foreign keys:
- * the journal must never make a batch of the stream wait or fail.
+ * Orders with an attempt's id. `apply_batch_with_bindings` writes them with the first revision that
+ * shows it. The key is the invariant: an order is bound once. No foreign keys: the journal must
+ * never make the stream's batches wait or fail.
  */
 export const orderBindings = pgTable(
   'order_bindings',
@@ -100,7 +100,7 @@ export const orderBindings = pgTable(
     orderId: text('order_id').notNull(),
     attemptId: text('attempt_id').notNull(),
     commandId: uuid('command_id').notNull(),
-    /** Account, symbol and side are those of the command. */
+    /** Account, symbol and side equal the command's. */
     matches: boolean().notNull(),
     boundAt: timestamp('bound_at', { withTimezone: true }).notNull().defaultNow(),
   },
@@ -108,8 +108,7 @@ export const orderBindings = pgTable(
 );
 
 /**
- * How far each cursor (`log`, `state`) of a lane's relay is
- * acknowledged by Kafka. Never moves back.
+ * How far Kafka has acknowledged each cursor (`log`, `state`) of a lane's relay. Never moves back.
  */
 export const relayPositions = pgTable(
   'relay_positions',
@@ -122,9 +121,7 @@ export const relayPositions = pgTable(
   (t) => [primaryKey({ columns: [t.lane, t.cursor] })],
 );
 
-/**
- * The topic that records of each kind (`updates`, …) were published to, by Kafka's own id of it.
- */
+/** The topic each kind of record (`updates`, …) was published to, by Kafka's own id. */
 export const publishedTopics = pgTable('published_topics', {
   kind: text().primaryKey(),
   name: text().notNull(),
@@ -132,10 +129,7 @@ export const publishedTopics = pgTable('published_topics', {
   since: timestamp({ withTimezone: true }).notNull().defaultNow(),
 });
 
-/**
- * Data that arrived and could not be understood or stored, kept
- * complete until a person has dealt with it.
- */
+/** Data that could not be understood or stored, kept complete until a person has dealt with it. */
 export const quarantine = pgTable(
   'quarantine',
   {

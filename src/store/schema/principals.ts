@@ -16,9 +16,9 @@ import {
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /**
- * Static tokens of REST, numbered for each principal. Only the hash is here: tokens are 256 random
- * bits, so a fast hash without salt is enough. A principal is its name and has no row of its own:
- * rights are the token's, as they are in a JWT.
+ * REST's static tokens, numbered for each principal. Only the hash is here: tokens are 256 random
+ * bits, so a fast hash without salt is enough. A principal is its name and has no row of its own.
+ * The rights are the token's, as in a JWT.
  */
 export const principalTokens = pgTable(
   'principal_tokens',
@@ -32,8 +32,8 @@ export const principalTokens = pgTable(
     accounts: text().array(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     /**
-     * Null: no end. A revoked token has an end in the past; the end can
-     * only move to an earlier time (a trigger).
+     * Null: no end. A revoked token has an end in the past; the end can only move to an earlier
+     * time (a trigger).
      */
     expiresAt: timestamp('expires_at', { withTimezone: true }),
   },
@@ -46,7 +46,7 @@ export const principalTokens = pgTable(
 );
 
 /**
- * The acts on the command side, with their principals. Append only (a trigger refuses every other
+ * Acts on the command side, with their principals. Append only (a trigger refuses every other
  * change, from every role).
  */
 export const auditLog = pgTable(

@@ -17,7 +17,7 @@ import {
 import { xid8 } from './commands.ts';
 
 /**
- * The list of each cancel-all, written before its first cancel, one row for each, never deleted and
+ * Each cancel-all's list, written before its first cancel, one row for each. Never deleted, and
  * never changed except `key_held` and `ended_at` (trigger). The list gives the key its meaning:
  * asked again later, the key covers these orders and no others.
  */
@@ -26,8 +26,8 @@ export const cancelAlls = pgTable(
   {
     cancelAllId: uuid('cancel_all_id').primaryKey(),
     /**
-     * The shard whose holder wrote it. Another shard has other
-     * accounts: there the same key is a different one.
+     * This shard's holder wrote it. Another shard has other accounts: there the same key is a
+     * different one.
      */
     shard: integer().notNull(),
     principal: text().notNull(),
@@ -39,16 +39,18 @@ export const cancelAlls = pgTable(
     selection: json().notNull(),
     reason: text().notNull(),
     onLanding: text('on_landing').notNull(),
-    /** `OrderOfAccount[]`; the cancel of the order at index n has the key `cancel-all:<id>:<n>`. */
+    /**
+     * `OrderOfAccount[]`. The cancel for the order at index n has the key `cancel-all:<id>:<n>`.
+     */
     orders: json().notNull(),
     /**
-     * `PlaceOfAccount[]`; the cancel of an order that one of them places has the key
+     * `PlaceOfAccount[]`. If one places an order, that order's cancel has the key
      * `cancel-all:<id>:<commandId>`.
      */
     places: json().notNull(),
     /** `UnreadAccount[]` */
     unread: json().notNull(),
-    /** Accounts in which nothing was to be cancelled, and why. */
+    /** Accounts with nothing to cancel, and why. */
     declined: json().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     /** Null: in force. */
@@ -63,8 +65,8 @@ export const cancelAlls = pgTable(
 );
 
 /**
- * Why placing and replacing are stopped, for an account or the service. A row is cleared once, by a
- * person, and never changed in another way (trigger).
+ * Why placing and replacing are stopped, for an account or the service. A person clears a row once;
+ * it never changes in another way (trigger).
  */
 export const halts = pgTable(
   'halts',
@@ -79,7 +81,7 @@ export const halts = pgTable(
     clearedAt: timestamp('cleared_at', { withTimezone: true }),
     clearedBy: text('cleared_by'),
     clearedReason: text('cleared_reason'),
-    /** Rises in the order in which halts were committed. */
+    /** Rises as halts are committed. */
     number: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
@@ -94,14 +96,14 @@ export const halts = pgTable(
 );
 
 /**
- * Each change of a halt, written by the trigger `halts_recorded` in the transaction that makes it.
- * Only the stream of events reads it.
+ * Each change to a halt, written by the trigger `halts_recorded` in the same transaction. Only the
+ * stream of events reads it.
  */
 export const haltEvents = pgTable(
   'halt_events',
   {
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
-    /** Of the sequence of `command_events`. */
+    /** From `command_events`' sequence. */
     id: bigint({ mode: 'bigint' }).notNull().default(sql`nextval('public.command_events_id_seq')`),
     snapshot: json().notNull(),
     recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
@@ -110,7 +112,7 @@ export const haltEvents = pgTable(
 );
 
 /**
- * The dead man's switch: one timer for each principal and account of a shard. Once it has run out
+ * The dead man's switch: one timer for each principal and account in a shard. Once it has run out
  * and is not ended, the shard's holder cancels the account's orders.
  */
 export const cancelTimers = pgTable(
@@ -119,13 +121,13 @@ export const cancelTimers = pgTable(
     shard: integer().notNull(),
     principal: text().notNull(),
     accountId: text('account_id').notNull(),
-    /** A new one with each renewal: the cancel-all that it fires has this in its key. */
+    /** A new one with each renewal. The cancel-all it fires has this in its key. */
     timerId: uuid('timer_id').notNull(),
     /** By the database's clock. */
     firesAt: timestamp('fires_at', { withTimezone: true }).notNull(),
     /** Disarmed, or fired with its cancel-all written down. */
     endedAt: timestamp('ended_at', { withTimezone: true }),
-    /** How often it was armed, renewed or disarmed: shows a change that was lost. */
+    /** How often it was armed, renewed or disarmed: shows a lost change. */
     changes: integer().default(1).notNull(),
   },
   (t) => [
@@ -135,8 +137,8 @@ export const cancelTimers = pgTable(
 );
 
 /**
- * Acts that need a second principal, as they were asked for. Approved once, by another principal,
- * and never changed in another way (trigger).
+ * Acts that need a second principal, as asked for. Another principal approves once; a row never
+ * changes in another way (trigger).
  */
 export const approvals = pgTable(
   'approvals',
@@ -166,8 +168,8 @@ export const approvals = pgTable(
 );
 
 /**
- * The limits that commands must keep before they are journaled: `Bounds` (domain/limits.ts) of one
- * scope each. Read by `judge_limits` in the transaction that journals, written by `change_limits`.
+ * Commands must keep these limits before they are journaled: `Bounds` (domain/limits.ts) for one
+ * scope each. `judge_limits` reads them in the journaling transaction, `change_limits` writes them.
  * A row without bounds is deleted: the audit trail has its history.
  */
 export const limits = pgTable(
@@ -182,7 +184,7 @@ export const limits = pgTable(
     changedBy: text('changed_by').notNull(),
     reason: text().notNull(),
     changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
-    /** Rises with every change of any row, in the order of their commits. */
+    /** Rises with every change to any row, as they commit. */
     change: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 
 /**
- * The time of Postgres now, in milliseconds since the epoch.
- * Rejects when the database can't be reached.
+ * Postgres' present time, in milliseconds since the epoch. Rejects when the database can't be
+ * reached.
  */
 export async function databaseTimeMs(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');

@@ -1,10 +1,11 @@
 import pg, { type ClientConfig } from 'pg';
 
 /**
- * What a server, a database or a role may set to something else, and our statements or pg's parsers
- * depend on. Each session sets all of them, so no `ALTER ROLE … SET` changes what we read or write.
+ * Settings our statements or pg's parsers depend on. A server, a database or a role may set them to
+ * something else. Each session sets all of them, so no `ALTER ROLE … SET` changes the data we read
+ * or write.
  *
- * Not here: `synchronous_commit`, which an operator chooses (`doctor` warns of it), and
+ * Not here: `synchronous_commit`, which an operator chooses (`doctor` warns about it), and
  * `default_transaction_read_only` (see `PrimarySession`).
  */
 const dependedOn = {
@@ -31,11 +32,11 @@ const dependedOn = {
   transform_null_equals: 'off',
   row_security: 'on',
   check_function_bodies: 'on',
-  // A function of the journal needs a new snapshot for each statement:
-  // `mark_sending` reads the halts behind a lock.
+  // A journal function needs a new snapshot for each statement: `mark_sending` reads the halts
+  // behind a lock.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
-  // When the server ends a session by itself. Each of ours has deadlines of its own.
+  // When the server ends a session by itself. Each of ours has its own deadlines.
   exit_on_error: 'off',
   idle_session_timeout: '0',
   statement_timeout: '0',
@@ -44,27 +45,27 @@ const dependedOn = {
 } as const;
 
 /**
- * From Postgres 17 on. An older server refuses a session that
- * names it, so it is set only where it exists.
+ * From Postgres 17 on. An older server refuses a session that names it, so it is set only if it
+ * exists.
  */
 const ofNewerServers = { transaction_timeout: '0' } as const;
 
 type Settings = Readonly<Record<string, string>>;
 
-/** `settings`: of the server, in addition to those that all sessions have. */
+/** `settings`: the server's, in addition to those all sessions have. */
 export type SessionConfig = ClientConfig & { readonly settings?: Settings };
 
-/** Skips what the server does not know. A setting that is the same already costs a comparison. */
+/** Skips names the server does not know. A setting that is the same already costs a comparison. */
 const setAll = `select count(set_config(name, value, false)) from unnest($1::text[], $2::text[]) as s (name, value)
   where current_setting(name, true) is not null`;
 
 /**
- * The only kind of session that we open. Its settings are startup parameters, so that they hold for
- * its first statement, and are set once more by that statement: a pooler in session mode may drop
- * the parameters without a word (PgBouncer's `ignore_startup_parameters`).
+ * The only kind of session we open. Its settings are startup parameters, so they hold for its first
+ * statement. That statement sets them once more: a pooler in session mode may drop the parameters
+ * without a word (PgBouncer's `ignore_startup_parameters`).
  *
- * `connect` rejects where a setting is refused. Settings in the
- * address (`?options=-c …`) stay, behind ours.
+ * `connect` rejects if a setting is refused. Settings in the address (`?options=-c …`) stay, behind
+ * ours.
  */
 export class DatabaseSession extends pg.Client {
   private readonly settings: Settings;
@@ -89,8 +90,8 @@ export class DatabaseSession extends pg.Client {
   override connect(): Promise<this>;
   override connect(callback: (error: Error | null, client?: this) => void): void;
   override connect(callback?: (error: Error | null, client?: this) => void): Promise<this> | undefined {
-    // A pool listens only to a session that is open: without a listener, one that breaks under its
-    // first statements would end the process. They reject as well.
+    // A pool listens only to an open session. Without a listener, one that breaks under its first
+    // statements would end the process. They reject as well.
     const ignore = () => undefined;
     this.on('error', ignore);
     const opened = this.open().then(() => {
@@ -105,7 +106,7 @@ export class DatabaseSession extends pg.Client {
     return undefined;
   }
 
-  /** The session, ready for use. A class that asks more of a server asks it after this. */
+  /** The session, ready for use. A class with more questions to a server asks them after this. */
   protected async open(): Promise<void> {
     await super.connect();
     try {
@@ -117,14 +118,14 @@ export class DatabaseSession extends pg.Client {
   }
 }
 
-/** Blanks and backslashes are escaped by a backslash: libpq, "options". */
+/** A backslash escapes blanks and backslashes: libpq, "options". */
 function startupOption([name, value]: readonly [string, string]): string {
   return `-c ${name}=${value.replaceAll(/[\\ ]/g, '\\$&')}`;
 }
 
 /**
- * pg lets `options` of the address replace those of its configuration. Only
- * an address that has them is written anew.
+ * pg lets the address's `options` replace those in its configuration. Only an address with them is
+ * written anew.
  */
 function apartFromOptions(url: string): { readonly connectionString: string; readonly options: string } {
   const address = URL.parse(url);

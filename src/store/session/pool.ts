@@ -4,14 +4,14 @@ import { DatabaseSession, type SessionConfig } from './database-session.ts';
 import { PrimarySession } from './primary-session.ts';
 
 /**
- * A deadline for each thing that can hang, for every connection of the service (what all sessions
- * set: `DatabaseSession`). Without `query_timeout` a half-open socket hangs forever; the server's
- * own limits are lower, so that its answer comes first.
+ * A deadline for each thing that can hang, on every connection of the service (for the settings of
+ * all sessions: `DatabaseSession`). Without `query_timeout` a half-open socket hangs forever. The
+ * server's own limits are lower, so its answer comes first.
  *
- * `random_page_cost`: the default of 4 is for a spinning disk. In a partition that was never
- * analysed (where the planner assumes that an equality keeps one row in 200), it makes the planner
- * collect and sort the rows of a lane instead of reading them in order from the primary key (seen:
- * 520 ms and 300,000 rows for the first 10,000).
+ * `random_page_cost`: the default 4 is for a spinning disk. In a partition never analysed, the
+ * planner assumes an equality keeps one row in 200. With the default it then collects and sorts a
+ * lane's rows instead of reading them in order from the primary key (seen: 520 ms and 300,000 rows
+ * for the first 10,000).
  */
 export function connectionOptions(url: string, applicationName: string): SessionConfig {
   return {
@@ -32,21 +32,21 @@ export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly maxConnections: number;
-  /** Settings of the server for each session, in addition to those that all have. */
+  /** The server's settings for each session, in addition to those all have. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * How long a statement may take, in milliseconds; 4 s where it
-   * is left out. For what reads a whole table.
+   * How long a statement may take, in milliseconds; 4 s if left out. For statements that read a
+   * whole table.
    */
   readonly statementMs?: number;
   /**
-   * `any`: a server that takes no writes is good enough, for a look by
-   * a person. Left out: see `PrimarySession`.
+   * `any`: a server that takes no writes is good enough, for a person's look. Left out: see
+   * `PrimarySession`.
    */
   readonly server?: 'any' | 'primary';
 }
 
-/** By how much a client waits longer than the server allows: so the server's answer comes first. */
+/** A client waits this much longer than the server allows, so the server's answer comes first. */
 const answerMs = 1_000;
 
 /**
@@ -56,9 +56,9 @@ const answerMs = 1_000;
 const longestLifeSeconds = 60;
 
 /**
- * A pool whose every connection has all deadlines; waiting for a free one counts against the
- * connect deadline of 5 s. Give the lane's store a pool of its own: a renewal must not queue behind
- * a caller's list of orders.
+ * A pool with all deadlines on every connection. Waiting for a free one counts against the connect
+ * deadline, 5 s. Give the lane's store its own pool: a renewal must not queue behind a caller's
+ * list of orders.
  */
 export function createPool(deps: { readonly log: Log }, options: PoolOptions): pg.Pool {
   const shared = connectionOptions(options.url, options.applicationName);
@@ -75,16 +75,16 @@ export function createPool(deps: { readonly log: Log }, options: PoolOptions): p
     max: options.maxConnections,
     idleTimeoutMillis: 30_000,
   });
-  // The server ended an idle connection: the pool has dropped it already, and without a listener
+  // The server ended an idle connection. The pool has dropped it already, and without a listener
   // the error would end the process.
   pool.on('error', (err) => deps.log.debug({ err }, 'an idle database connection was lost'));
   return pool;
 }
 
 /**
- * The pool of REST's reads. All of them use an index, even if the statistics are against it:
- * otherwise a statement prepared while there were few orders would keep its sequential scan when
- * there are a million. Compiling such short statements costs more than it saves.
+ * The pool for REST's reads. They all use an index, even against the statistics. Otherwise a
+ * statement prepared while there were few orders would keep its sequential scan among a million.
+ * Compiling such short statements costs more than it saves.
  */
 export function createReadPool(deps: { readonly log: Log }, options: Omit<PoolOptions, 'settings'>): pg.Pool {
   return createPool(deps, {

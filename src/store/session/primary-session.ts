@@ -13,8 +13,8 @@ export const noWritesWords: Readonly<Record<NoWrites, string>> = {
 };
 
 /**
- * One statement, for every place that asks: `no_writes` is `standby`, `read_only`, or null where
- * the server takes writes.
+ * One statement for every place that asks. `no_writes` is `standby`, `read_only`, or null if the
+ * server takes writes.
  */
 export const askNoWrites = `select case when pg_is_in_recovery() then 'standby'
   when current_setting('transaction_read_only') = 'on' then 'read_only' end as no_writes`;
@@ -33,27 +33,27 @@ class NoWritesError extends Error {
 /**
  * 25006: a write in a read-only transaction, or during recovery. 57P01 to 57P05: the server shuts
  * down, crashed, starts, dropped the database, or has waited for too long. 08: the connection
- * behind a pooler is gone. A session that says one of these leads to no primary any more.
+ * behind a pooler is gone. After one of these the session leads to no primary any more.
  */
 function endsSession(state: string): boolean {
   return state === '25006' || state.startsWith('57P') || state.startsWith('08');
 }
 
-/** Settings that Postgres reports by itself when they change. */
+/** Postgres reports these settings by itself when they change. */
 const reported = new Set(['default_transaction_read_only', 'in_hot_standby']);
 
 /**
- * A session with a server that takes writes, and with no other: the same promise as libpq's
- * `target_session_attrs=read-write`, kept for the life of the session.
+ * A session with a server that takes writes, and with no other. libpq's
+ * `target_session_attrs=read-write` promises the same; here it is kept for the session's life.
  *
- * States: connecting → open → over. `connect` rejects with `NoWritesError` where the server takes
- * no writes. A session is over as soon as the server says that it takes none any more, or that it
- * goes away; what is in flight still gets its answer. The next session asks the address anew, and
- * so reaches the server that was promoted. Without this, a demoted primary that stays up keeps its
- * old sessions for good: each write is refused, and the session itself is well.
+ * States: connecting → open → over. `connect` rejects with `NoWritesError` if the server takes no
+ * writes. A session is over as soon as the server says it takes none any more, or goes away.
+ * Statements in flight still get their answer. The next session asks the address anew, and so
+ * reaches the promoted server. Without this, a demoted primary that stays up keeps its old sessions
+ * for good: each write is refused, and the session itself is well.
  *
- * Not a question before each use: that is a round trip for each statement,
- * and a server may change between the two.
+ * Not a question before each use: that is a round trip for each statement, and a server may change
+ * between the two.
  */
 export class PrimarySession extends DatabaseSession {
   /** True: use it for nothing more. */
@@ -84,7 +84,7 @@ export class PrimarySession extends DatabaseSession {
     this.checked = true;
   }
 
-  /** After the present message, so that its error still reaches the statement that it answers. */
+  /** After the present message, so its error still reaches the answered statement. */
   private finish(): void {
     if (this.over) return;
     this.over = true;

@@ -2,7 +2,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 
-/** Our own codes, raised by the functions of the migration. */
+/** Our own codes, raised by the migration's functions. */
 export const laneLost = 'TM001';
 export const outOfOrder = 'TM002';
 /** A batch was reduced from an old head; the head is read again. */
@@ -14,10 +14,10 @@ const staleHead = 'TM003';
 export const noWrites = '25006';
 
 /**
- * Serialization failure, deadlock, lock not available, administrator and crash shutdown,
- * cannot connect now, canceled (statement deadline), idle in transaction, disk full, out
- * of memory, too many connections, no writes. In addition, the whole class 08, and
- * errors of the socket (see `isTransient`).
+ * Serialization failure, deadlock, lock not available, administrator and crash shutdown, cannot
+ * connect now, canceled (statement deadline), idle in transaction, disk full, out of memory, too
+ * many connections, no writes. In addition, the whole class 08, and the socket's errors (see
+ * `isTransient`).
  */
 const transient = new Set([
   noWrites,
@@ -36,13 +36,13 @@ const transient = new Set([
 
 /**
  * True: the session lives, and the same call may pass with newer heads, one more partition, or
- * after some time. Otherwise the meaning of the error is unknown.
+ * after some time. Otherwise the error's meaning is unknown.
  */
 export function isKnownToPass(error: unknown): boolean {
   return isTransient(error) || isMissingPartition(error) || sqlstateOf(error) === staleHead;
 }
 
-/** The five-character code of a database error, or undefined when the error came from elsewhere. */
+/** A database error's five-character code, or undefined if the error came from elsewhere. */
 export function sqlstateOf(error: unknown): string | undefined {
   const { code, severity } = rootOf(error);
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
@@ -61,9 +61,9 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * True: a row that Postgres will never take. Class 22 (data), 23 (integrity), 54 (too deep, too
- * long for an index), 21000 (one order twice in a batch). A missing partition is class 23 as well,
- * but not the fault of a row: see `isMissingPartition`.
+ * True: Postgres will never take one of the rows. Class 22 (data), 23 (integrity), 54 (too deep,
+ * too long for an index), 21000 (one order twice in a batch). A missing partition is class 23 as
+ * well, but no row's fault: see `isMissingPartition`.
  */
 export function isPoison(error: unknown): boolean {
   const state = sqlstateOf(error);
@@ -71,16 +71,16 @@ export function isPoison(error: unknown): boolean {
 }
 
 /**
- * No partition of the log takes this seq: 23514 like a check
- * constraint, but without the constraint's name.
+ * No partition of the log takes this seq: 23514 like a check constraint, but without the
+ * constraint's name.
  */
 export function isMissingPartition(error: unknown): boolean {
   return sqlstateOf(error) === '23514' && rootOf(error)['constraint'] === undefined;
 }
 
 /**
- * An error without SQLSTATE did not come from the server: it has the socket's errno, or it is one
- * of `pg`'s own messages, which have no code.
+ * An error without SQLSTATE did not come from the server. It has the socket's errno, or it is one
+ * of `pg`'s own messages without a code.
  */
 function isConnectionError(error: unknown): boolean {
   const { code, message } = rootOf(error);
@@ -92,8 +92,8 @@ function isConnectionError(error: unknown): boolean {
 }
 
 /**
- * Drizzle wraps the error of the driver, and Node the errors of a
- * connection attempt at several addresses.
+ * Drizzle wraps the driver's error, and Node wraps the errors from a connection attempt at several
+ * addresses.
  */
 function rootOf(error: unknown): { [name in 'code' | 'severity' | 'message' | 'constraint' | 'cause']?: unknown } {
   if (typeof error !== 'object' || error === null) return {};
@@ -107,17 +107,17 @@ export interface RetryDeps {
 }
 
 interface RetryOptions {
-  /** No new try begins later than this. Each try also has the deadlines of its connection. */
+  /** No new try begins later than this. Each try also has its connection's deadlines. */
   readonly forMs?: number;
 }
 
 /**
- * Repeats a whole transaction (or a single statement) while it fails with an error that is likely
- * to pass: see `isTransient`. A try whose answer was lost may have committed, so the work must be
- * harmless when done twice. Rejects with the last error.
+ * Repeats a whole transaction (or a single statement) while it fails with an error likely to pass:
+ * see `isTransient`. A try whose answer was lost may have committed, so the work must be harmless
+ * when done twice. Rejects with the last error.
  *
- * Not for `apply_batch`: there, a caller must first find out
- * whether a batch with a lost answer committed.
+ * Not for `apply_batch`: there, a caller must first find out if a batch with a lost answer
+ * committed.
  */
 export async function retryTransaction<T>(
   deps: RetryDeps,

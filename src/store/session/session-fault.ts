@@ -2,13 +2,12 @@ import type { ClientBase, Pool } from 'pg';
 import { sqlstateOf } from './retry-transaction.ts';
 
 /**
- * Why what looks like a session is none. `moved`: a pooler gives each transaction, or
- * each statement, the server process that is free. `stub_locks`: a second session is
- * given the lock that the first one holds.
+ * Why an apparent session is none. `moved`: a pooler gives each transaction, or each statement, any
+ * free server process. `stub_locks`: a second session is given the first one's lock.
  */
 type SessionFault = 'moved' | 'stub_locks';
 
-/** In plain words: what is seen, and the one thing to do. */
+/** In plain words: the symptom, and the one thing to do. */
 export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: string; readonly fix: string }>> = {
   moved: {
     seen: 'a pooler in transaction or statement mode is in between: the statements of one session run in different processes of the server, so prepared statements and locks get lost',
@@ -24,16 +23,16 @@ export const sessionFaultWords: Readonly<Record<SessionFault, { readonly seen: s
 const rounds = 4;
 
 /**
- * Compares two new sessions with one address: each has a server process of its own and keeps it,
- * and a lock of one is refused to the other. Undefined: they are whole. Rejects where the server
- * does not answer; then nothing is known. Leaves no lock and no transaction behind in whole
+ * Compares two new sessions with one address. Each must have its own server process and keep it,
+ * and a lock held by one must be refused to the other. Undefined: they are whole. Rejects if the
+ * server does not answer; then nothing is known. Leaves no lock and no transaction behind in whole
  * sessions; end the others.
  */
 export async function findSessionFault(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
   return (await movedOrNot(first, second)) ?? (await stubLocks(first, second));
 }
 
-/** With two sessions of `pool`, which needs room for two. */
+/** With two sessions from `pool`, so it needs room for two. */
 export async function findPoolFault(pool: Pool): Promise<SessionFault | undefined> {
   const first = await pool.connect();
   let fault: SessionFault | undefined | 'unknown' = 'unknown';
@@ -82,7 +81,7 @@ async function movedOrNot(first: ClientBase, second: ClientBase): Promise<Sessio
 }
 
 /**
- * A lock of the session (`migrate`) and one of the transaction (the journal). The key is of the
+ * A session lock (`migrate`) and a transaction lock (the journal). The key is made from the
  * session: two tests at once do not meet.
  */
 async function stubLocks(first: ClientBase, second: ClientBase): Promise<SessionFault | undefined> {
@@ -100,8 +99,8 @@ async function stubLocks(first: ClientBase, second: ClientBase): Promise<Session
 }
 
 /**
- * A pooler that refuses what a session asks for at its start (PgBouncer,
- * 08P01). Undefined: it is something else.
+ * A pooler refuses a session's startup parameters (PgBouncer, 08P01). Undefined: it is something
+ * else.
  */
 export function pooledRefusalFix(error: unknown): string | undefined {
   if (sqlstateOf(error) !== '08P01' || !String(error).includes('startup parameter')) return undefined;

@@ -4,19 +4,19 @@ import type { RetryDeps } from './retry-transaction.ts';
 import { isTransient, noWrites, sqlstateOf } from './retry-transaction.ts';
 
 /**
- * No new try begins later than this: a caller waits for it, and an attempt
- * that was marked has a second to be written.
+ * No new try begins later than this. A caller waits for it, and a marked attempt has a second to be
+ * written.
  */
 const retryForMs = 500;
 
 const named: Readonly<Record<string, string>> = { TM011: 'FENCED', TM012: 'NO_SUCH_COMMAND' };
 
 /**
- * One statement, so one transaction and one round trip. It is repeated only if the database said
- * that it rolled it back. Rejects only with `JournalError`, which explains each code.
+ * One statement, so one transaction and one round trip. It is repeated only if the database said it
+ * rolled it back. Rejects only with `JournalError`, which explains each code.
  *
- * Not `retryTransaction`: that repeats a statement which may have committed, and a step or a mark
- * done twice is not the same as done once.
+ * Not `retryTransaction`: it repeats a statement that may have committed, and a step or a mark done
+ * twice is not the same as done once.
  */
 export async function writeOnce<R extends QueryResultRow>(
   { pool, clock, random }: RetryDeps & { readonly pool: Pool },
@@ -38,7 +38,7 @@ async function tryOnce<R extends QueryResultRow>(pool: Pool, statement: QueryCon
   const client = await pool.connect().catch((error: unknown) => {
     throw new JournalError('STORE_UNAVAILABLE', true, error);
   });
-  // A pool listens only to its idle connections: one that breaks while we use it would end the
+  // A pool listens only to its idle connections. One that breaks while we use it would end the
   // process. The query rejects as well.
   const ignore = () => undefined;
   client.on('error', ignore);
@@ -69,11 +69,11 @@ function survived(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Why a call to the journal failed. `COMMIT_UNKNOWN`: the connection broke or the deadline
- * passed after the statement was sent; it may have committed, or may still do so.
- * `STORE_UNAVAILABLE`: nothing was sent. `FENCED`: a later holder has taken over.
- * `NO_SUCH_COMMAND`. Otherwise the database's SQLSTATE: certainly rolled back. `retryable`:
- * nothing happened, and the same call is likely to pass.
+ * Why a call to the journal failed. `COMMIT_UNKNOWN`: the connection broke or the deadline passed
+ * after the statement was sent; it may have committed, or may still do so. `STORE_UNAVAILABLE`:
+ * nothing was sent. `FENCED`: a later holder has taken over. `NO_SUCH_COMMAND`. Otherwise the
+ * database's SQLSTATE: certainly rolled back. `retryable`: nothing happened, and the same call is
+ * likely to pass.
  */
 class JournalError extends Error {
   readonly code: string;
@@ -89,7 +89,7 @@ class JournalError extends Error {
 
 /**
  * JSON that Postgres parses without an error: int64 as digits, no NUL and no lone surrogate in any
- * text (its visible symbol and U+FFFD replace them). The platform's answer goes into evidence: if
+ * text (its visible symbol and U+FFFD replace them). The platform's answer goes into evidence. If
  * the database refused the text, the command could never be settled.
  */
 export function storableJson(value: unknown): string {
@@ -100,7 +100,7 @@ export function storableJson(value: unknown): string {
   });
 }
 
-/** The same for a text of its own. */
+/** The same for a single text. */
 export function storableColumn(text: string): string {
   return text.replaceAll('\0', '\u2400').toWellFormed();
 }
