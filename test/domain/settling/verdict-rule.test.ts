@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { verdictRule } from '../../../src/domain/verdict-rule.ts';
+
+describe('the rule of a verdict', () => {
+  it('says of a place whether its venue has decided', () => {
+    expect(verdictRule('place', { because: 'landed', state: 'accepted' })).toMatch(/not decided yet$/);
+    expect(verdictRule('place', { because: 'landed', state: 'applied' })).toMatch(/has taken it$/);
+  });
+
+  it('says of a refusal by the venue what the order was', () => {
+    expect(verdictRule('place', { because: 'venue_refused', state: 'rejected' })).toMatch(/rejected, without a fill$/);
+    expect(verdictRule('cancel', { because: 'venue_refused', state: 'rejected' })).toMatch(/works on as it was$/);
+  });
+
+  it('never says that an answer proves what is unknown or open', () => {
+    expect(verdictRule('place', { because: 'answer', state: 'unknown' })).toMatch(/^no answer says/);
+    expect(verdictRule('place', { because: 'answer', state: 'open' })).toMatch(/no answer yet$/);
+    expect(verdictRule('place', { because: 'answer', state: 'not_sent' })).toMatch(
+      /^the answer of the platform says so/,
+    );
+  });
+});

@@ -1,0 +1,95 @@
+// What a user saw: A halt that was answered as done ended by itself when the database lost its last commits.
+
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../../../src/observability/metrics.ts';
+import { seededRandom } from '../../../../src/runtime/random.ts';
+import { Halts, service } from '../../../../src/service/commands/halts.ts';
+import type { Halt } from '../../../../src/store/commands/command-journal.ts';
+import { fence } from '../../../support/commands/journal-fixtures.ts';
+import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
+import { silentLog } from '../../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
+
+const word = { by: 'desk', reason: 'kill switch', requestId: 'r-1' };
+const nobodyLeads = () => undefined;
+
+function twoProcesses() {
+  const journal = new MemoryJournal();
+  journal.epochs.set(fence.shard, fence.epoch);
+  const process = (seed: number) =>
+    new Halts({
+      ...{ journal, clock: new VirtualClock(), random: seededRandom(seed), log: silentLog },
+      metrics: createMetrics().commands,
+    });
+  return { journal, a: process(1), b: process(2), lose: () => journal.halts.splice(0) };
+}
+
+async function look(at: Halts): Promise<void> {
+  await at.keepDurable(nobodyLeads);
+  await at.refresh();
+}
+
+const reads = { 'a look': (halts: Halts) => halts.refresh(), 'the begin of a term': (halts: Halts) => halts.load() };
+
+it.each(Object.entries(reads))(
+  'a halt that was answered holds behind %s at a database without it, and is put back',
+  async (_, read) => {
+    const { journal, a, b, lose } = twoProcesses();
+    const halt = await a.raise(service, 'operator', word, undefined);
+    await look(b);
+    lose();
+    await read(a);
+    await read(b);
+    expect(
+      [a, b].map((halts) => halts.blocking('acct-1')),
+      'in every process',
+    ).toEqual([halt, halt]);
+    expect(a.lacksOne, 'is written at the next look').toBe(true);
+    await look(a);
+    await look(b);
+    expect(journal.halts).toEqual([halt]);
+    expect([a, b].map((halts) => halts.list())).toEqual([[halt], [halt]]);
+  },
+);
+
+it('a halt that was resumed elsewhere is not put back', async () => {
+  const { journal, a, b } = twoProcesses();
+  await a.raise(service, 'operator', word, undefined);
+  await look(b);
+  await b.clear(service, word, { fence, over: new AbortController().signal });
+  await look(a);
+  await look(a);
+  expect(a.list()).toEqual([]);
+  expect(journal.halts).toMatchObject([{ clearedBy: 'desk' }]);
+});
+
+it('a halt that was put back by one process, and resumed, is not raised again by one that hears of it late', async () => {
+  const { journal, a, b, lose } = twoProcesses();
+  await a.raise(service, 'operator', word, undefined);
+  await look(b);
+  lose();
+  await b.refresh();
+  await look(a);
+  await look(a);
+  await a.clear(service, word, { fence, over: new AbortController().signal });
+  await look(b);
+  expect(b.list()).toEqual([]);
+  expect(journal.halts).toMatchObject([{ clearedBy: 'desk' }]);
+});
+
+it('a person who halts again what was written unseen, and resumed, is given a halt that holds', async () => {
+  const { journal, a, b } = twoProcesses();
+  journal.hook = async (operation, transact) => {
+    const result = transact();
+    if (operation === 'raiseHalt') throw new Error('the answer was lost');
+    return result;
+  };
+  await expect(a.raise(service, 'operator', word, undefined)).rejects.toThrow('lost');
+  journal.hook = async (_, transact) => transact();
+  await look(b);
+  await b.clear(service, word, { fence, over: new AbortController().signal });
+  const again = (await a.raise(service, 'operator', word, undefined)) as Halt;
+  expect(again.clearedAtMs).toBeUndefined();
+  expect(a.list()).toEqual([again]);
+  expect(await journal.activeHalts()).toEqual([again]);
+});

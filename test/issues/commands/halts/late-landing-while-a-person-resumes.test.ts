@@ -1,0 +1,98 @@
+// What a user saw: A new halt of an account was lost because a person was clearing its old halt just then.
+
+import { expect, it } from 'vitest';
+import { createMetrics } from '../../../../src/observability/metrics.ts';
+import { seededRandom } from '../../../../src/runtime/random.ts';
+import { Halts, service } from '../../../../src/service/commands/halts.ts';
+import { ScriptedOrders } from '../../../support/commands/journaled-orders.ts';
+import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
+import { silentLog } from '../../../support/runs/silent-log.ts';
+import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
+
+const account = { kind: 'account', accountId: 'A' } as const;
+const word = { by: 'olga', reason: 'the late order is cancelled', requestId: 'r' };
+const landed = (order: string) => ({ by: 'tidemark', reason: `order ${order} landed late` });
+
+/** Halts over a journal whose `clearHalts` waits, before it does anything or after. */
+async function rigOf(slow: 'before' | 'after') {
+  const clock = new VirtualClock();
+  const journal = new MemoryJournal(new ScriptedOrders());
+  const term = { fence: { shard: 0, epoch: 1n }, over: new AbortController().signal };
+  await journal.takeOver(term.fence, 0, 0);
+  const deps = { journal, clock, random: seededRandom(1), log: silentLog, metrics: createMetrics().commands };
+  const halts = new Halts(deps);
+  const gate = Promise.withResolvers<void>();
+  journal.hook = async (operation, transact) => {
+    if (operation !== 'clearHalts') return transact();
+    if (slow === 'before') await gate.promise;
+    const result = transact();
+    if (slow === 'after') await gate.promise;
+    return result;
+  };
+  const raise = (order: string) => halts.raise(account, 'late_landing', landed(order), term);
+  const after = new Halts(deps);
+  return {
+    journal,
+    halts,
+    raise,
+    clear: (scope: typeof account | typeof service = account) => halts.clear(scope, word, term),
+    open: () => gate.resolve(),
+    fail: () => gate.reject(new Error('away')),
+    settle: () => clock.advance(10),
+    /** What a process has that reads the journal now. */
+    async afterRestart() {
+      await after.load();
+      return after.list();
+    },
+  };
+}
+
+it.each(['before', 'after'] as const)(
+  'a halt raised while another is cleared holds in memory and journal: slow %s the write',
+  async (slow) => {
+    const rig = await rigOf(slow);
+    await rig.raise('1');
+    const cleared = rig.clear();
+    const second = rig.raise('2');
+    await rig.settle();
+    rig.open();
+    expect(await cleared).toBe('cleared');
+    expect(rig.halts.blocking('A'), 'it holds when the clear is over').toMatchObject(landed('2'));
+    expect(await second).toMatchObject(landed('2'));
+    expect(rig.halts.list()).toMatchObject([landed('2')]);
+    expect(await rig.afterRestart()).toMatchObject([landed('2')]);
+  },
+);
+
+it('so does one that is raised while a clear waits for the raise before it', async () => {
+  const rig = await rigOf('before');
+  const first = rig.raise('1');
+  const cleared = rig.clear();
+  const second = rig.raise('2');
+  rig.open();
+  await Promise.all([first, cleared, second]);
+  expect(rig.halts.list()).toMatchObject([landed('2')]);
+  expect(await rig.afterRestart()).toMatchObject([landed('2')]);
+});
+
+it('a clear that fails leaves one halt, in memory as in the journal', async () => {
+  const rig = await rigOf('before');
+  const first = await rig.raise('1');
+  const cleared = rig.clear();
+  const second = rig.raise('2');
+  await rig.settle();
+  rig.fail();
+  await expect(cleared).rejects.toThrow('away');
+  expect(await second).toEqual(first);
+  expect(rig.halts.list()).toEqual([first]);
+  expect(await rig.afterRestart()).toEqual([first]);
+});
+
+it('a slow clear of one scope holds up no other', async () => {
+  const rig = await rigOf('before');
+  const cleared = rig.clear(service);
+  expect(await rig.raise('1')).toMatchObject(landed('1'));
+  rig.open();
+  expect(await cleared).toBe('cleared');
+  expect(rig.halts.list()).toMatchObject([landed('1')]);
+});

@@ -1,0 +1,46 @@
+// What a user saw: A client id was used twice, and the second order's fills were booked on the first command.
+
+import { expect, it } from 'vitest';
+import { acceptOrder, fillOrder } from '../../../../src/sandbox/exchange/venue-steps.ts';
+import { fixed, whole } from '../../../../src/sandbox/exchange/wire-text.ts';
+import { CommandWorld, equity, prediction } from '../../../support/commands/command-world.ts';
+
+// What protects: the lookup by key (service/commands/submit-command.ts); `settlePlace` and the
+// table of transitions (domain/) keep a place that is applied on its order, each by itself.
+it.each([equity, prediction])(
+  'a key that comes again after its $stream order was filled is that command, and places nothing',
+  async (request) => {
+    const desk = await CommandWorld.start();
+    const { command, order } = await desk.working(request);
+    fillOrder(desk.exchange, order, whole(10), fixed('0.4'));
+    await desk.until(() => desk.stored(order).status === 'filled');
+    const again = await desk.submit(request, { idempotencyKey: command.idempotencyKey });
+    expect(again).toMatchObject({
+      kind: 'journaled',
+      replayed: true,
+      command: { commandId: command.commandId, state: 'applied' },
+    });
+    expect(desk.writes).toHaveLength(1);
+    // The same terms under another key are another order, with a reference of its own.
+    const second = await desk.send(request);
+    expect(second.attempts[0]?.attemptId).not.toBe(command.attempts[0]?.attemptId);
+  },
+);
+
+it.each([equity, prediction])(
+  'a second $stream order that carries the reference of one that was filled is never taken for it',
+  async (request) => {
+    const desk = await CommandWorld.start();
+    const { command, order } = await desk.working(request);
+    fillOrder(desk.exchange, order, whole(10), fixed('0.4'));
+    await desk.until(() => desk.stored(order).status === 'filled');
+    const terms = { ...order.terms, orderId: 'somebody-elses-order', version: 1n };
+    const second = desk.exchange.open(terms, 'placed elsewhere');
+    acceptOrder(desk.exchange, second, 'venue-2');
+    fillOrder(desk.exchange, second, whole(4), fixed('0.4'));
+    await desk.until(() => desk.isStored(second) && desk.stored(second).cumQty === '4');
+    await desk.pass(60_000);
+    expect(desk.command(command.commandId)).toMatchObject({ state: 'applied', orderId: order.terms.orderId });
+    expect(desk.stored(order).cumQty).toBe('10');
+  },
+);
