@@ -5,9 +5,9 @@ import { parseVersion } from './order.ts';
 import type { Because, Fact, Finding, SettlingUpdate, Verdict } from './settling.ts';
 
 /**
- * The updates that may be evidence: above the baseline, each once, in the order in
- * which the order went through them. Arrival order and repeats have no effect on the
- * result, so no verdict can depend on them.
+ * The updates that may be evidence: above the baseline, each once, in the order the order went
+ * through them. Arrival order and repeats have no effect on the result, so no verdict can depend on
+ * them.
  */
 export function aboveBaseline(baseline: Baseline, updates: readonly SettlingUpdate[]): SettlingUpdate[] {
   const byRevision = new Map<number, SettlingUpdate>();
@@ -23,24 +23,24 @@ function isNews(baseline: Baseline, update: SettlingUpdate): boolean {
 }
 
 /**
- * Any other value than `certain` means that the state could not be confirmed (specification,
- * "Prediction order"): no verdict is taken from it.
+ * Any other value than `certain` means the state could not be confirmed (specification, "Prediction
+ * order"). No verdict is taken from it.
  */
 export function isConfirmed(order: Order): boolean {
   return order.certainty === 'certain' && order.status !== 'unknown';
 }
 
 /**
- * Where a command was seen pending at the platform. `updatedAt`
- * only where the update itself is at hand.
+ * The place at which a command was seen pending on the platform. `updatedAt` only if the update
+ * itself is at hand.
  */
 export type SeenPending = NonNullable<Command['seenPendingAt']> & { readonly updatedAt?: string };
 
 /**
- * Whether the update was observed before a byte of the command can have left. Then the action that
- * it shows pending belongs to another request, mostly to another command of ours on the same order.
- * Both times are of the clock of the process that held the lane. If that clock was set back in
- * between, too many updates count as belonging to others, and nothing is concluded.
+ * Whether the update was observed before a byte of the command can have left. Then it shows another
+ * request's pending action, mostly another command of ours on the same order. Both times come from
+ * the lane holder's clock. If that clock was set back in between, too many updates count as
+ * belonging to others, and nothing is concluded.
  */
 export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observedAtMs }: SettlingUpdate): boolean {
   if (observedAtMs === undefined) return false;
@@ -49,9 +49,9 @@ export function isBeforeSend({ attempts }: Pick<Command, 'attempts'>, { observed
 }
 
 /**
- * Where the command is seen pending, after one more update that shows it so: the first such place
- * is kept. `rival`: an action of another request was pending at the baseline and has not been
- * answered, so this update may still show that one.
+ * The place at which the command is seen pending, after one more update that shows it so. The first
+ * such place is kept. `rival`: another request's action was pending at the baseline and has not
+ * been answered, so this update may still show that one.
  */
 export function pendingAfter(
   pending: SeenPending | undefined,
@@ -68,10 +68,10 @@ export function pendingAfter(
 }
 
 /**
- * Whether an update is later than the place where the command was seen pending. A version is
- * compared only with versions: an accepted reply is seen pending at its own version, and updates
- * that the stream brings afterwards may be older. Account orders have no versions: a view of the
- * same instant proves nothing there.
+ * Whether an update is later than the place at which the command was seen pending. A version is
+ * compared only with versions. An accepted reply is seen pending at its own version, and the stream
+ * may bring older updates afterwards. Account orders have no versions: a view at the same instant
+ * proves nothing there.
  */
 export function isAbove(update: SettlingUpdate, pending: SeenPending): boolean {
   if (pending.sourceVersion !== undefined)
@@ -104,8 +104,8 @@ function factOf(because: Because | 'seen_pending' | 'source_epoch_changed', upda
 const longestMessage = 500;
 
 /**
- * The venue's own words: "most rejections carry useful detail only" in the
- * text (specification, "Prediction order").
+ * The venue's own words: "most rejections carry useful detail only" in the text (specification,
+ * "Prediction order").
  */
 export function recordedReason(order: Order, what: string): Reason {
   const { rejectReason, rejectText } = order;
@@ -113,7 +113,7 @@ export function recordedReason(order: Order, what: string): Reason {
   return { code: rejectReason ?? 'VENUE_REFUSED', message: message.slice(0, longestMessage) };
 }
 
-/** A verdict that rests on one update of the order that a replace or cancel named. */
+/** A verdict that rests on one update to the order named by a replace or cancel. */
 export function verdictBy(
   update: SettlingUpdate,
   outcome: Exclude<Verdict['outcome'], 'accepted'>,
@@ -141,14 +141,14 @@ export function flaggedBy(update: SettlingUpdate): Finding {
 }
 
 /**
- * Where an accepted replace or cancel counts as seen pending: at the version of the
- * platform's 202 (docs/settling.md, "Outcome of a write"). The stream may have brought a
- * later version before the reply came. Without this rule that version would show old terms
- * that were never seen pending, and prove nothing.
+ * An accepted replace or cancel counts as seen pending at the version in the platform's 202
+ * (docs/settling.md, "Outcome of a write"). The stream may have brought a later version before the
+ * reply came. Without this rule that version would show old terms that were never seen pending, and
+ * prove nothing.
  *
- * Undefined where the reply names no version, and where it names one that is not above the
- * baseline: that one was given under another source epoch and can't be compared.
- * `answer`: the part of the reply that is kept as evidence; int64 as text.
+ * Undefined if the reply names no version, or one not above the baseline. Such a version was given
+ * under another source epoch and can't be compared. `answer`: the part of the reply kept as
+ * evidence; int64 as text.
  */
 export function pendingByAnswer(
   { request, baseline }: Pick<Command, 'request' | 'baseline'>,

@@ -6,13 +6,14 @@ import { isTerminal, statusRank, terminalPrecedence } from './order.ts';
 import { accountContent, compareText } from './view-content.ts';
 
 /**
- * Facts of an account order that belong to no single view. Once learnt, from any source, they stay.
+ * Facts about an account order that belong to no single view. Once learnt, from any source, they
+ * stay.
  *
  * - `revisingFields`: learning one makes a revision.
  * - `rememberedFields`: sent by one kind of source only (list rows have createdAt, events don't).
  *   If they made a revision, the first audit would revise every order. They are remembered at once,
- *   and the next revision that has another reason shows them. So the promise that arrival order
- *   doesn't matter does not cover them, as it does not cover `extra`.
+ *   and the next revision with another reason shows them. So arrival order may matter for them, as
+ *   it may for `extra`.
  */
 const revisingFields = ['clOrdId', 'clientOrderRef', 'venueOrderId', 'rejectReason', 'rejectText'] as const;
 const rememberedFields = ['createdAt', 'placedBy', 'sentAt', 'firstAckAt', 'closedAt'] as const;
@@ -24,8 +25,8 @@ export const carriedFields: ReadonlySet<string> = new Set(rememberedFields);
 export type Registers = Readonly<Partial<Pick<OrderView, (typeof registerFields)[number]>>>;
 
 /**
- * The registers of both. Gives `a` itself when `b` adds nothing. From two values: the earlier
- * instant, or the greater text. Any rule will do that is a total order.
+ * The registers from both. Gives `a` itself when `b` adds nothing. From two values: the earlier
+ * instant, or the greater text. Any total order will do.
  */
 export function joinRegisters(a: Registers, b: Registers): Registers {
   let merged: Partial<Record<(typeof registerFields)[number], string>> | undefined;
@@ -39,7 +40,7 @@ export function joinRegisters(a: Registers, b: Registers): Registers {
   return merged ?? a;
 }
 
-/** Only the registers, taken from an object that has more fields. */
+/** Only the registers, taken from an object with more fields. */
 export function pickRegisters(from: Registers): Partial<Record<(typeof registerFields)[number], string>> {
   const picked: Partial<Record<(typeof registerFields)[number], string>> = {};
   for (const field of registerFields) {
@@ -53,16 +54,16 @@ function prevails(field: (typeof registerFields)[number], theirs: string, ours: 
   return instants.has(field) ? compareInstants(theirs, ours) < 0 : theirs > ours;
 }
 
-/** Each terminal status that was seen, with the platform's own word for it. */
+/** Each terminal status seen, with the platform's own word for it. */
 export type Terminals = Readonly<Partial<Record<TerminalStatus, string>>>;
 
 /**
- * The newest instant at which each terminal status was seen. A newer
- * view with another status may take it back.
+ * The newest instant at which each terminal status was seen. A newer view with another status may
+ * take it back.
  */
 export type EndedAt = Readonly<Partial<Record<TerminalStatus, string>>>;
 
-/** The average price that counts: the one of the view with the highest cumQty. */
+/** The average price that counts: the one from the view with the highest cumQty. */
 export interface Priced {
   readonly cumQty: Decimal;
   readonly updatedAt: string;
@@ -70,28 +71,28 @@ export interface Priced {
 }
 
 /**
- * The join of all views of one account order (docs/settling.md, "Account orders"). Every
- * component is a maximum or a union, so that merging is commutative, associative and
- * idempotent: neither the order of arrival nor repetition can matter. The order that consumers
- * see is a function of it (`join-account.ts`).
+ * The join over all views of one account order (docs/settling.md, "Account orders"). Every
+ * component is a maximum or a union. So merging is commutative, associative and idempotent: neither
+ * arrival order nor repetition can matter. Consumers see an order made from it alone
+ * (`join-account.ts`).
  */
 export interface AccountJoin {
   /**
-   * The maximum by (cumQty, updatedAt, rank of the status, content). Its cumQty is the order's.
+   * The maximum by (cumQty, updatedAt, the status's rank, content). Its cumQty is the order's.
    * Terminal views compete too: else an order first seen filled has no price.
    */
   readonly winner: OrderView;
   readonly terminals: Terminals;
   readonly endedAt: EndedAt;
   /**
-   * The highest cumQty that a terminal view gave. If it is less than the order's own, no source has
+   * The highest cumQty in a terminal view. If it is less than the order's own, no source has
    * confirmed the final result yet.
    */
   readonly terminalCumQty: Decimal | undefined;
-  /** The maximum by (cumQty, updatedAt, avgPrice) over the views that have a price. */
+  /** The maximum by (cumQty, updatedAt, avgPrice) over the views with a price. */
   readonly priced: Priced | undefined;
   readonly instrument: InstrumentJoin;
-  /** The lowest working total of any view: an order may be filled with that. */
+  /** The lowest working total in any view: an order may be filled with that. */
   readonly leastWorking: Decimal;
   readonly registers: Registers;
 }
@@ -114,8 +115,8 @@ export function joinOfView(view: OrderView): AccountJoin {
 }
 
 /**
- * The least join above both. Gives `a` itself when `b` adds
- * nothing: callers recognise a repetition by that.
+ * The least join above both. Gives `a` itself when `b` adds nothing: callers recognise a repetition
+ * by it.
  */
 export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
   const winner = compareViews(a.winner, b.winner) < 0 ? b.winner : a.winner;
@@ -139,10 +140,10 @@ export function mergeJoins(a: AccountJoin, b: AccountJoin): AccountJoin {
 }
 
 /**
- * cumQty first: filled quantity stays filled. updatedAt decides only within one cumQty,
- * and the status only between views that agree on both. (The rule "drop every view with a
- * lower cumQty" depends on arrival order in two of three random sets of views; "REST loses
- * a tie to the stream" does in one of twenty.)
+ * cumQty first: filled quantity stays filled. updatedAt decides only within one cumQty, and the
+ * status only between views that agree on both. (The rule "drop every view with a lower cumQty"
+ * depends on arrival order in two of three random sets of views; "REST loses a tie to the stream"
+ * does in one of twenty.)
  */
 export function compareViews(a: OrderView, b: OrderView): number {
   return (

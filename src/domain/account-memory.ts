@@ -7,45 +7,45 @@ import type { Order, OrderView } from './order.ts';
 import { terminalPrecedence } from './order.ts';
 
 /**
- * After a correction: every view of an instant at or before `readAt` is about
- * the state that the correction took back.
+ * A correction took a state back. Every view at an instant at or before `readAt` is about that
+ * state.
  */
 export interface Correction {
-  /** 1, 2, 3 … for each correction of the order. */
+  /** 1, 2, 3 … for each correction to the order. */
   readonly epoch: number;
-  /** `updatedAt` of the correcting read. */
+  /** The correcting read's `updatedAt`. */
   readonly readAt: string;
 }
 
 /**
- * `Head.join` of an account order: the part of the join that the order doesn't show. Plain JSON,
- * and empty for most working orders.
+ * An account order's `Head.join`: the part of the join the order doesn't show. Plain JSON, and
+ * empty for most working orders.
  */
 export interface AccountMemory {
-  /** Values of the winning view where the order shows something else. */
+  /** The winning view's values, if the order shows something else. */
   readonly winner?: Hidden;
   readonly terminals?: Terminals;
-  /** Where it isn't the winning view's own instant. */
+  /** If it isn't the winning view's own instant. */
   readonly endedAt?: EndedAt;
   readonly terminalCumQty?: Decimal;
-  /** Where it isn't the winning view's own price. */
+  /** If it isn't the winning view's own price. */
   readonly priced?: Priced;
-  /** Where the order's own instrument doesn't tell it. */
+  /** If the order's own instrument doesn't show it. */
   readonly instrument?: InstrumentJoin;
-  /** Where it isn't the winning view's own working total. */
+  /** If it isn't the winning view's own working total. */
   readonly leastWorking?: Decimal;
   /** Registers learnt since the last revision. */
   readonly carried?: Registers;
   readonly correction?: Correction;
   /**
-   * Instrument and side before they changed last, as JSON: a change back is not looked at again.
+   * Instrument and side before their last change, as JSON: a change back is not looked at again.
    */
   readonly formerly?: string;
 }
 
 type Hidden = Pick<OrderView, 'status' | 'statusRaw' | 'pendingAction' | 'leavesQty' | 'avgPrice'>;
 
-/** The join that a head stands for. */
+/** The join a head stands for. */
 export function recallJoin(head: Head): AccountJoin {
   const { order } = head;
   const memory = head.join as AccountMemory;
@@ -63,10 +63,7 @@ export function recallJoin(head: Head): AccountJoin {
   };
 }
 
-/**
- * The part of `join` that must be kept in addition to `order`,
- * so that `recallJoin` gives `join` back.
- */
+/** The part of `join` to keep in addition to `order`, so `recallJoin` gives `join` back. */
 export function memoryOf(
   join: AccountJoin,
   order: Order,

@@ -4,15 +4,14 @@ import { canonicalInstant } from './instant.ts';
 import type { Leg } from './order.ts';
 import { canonicalSymbol } from './symbol.ts';
 
-// The one form of what a caller asks for. It is made once, where a body comes in: the
-// hash of an Idempotency-Key, the look for an unresolved command of the same terms, the
-// window for duplicates in SQL and the bytes that go to the platform are all made from
-// it. So two spellings that the platform takes as one order are one order at each of
-// these places, and what was hashed is what is sent.
+// The one form of a caller's terms. It is made once, where a body comes in. Four things are made
+// from it: an Idempotency-Key's hash, the search for an unresolved command with the same terms, the
+// window for duplicates in SQL, and the bytes for the platform. So two spellings the platform takes
+// as one order are one order in each place, and the hashed text is also the one sent.
 
 /**
- * The platform's default currency is left out, and so is a text that is
- * empty. Legs have one order, see `orderedLegs`.
+ * The platform's default currency is left out, and so is an empty text. Legs have one order, see
+ * `orderedLegs`.
  */
 export function canonicalAccountTerms(terms: AccountPlaceTerms): AccountPlaceTerms {
   const { symbol, qty, price, stopPrice, currency, exDestination, legs = [], ...words } = terms;
@@ -54,8 +53,8 @@ function canonicalPrices<T extends Priced>({ price, stopPx, expireTime, ...rest 
 }
 
 /**
- * A package is the same in whatever order its legs are named, but the first leg gives the order its
- * side: so the legs of that side come first, each group by symbol.
+ * A package is the same in any order of its legs, but the first leg gives the order its side. So
+ * the legs on that side come first, each group by symbol.
  */
 function orderedLegs(side: string, legs: readonly Leg[]): readonly Leg[] {
   const rank = (leg: Leg) =>

@@ -9,7 +9,7 @@ type PlaceRequest = Extract<CommandRequest, { kind: 'place' }>;
 type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /**
- * Why a command is declined because of its order and account as we know them: nothing is journaled,
+ * Why a command is declined because of its order and account as we know them. Nothing is journaled,
  * nothing was sent (docs/settling.md, "Outcome of a write").
  */
 interface LocalRefusal {
@@ -24,10 +24,9 @@ interface LocalRefusal {
 }
 
 /**
- * A place whose terms equal those of an unresolved place on the same account and symbol may be the
- * same order a second time. Only a caller or operator can decide that, by naming in `supersedes`
- * the one that is presumed absent.
- * `priors`: commands of the account that are not final.
+ * A place may be the same order a second time if its terms equal an unresolved place's on the same
+ * account and symbol. Only a caller or operator can decide that, by naming the presumed absent one
+ * in `supersedes`. `priors`: the account's commands that are not final.
  */
 export function checkPlace(
   request: PlaceRequest,
@@ -48,9 +47,9 @@ export function checkPlace(
 }
 
 /**
- * The checks that depend on the order as we know it. The platform decides everything else, and all
- * about a cancel: it must always be possible to get out, and an end that we hold may have been
- * taken back. `priors` as above, of the same account.
+ * The checks that depend on the order as we know it. The platform decides everything else, and
+ * everything about a cancel: it must always be possible to get out, and an end we hold may have
+ * been taken back. `priors` as above, in the same account.
  */
 export function checkReplace(
   request: ReplaceRequest,
@@ -82,13 +81,13 @@ export function checkReplace(
   return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
 }
 
-/** As long as a place waits before it is presumed absent. */
+/** A place waits as long before it is presumed absent. */
 const overtakenAfterMs = 10 * 60_000;
 
 /**
- * A replace that nothing shows any more, or that another client overtook: its caller
- * may send another one, by naming it. Again and again, until a person has settled
- * it: the order does not show it any more.
+ * A replace nothing shows any more, or overtaken by another client. Its caller may send another
+ * one, by naming it. Again and again, until a person has settled it: the order does not show it any
+ * more.
  */
 function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
   if (request.kind !== 'replace') return false;
@@ -100,9 +99,9 @@ function isOutstandingOn({ stream, orderId }: ReplaceRequest, { state, request }
 }
 
 /**
- * By value: decimals are canonical. Stop price, time in force and expiry are shown as they were
- * submitted, and an amend of them never shows. A term that equals the submitted one may be a change
- * back, so it is left to the platform.
+ * By value: decimals are canonical. Stop price, time in force and expiry are shown as submitted,
+ * and never show an amend. A term equal to the submitted one may be a change back, so it is left to
+ * the platform.
  */
 function changesNothing({ quantity, price, ...hidden }: ReplaceTerms, order: Order): boolean {
   if (Object.values(hidden).some((term) => term !== undefined)) return false;
@@ -120,8 +119,8 @@ function mayBeSuperseded(places: readonly Command[], supersedes: string, { accou
 }
 
 /**
- * The place that is named, and those that it superseded itself: each of them was released when its
- * successor was let through.
+ * The named place, and those it superseded itself. Each was released when its successor was let
+ * through.
  */
 function releasedBy(places: readonly Command[], supersedes: string | undefined): ReadonlySet<string> {
   const released = new Set<string>();
@@ -140,7 +139,7 @@ function refusal(code: LocalRefusal['code'], message: string): LocalRefusal {
 
 /**
  * Two bodies under one Idempotency-Key are the same if these are equal: the request, and the
- * caller's fields that come with it.
+ * caller's fields with it.
  */
 interface HashedRequest {
   readonly request: CommandRequest;
@@ -149,17 +148,17 @@ interface HashedRequest {
 }
 
 /**
- * One text for each request, independent of the order of its fields; its terms are canonical
+ * One text for each request, whatever the order of its fields; its terms are canonical
  * (canonical-terms.ts), absent is absent. It is hashed in `service/commands/`, since this room may
- * not import a hash: an Idempotency-Key that comes again with another text is another request.
+ * not import a hash. An Idempotency-Key that comes again with another text is another request.
  */
 export function canonicalRequest({ request, callerRef, supersedes }: HashedRequest): string {
   return stableJson({ request, callerRef, supersedes });
 }
 
 /**
- * Kind, account, order and terms alone: two commands with equal
- * texts would do the same thing twice.
+ * Kind, account, order and terms alone: two commands with equal texts would do the same thing
+ * twice.
  */
 export function canonicalTerms(request: CommandRequest): string {
   return stableJson(request);

@@ -1,25 +1,25 @@
 import { type AttemptState, awaitsVenue, type Command, type CommandKind, type CommandState } from './command.ts';
 
 /**
- * A command's state, with two cases kept apart: an unknown command that is presumed absent (if its
- * order appears after all, it has landed late), and an accepted place whose order is there
- * (`bound`), so that only the venue's decision is missing.
+ * A command's state, with two cases kept apart. One is an unknown command presumed absent: if its
+ * order appears after all, it has landed late. The other is an accepted place with its order there
+ * (`bound`): only the venue's decision is missing.
  */
 export type Standing = CommandState | 'presumed_absent' | 'bound';
 
 /**
- * All events of a command.
+ * A command's events.
  *
- * - `repeated`: its attempt came to nothing by the platform's
- *   documented word, and another one is prepared.
- * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: the state in which
- *   a takeover found its attempt.
- * - `bound`: an order is there that carries one of its attempt ids, with account and side as ours,
- *   and the venue has taken it (place). `bound_undecided`: the venue has not decided yet;
- *   `bound_rejected`: the venue refused it. Each with `_denied`: the same, although the platform's
- *   answer to that very attempt was that nothing was done.
- * - `reached`: the platform was seen to have it pending. `verdict_*`: the finding of
- *   `settleCommand`. `presumed_absent`: enough complete reads missed it.
+ * - `repeated`: by the platform's documented word its attempt had no effect, and another one is
+ *   prepared.
+ * - `answered_*`: the answer to its attempt, now or learnt late; `taken_over_*`: a takeover found
+ *   its attempt in this state.
+ * - `bound`: an order with one of its attempt ids is there, account and side are ours, and the
+ *   venue has taken it (place). `bound_undecided`: the venue has not decided yet; `bound_rejected`:
+ *   the venue refused it. Each with `_denied`: the same, although the platform answered that very
+ *   attempt that nothing was done.
+ * - `reached`: the platform was seen to have it pending. `verdict_*`: a finding by `settleCommand`.
+ *   `presumed_absent`: enough complete reads missed it.
  * - `person_*`: an operator's decision.
  */
 export const commandEvents = [
@@ -57,25 +57,25 @@ export type CommandEvent = (typeof commandEvents)[number];
 type CommandAlarm = 'late_landing';
 
 /**
- * `ignored`: true, and evidence, but no step. `impossible`: the event is a
- * mistake of its sender; nothing is written.
+ * `ignored`: true, and evidence, but no step. `impossible`: the event is its sender's mistake;
+ * nothing is written.
  */
 export type Transition = { readonly to: CommandState; readonly alarm?: CommandAlarm } | 'ignored' | 'impossible';
 
 /**
- * `late`: to the state to which the event leads by itself, with the alarm. `denied`: the
- * platform denies an order that we have seen. For a place this is as bad as a late landing,
- * so it stays in its state, with the alarm. The effect of a replace or a cancel may have
- * another cause, so there it raises no alarm.
+ * `late`: to the state the event leads to by itself, with the alarm. `denied`: the platform denies
+ * an order we have seen. For a place this is as bad as a late landing, so it stays in its state,
+ * with the alarm. A replace's or cancel's effect may have another cause, so there it raises no
+ * alarm.
  */
 type Cell = CommandState | 'late' | 'denied' | '·' | '!';
 
 /**
  * Every standing × every event. `·` is ignored, `!` impossible. Read it by column:
  *
- * - only a late landing leaves a final state; `refused` can also become `moot`, since a cancel that
- *   was refused gets one look at its order;
- * - a place whose order is there waits only for the venue: its order settles it, and a person may;
+ * - only a late landing leaves a final state; `refused` can also become `moot`, since a refused
+ *   cancel gets one look at its order;
+ * - a place with its order there waits only for the venue: its order settles it, and a person may;
  * - a person may settle a command that is unknown, accepted or in conflict, and no other; only a
  *   person may settle a conflict;
  * - time alone changes nothing here: `presumed_absent` is a label.
@@ -111,7 +111,7 @@ const table: Readonly<Record<CommandEvent, Readonly<Record<Standing, Cell>>>> = 
   person_moot:            { open: '!',        unknown: 'moot',     presumed_absent: 'moot',     accepted: 'moot',     bound: 'moot',     refused: '!',    not_sent: '!',    applied: '!',      rejected: '!',    moot: '!',    conflict: 'moot' },
 };
 
-/** The state of a place by its order alone. */
+/** A place's state by its order alone. */
 const byOrder: Readonly<Partial<Record<CommandEvent, CommandState>>> = {
   bound: 'applied',
   bound_denied: 'applied',
@@ -126,17 +126,17 @@ export function standingOf(command: Pick<Command, 'state' | 'presumedAbsent' | '
   return command.state === 'unknown' && command.presumedAbsent ? 'presumed_absent' : command.state;
 }
 
-/** The state of which the standing is a part. */
+/** The standing is a part of this state. */
 export function stateOf(standing: Standing): CommandState {
   if (standing === 'bound') return 'accepted';
   return standing === 'presumed_absent' ? 'unknown' : standing;
 }
 
 /**
- * The state to which an event takes a command (docs/settling.md, "Outcome of a write",
- * "Settling unknown"). No other code decides this: every step of the journal asks here
- * first. The same event again is ignored, or leads to the state in which the command is
- * already, so getting an event twice never matters.
+ * An event takes a command to this state (docs/settling.md, "Outcome of a write", "Settling
+ * unknown"). No other code decides this: every step of the journal asks here first. The same event
+ * again is ignored, or leads to the state the command is already in. So getting an event twice
+ * never matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
   const cell = table[event][standing];
@@ -148,7 +148,7 @@ export function commandTransition(kind: CommandKind, standing: Standing, event: 
 }
 
 /**
- * All events of one attempt.
+ * One attempt's events.
  *
  * - `claimed`: prepared → sending is committed, by the process that will write. `abandoned`: given
  *   up without a byte written.
@@ -173,8 +173,8 @@ type AttemptCell = AttemptState | '·' | '!';
 
 /**
  * Every state × every event. `sending` is entered once and from `prepared` only: this gives "at
- * most one write per attempt". An attempt that may have been sent never becomes unsent by being
- * given up, only by the platform's word; one answer never replaces another.
+ * most one write per attempt". If an attempt may have been sent, giving it up never makes it
+ * unsent, only the platform's word does. One answer never replaces another.
  */
 // biome-ignore format: a table
 const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, AttemptCell>>>> = {
@@ -189,8 +189,8 @@ const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, 
 };
 
 /**
- * The state to which an event takes an attempt. Only the process that claimed it and knows that
- * nothing was written may take it from `sending` to `abandoned`.
+ * An event takes an attempt to this state. Only the process that claimed it and knows nothing was
+ * written may take it from `sending` to `abandoned`.
  */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
   const cell = attemptTable[event][state];

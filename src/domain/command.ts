@@ -5,13 +5,13 @@ export type CommandKind = 'place' | 'replace' | 'cancel';
 
 /**
  * The currency of an order that names none. Assumption: the specification has the field and no
- * default; the instruments that it names are those of US markets. Money in limits is in it.
+ * default, and it names US instruments. Money in limits is in this currency.
  */
 export const platformCurrency = 'USD';
 
 /**
- * Body of `POST /v1/orders` (specification, "Equity or option order request") without `clientId`:
- * our attempt's id takes its place. Decimals canonical.
+ * The body of `POST /v1/orders` (specification, "Equity or option order request") without
+ * `clientId`: our attempt's id takes its place. Decimals canonical.
  */
 export interface AccountPlaceTerms {
   readonly symbol: string;
@@ -27,8 +27,8 @@ export interface AccountPlaceTerms {
 }
 
 /**
- * Body of `POST /v1/predictions/orders` without `clientOrderRef`: our
- * attempt's id takes its place. Decimals canonical.
+ * The body of `POST /v1/predictions/orders` without `clientOrderRef`: our attempt's id takes its
+ * place. Decimals canonical.
  */
 export interface PredictionPlaceTerms {
   readonly symbol: string;
@@ -43,7 +43,7 @@ export interface PredictionPlaceTerms {
 }
 
 /**
- * Body of `PATCH /v1/predictions/orders/{orderId}` (specification, "Replace prediction order
+ * The body of `PATCH /v1/predictions/orders/{orderId}` (specification, "Replace prediction order
  * request"). A term left out keeps its working value.
  */
 export interface ReplaceTerms {
@@ -54,7 +54,7 @@ export interface ReplaceTerms {
   readonly expireTime?: string;
 }
 
-/** The request of a caller. Account orders have no replace in the specification. */
+/** A caller's request. Account orders have no replace in the specification. */
 export type CommandRequest =
   | {
       readonly kind: 'place';
@@ -78,16 +78,16 @@ export type CommandRequest =
   | { readonly kind: 'cancel'; readonly stream: Stream; readonly accountId: string; readonly orderId: string };
 
 /**
- * The states of a command. `open`: journaled, its attempt not answered yet. The others are
- * outcomes, in the order in which they are usually reached:
+ * A command's states. `open`: journaled, its attempt not answered yet. The others are outcomes, in
+ * the order they are usually reached:
  *
  * - `refused`: the platform (or we) refused before anything existed. `not_sent`: no byte left, or
  *   the platform's documented word is that nothing was sent.
  * - `accepted`: the platform took it; for a place with an `orderId`, the venue has not decided on
  *   its order yet. `unknown`: the outcome is not known here, and is not guessed.
- * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did.
- *   `moot`: the order ended by other means first. `conflict`: the observations
- *   contradict the command; a person decides.
+ * - `applied`: it took effect; for a place, at the venue. `rejected`: it never did. `moot`: the
+ *   order ended by other means first. `conflict`: the observations contradict the command; a person
+ *   decides.
  */
 export const commandStates = [
   'open',
@@ -102,9 +102,7 @@ export const commandStates = [
 ] as const;
 export type CommandState = (typeof commandStates)[number];
 
-/**
- * The outcome as callers see it. An open command is shown as `unknown`: its outcome is not known.
- */
+/** The outcome callers see. An open command is shown as `unknown`: its outcome is not known. */
 export type CommandOutcome = Exclude<CommandState, 'open'>;
 
 /** One write to the platform. `abandoned` attempts are `not_sent`. */
@@ -115,12 +113,12 @@ export interface Attempt {
   /** Our reference on the order: `clientId` / `clientOrderRef`. Starts with `attemptPrefix`. */
   readonly attemptId: string;
   /**
-   * 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused for a
-   * token that had grown old).
+   * 1, 2, 3 … within the command; n + 1 exists only when n is `not_sent` (or was refused because
+   * its token was too old).
    */
   readonly number: number;
   readonly state: AttemptState;
-  /** Epoch of its shard under which it was prepared. */
+  /** It was prepared under this epoch of its shard. */
   readonly epoch: bigint;
   readonly preparedAtMs: number;
   /** Committed before the one write. */
@@ -131,7 +129,7 @@ export interface Attempt {
 
 /**
  * Every attempt id begins so. Ingest looks up only references with this prefix, so foreign orders
- * cost nothing. It is not a proof: only a row of the journal is.
+ * cost nothing. It is not a proof: only a row in the journal is.
  */
 export const attemptPrefix = 'tm-';
 
@@ -146,8 +144,8 @@ export interface Reason {
 }
 
 /**
- * The order as it was when a replace or cancel of it was
- * journaled. Only updates above it are evidence.
+ * The order as it was when a replace or cancel for it was journaled. Only updates above it are
+ * evidence.
  */
 export interface Baseline {
   readonly revision: number;
@@ -165,48 +163,48 @@ export interface Command {
   /** A UUID. */
   readonly commandId: string;
   readonly shard: number;
-  /** The name of the principal that asked. */
+  /** The name of the asking principal. */
   readonly principal: string;
   /** Unique per principal until the command is final and seven days old. */
   readonly idempotencyKey: string;
-  /** Hash of the request, to distinguish one body from another. */
+  /** The request's hash, to distinguish one body from another. */
   readonly requestHash: string;
   readonly request: CommandRequest;
   /** The caller's own reference, carried on the order's updates. */
   readonly callerRef?: string;
-  /** The presumed absent command that this one replaces. */
+  /** This command replaces the presumed absent one. */
   readonly supersedes?: string;
   readonly state: CommandState;
   /** Rises by one with every step: a compare-and-set compares it. */
   readonly version: number;
   /**
-   * Place: the order that carries one of our attempt ids, once one was observed. Replace, cancel:
-   * the order that was named.
+   * Place: the order with one of our attempt ids, once one was observed. Replace, cancel: the named
+   * order.
    */
   readonly orderId?: string;
   /**
-   * The status of that order, as it was stored when the command was last read or stepped. Shown
-   * with the outcome; nothing is judged by it.
+   * That order's status, as stored when the command was last read or stepped. Shown with the
+   * outcome; nothing is judged by it.
    */
   readonly orderStatus?: OrderStatus;
   readonly reason?: Reason;
   /**
-   * `unknown` only: enough complete reads missed it. A label:
-   * only `supersedes` frees anything by it.
+   * `unknown` only: enough complete reads missed it. A label: only `supersedes` frees anything by
+   * it.
    */
   readonly presumedAbsent: boolean;
   /**
-   * Replace and cancel: the platform was seen to have it pending
-   * (pendingAction), at this version or revision.
+   * Replace and cancel: the platform was seen to have it pending (pendingAction), at this version
+   * or revision.
    */
   readonly seenPendingAt?: { readonly revision: number; readonly sourceVersion?: bigint };
   /**
-   * Complete reads that missed it so far, since the last possible send. Durable, so that a restart
-   * does not begin the count again.
+   * Complete reads that missed it so far, since the last possible send. Durable, so a restart does
+   * not begin the count again.
    */
   readonly misses: number;
   readonly baseline?: Baseline;
-  /** Wall time until which attempts that were not sent may be followed by others. */
+  /** Until this wall time, others may follow attempts that were not sent. */
   readonly deadlineAtMs: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -216,13 +214,13 @@ export interface Command {
 }
 
 /**
- * Everything that is known about a command, one fact a row, append only: a verdict can be computed
- * again from these rows and `order_updates` alone.
+ * Everything known about a command, one fact a row, append only. A verdict can be computed again
+ * from these rows and `order_updates` alone.
  *
- * - `answer`: the answer on the platform's socket. `update`: a revision of an order (by key and
+ * - `answer`: the answer on the platform's socket. `update`: an order's revision (by key and
  *   revision). `read`: a complete read that did or did not show it.
- * - `note`: our own actions (prepared, sending, abandoned, taken over,
- *   escalated). `person`: an operator's decision.
+ * - `note`: our own actions (prepared, sending, abandoned, taken over, escalated). `person`: an
+ *   operator's decision.
  */
 export const evidenceKinds = ['answer', 'update', 'read', 'note', 'person'] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
@@ -243,15 +241,15 @@ export interface Evidence {
 }
 
 /**
- * Only new facts change it: a late landing, or a person. `accepted` still waits for its effect to
- * be observed, `conflict` for a person.
+ * Only new facts change it: a late landing, or a person. `accepted` still waits until its effect is
+ * observed, `conflict` for a person.
  */
 export function isFinal(state: CommandState): boolean {
   return state !== 'open' && state !== 'unknown' && state !== 'accepted' && state !== 'conflict';
 }
 
 /**
- * The order of a place is there, and the venue has neither taken nor refused it yet. Nothing is in
+ * A place's order is there, and the venue has neither taken nor refused it yet. Nothing is in
  * doubt: the order is followed like any other, and its later updates settle the place.
  */
 export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request' | 'state' | 'orderId'>): boolean {
@@ -259,8 +257,8 @@ export function awaitsVenue({ request, state, orderId }: Pick<Command, 'request'
 }
 
 /**
- * Its outcome is not known, or a person has to decide it: it counts as exposure and against the
- * limits of halts, and REST answers 202.
+ * Its outcome is not known, or a person has to decide it. It counts as exposure and against the
+ * halts' limits, and REST answers 202.
  */
 export function isUnresolved(state: CommandState): boolean {
   return state === 'open' || state === 'unknown' || state === 'conflict';

@@ -1,14 +1,14 @@
 import type { Order, OrderView } from './order.ts';
 
-/** The fields of an order that only we know. */
+/** Fields only we know. */
 export type OwnFields = Pick<Order, 'origin' | 'commandId' | 'callerRef' | 'sourceEpoch' | 'conflict'>;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * The order that shows `view`: required fields first, then the others that are present, always in
- * this order, so that equal orders have equal JSON and the source's own order of fields does not
- * matter. Written out because a loop over field names took 1,000 ns instead of 30.
+ * The order that shows `view`: required fields first, then the others present, always in this
+ * order. So equal orders have equal JSON, and the source's own field order does not matter. Written
+ * out because a loop over field names took 1,000 ns instead of 30.
  */
 export function composeOrder(view: OrderView, own: OwnFields): Order {
   const order: Writable<Order> = {
@@ -73,8 +73,8 @@ function addOwn(order: Writable<Order>, own: OwnFields): void {
 export const firstSeen: OwnFields = { origin: 'external' };
 
 /**
- * Our fields, which stay when the platform's part of the order is replaced. Not `conflict`: that is
- * judged again with every change.
+ * Our fields, which stay when the platform's part is replaced. Not `conflict`: it is judged again
+ * with every change.
  */
 export function ownFields(order: Order): OwnFields {
   const own: Writable<OwnFields> = { origin: order.origin };

@@ -1,10 +1,10 @@
 import { Decimal as Exact } from 'decimal.js';
 
 /**
- * A decimal in canonical form: an optional minus, at most 40 integer digits without leading
- * zeros, at most 40 fraction digits without trailing zeros, never an exponent, never `-0`. Two
- * equal values have the same text, so that equality is `===`. See `parseDecimal`. Callers of REST
- * may send 18 + 12 digits (`decimalText`); a platform may show more, and its orders are kept whole.
+ * A decimal in canonical form: an optional minus, at most 40 integer digits without leading zeros,
+ * at most 40 fraction digits without trailing zeros, never an exponent, never `-0`. Two equal
+ * values have the same text, so equality is `===`. See `parseDecimal`. REST callers may send 18 +
+ * 12 digits (`decimalText`). A platform may show more, and its orders are kept whole.
  */
 export type Decimal = string;
 
@@ -12,22 +12,24 @@ const plain = /^-?(?:0|[1-9]\d{0,39})(?:\.\d{1,40})?$/;
 const zero = 48;
 const nine = 57;
 
-/** Of a quotient, where its operands have no more. An average with as many digits was rounded. */
+/**
+ * A quotient's digits, if its operands have no more. An average with as many digits was rounded.
+ */
 const usualFractionDigits = 12;
 
 /**
- * Products of two decimals have up to 160 digits. Cut, never rounded
- * up: no price or quantity may be invented.
+ * A product of two decimals has up to 160 digits. Cut, never rounded up: no price or quantity may
+ * be invented.
  */
 const Wide = Exact.clone({ precision: 250, rounding: Exact.ROUND_DOWN, toExpNeg: -250, toExpPos: 250 });
 
 const none = new Wide(0);
 
 /**
- * The canonical form of plain decimal text, or undefined for everything else: numbers,
- * exponents, `+1`, `01`, `.5`, `1.`, `-0`, blanks, digits other than ASCII, more than 40 + 40
- * digits as written. Trailing zeros of the fraction are dropped (`1.50` is `1.5`): the
- * platform sends them or not, without a rule.
+ * Plain decimal text in canonical form, or undefined for everything else: numbers, exponents, `+1`,
+ * `01`, `.5`, `1.`, `-0`, blanks, digits other than ASCII, more than 40 + 40 digits as written.
+ * Trailing zeros in the fraction are dropped (`1.50` is `1.5`): the platform sends them or not,
+ * without a rule.
  */
 export function parseDecimal(text: unknown): Decimal | undefined {
   if (typeof text !== 'string') return undefined;
@@ -38,8 +40,8 @@ export function parseDecimal(text: unknown): Decimal | undefined {
 }
 
 /**
- * A number of a JSON text in plain notation, for `parseDecimal`. A double keeps 15 digits: who
- * parsed the text kept longer ones as text.
+ * A number from a JSON text in plain notation, for `parseDecimal`. A double keeps 15 digits: the
+ * parser before kept longer ones as text.
  */
 export function plainText(value: number): string {
   const text = String(value);
@@ -75,22 +77,25 @@ export function multiplyDecimals(a: Decimal, b: Decimal): Decimal {
   return unsignedZero(new Wide(a).times(b).toFixed());
 }
 
-/** a / b, cut after 12 fraction digits, or as many as an operand has. Undefined when b is zero. */
+/**
+ * a / b, cut after 12 fraction digits, or after as many as an operand has. Undefined when b is
+ * zero.
+ */
 export function divideDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   if (b === '0') return undefined;
   return cut(new Wide(a).dividedBy(b), Math.max(usualFractionDigits, fractionDigits(a), fractionDigits(b)));
 }
 
 /**
- * a / b, rounded up after 12 fraction digits: for a value that must never be shown below what it
- * is. Undefined when b is zero.
+ * a / b, rounded up after 12 fraction digits: for a value that must never be shown too low.
+ * Undefined when b is zero.
  */
 export function divideRoundingUp(a: Decimal, b: Decimal): Decimal | undefined {
   if (b === '0') return undefined;
   return unsignedZero(new Wide(a).dividedBy(b).toDecimalPlaces(usualFractionDigits, Exact.ROUND_CEIL).toFixed());
 }
 
-/** The next whole number that is not below it. */
+/** The next whole number not below it. */
 export function wholeRoundedUp(a: Decimal): Decimal {
   return isSmallInteger(a) ? a : unsignedZero(new Wide(a).ceil().toFixed());
 }
@@ -102,13 +107,13 @@ interface Averaged {
 }
 
 /**
- * The average price of the quantity that `whole` has more than `part`: (Aa − Bb) / (a − b).
- * Undefined when the quantities are equal. One expression, since going through canonical text
- * between the steps took 2.5 µs instead of 1.5.
+ * The average price for the quantity `whole` has more than `part`: (Aa − Bb) / (a − b). Undefined
+ * when the quantities are equal. One expression: going through canonical text between the steps
+ * took 2.5 µs instead of 1.5.
  *
- * An average with 12 fraction digits or more was rounded at its last one, and its error grows by
- * (a + b) / (a − b) in this calculation. Every decimal inside that error fits the given averages
- * equally well; the shortest is the price that was really paid (0.6, not 0.599999999997).
+ * An average with 12 fraction digits or more was rounded at its last one, and its error grows by (a
+ * + b) / (a − b) in this calculation. Every decimal inside that error fits the given averages
+ * equally well. The shortest is the price really paid (0.6, not 0.599999999997).
  */
 export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefined {
   if (whole.quantity === part.quantity) return undefined;
@@ -125,7 +130,7 @@ export function averageOfRest(whole: Averaged, part: Averaged): Decimal | undefi
   return cut(quotient, most);
 }
 
-/** The largest amount by which rounding or cutting at its last digit can have moved an average. */
+/** Rounding or cutting at its last digit can have moved an average by this much at most. */
 function roundingOf(average: Decimal): Exact {
   const digits = fractionDigits(average);
   return digits < usualFractionDigits ? none : new Wide(`1e-${digits}`);
@@ -141,7 +146,8 @@ function cut(quotient: Exact, digits: number): Decimal {
 }
 
 /**
- * Digits only and exact as a JavaScript number, sums and differences included: most quantities are.
+ * Digits only, and exact as a JavaScript number, sums and differences included: most quantities
+ * are.
  */
 function isSmallInteger(text: string): boolean {
   const length = text.length;
@@ -164,8 +170,8 @@ function withoutTrailingZeros(text: string): string {
 }
 
 /**
- * Canonical text without sign: the one with more integer digits is greater; at equal length, and in
- * the fraction, the order of text is the order of value.
+ * Canonical text without sign. The one with more integer digits is greater. At equal length, and in
+ * the fraction, the texts sort as their values.
  */
 function compareMagnitudes(a: string, b: string): -1 | 0 | 1 {
   const aPoint = a.indexOf('.');

@@ -3,17 +3,17 @@ import { formatInstant } from './instant.ts';
 
 export const commandOutcomeSchema = 'tidemark.command-outcome.v1';
 
-/** The outcome as callers see it: that of an open command is not known, so it is `unknown`. */
+/** The outcome callers see. An open command's is not known, so it is `unknown`. */
 export function outcomeOf({ state }: Pick<Command, 'state'>): CommandOutcome {
   return state === 'open' ? 'unknown' : state;
 }
 
 /**
- * The command as it was after one step: the text that goes to `tidemark.command-outcomes.v1`
- * (docs/consuming.md). `version` rises by one with every step, so (commandId, version) shows a
- * repeat and a hole. `generation` is there from 2 on: a database that lost commits may give a
- * version again, and the higher one counts. int64 and decimals are strings. The principal and the
- * idempotency key are left out: they stay with us.
+ * The command after one step: the text for `tidemark.command-outcomes.v1` (docs/consuming.md).
+ * `version` rises by one with every step, so (commandId, version) shows a repeat and a gap.
+ * `generation` is there from 2 on: a database that lost commits may give a version again, and the
+ * higher one counts. int64 and decimals are strings. The principal and the idempotency key are left
+ * out: they stay with us.
  */
 export function encodeCommandOutcome(command: Command, generation = 1): string {
   const {

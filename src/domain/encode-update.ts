@@ -13,19 +13,19 @@ export interface UpdateParts {
   readonly orderJson: string;
   /** Rises only after a restore from backup: consumers keep the highest (generation, revision). */
   readonly generation: number;
-  /** The batch that it is committed with. Left out where the row of the log is gone. */
+  /** It is committed with this batch. Left out if the log's row is gone. */
   readonly batch?: { readonly lane: number; readonly number: bigint };
   readonly cause: Cause | 'correction';
   /** ISO 8601: the time of the change by the platform's word. */
   readonly occurredAt: string;
-  /** ISO 8601: when it reached us. */
+  /** ISO 8601: its arrival here. */
   readonly observedAt: string;
   readonly changed: readonly string[];
   readonly fill?: Fill;
 }
 
 /**
- * The payload of one accepted change: the exact text of the log row and of the Kafka record
+ * One accepted change's payload: the exact text in the log row and in the Kafka record
  * (docs/consuming.md). Versions are strings, as int64 is on every wire.
  */
 export function encodeUpdate(parts: UpdateParts): string {
@@ -45,22 +45,22 @@ export function encodeUpdate(parts: UpdateParts): string {
 }
 
 /**
- * The JSON of the normalised order: `state` in Postgres,
- * `order` on Kafka. Equal orders give equal text.
+ * The normalised order as JSON: `state` in Postgres, `order` on Kafka. Equal orders give equal
+ * text.
  */
 export function encodeOrder(order: Order): string {
   return JSON.stringify(order);
 }
 
 /**
- * The JSON of the part of the join that the order doesn't show,
- * stored with it. `decodeHead` reads both back.
+ * The part of the join the order doesn't show, as JSON, stored with it. `decodeHead` reads both
+ * back.
  */
 export function encodeHeadJoin(head: Head): string {
   return JSON.stringify(head.join);
 }
 
-/** The record of `encode-update.ts`, as far as verdicts need it. */
+/** The record from `encode-update.ts`, as far as verdicts need it. */
 interface Payload {
   readonly revision: number;
   readonly sourceVersion?: string;
@@ -71,8 +71,8 @@ interface Payload {
 }
 
 /**
- * The payload of one accepted change, for verdicts: from a batch that was handed over, or read back
- * from the log. Throws on text that ingest did not write.
+ * One accepted change's payload, for verdicts: from a batch handed over, or read back from the log.
+ * Throws on text ingest did not write.
  */
 export function decodeUpdate(payload: string): SettlingUpdate {
   const { revision, sourceVersion, sourceEpoch, cause, observedAt, order } = JSON.parse(payload) as Payload;
@@ -89,8 +89,8 @@ export function decodeUpdate(payload: string): SettlingUpdate {
 export const continuitySchema = 'tidemark.continuity.v1';
 
 /**
- * The payload of a continuity mark: the exact text of its log row and of the Kafka record. Instants
- * are ISO 8601; `from` and `to` bound the time of possible loss.
+ * A continuity mark's payload: the exact text in its log row and in the Kafka record. Instants are
+ * ISO 8601; `from` and `to` bound the time of possible loss.
  */
 export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): string {
   const {
@@ -116,7 +116,7 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
     ...(fromMs === undefined ? undefined : { from: formatInstant(fromMs) }),
     ...(toMs === undefined ? undefined : { to: formatInstant(toMs) }),
     ...(reason === undefined ? undefined : { reason }),
-    // `JSON.stringify` leaves out what is undefined.
+    // `JSON.stringify` leaves out undefined values.
     ordersRead,
     ordersRepaired,
     repairedOrderIds,
@@ -125,8 +125,8 @@ export function encodeContinuity(mark: ContinuityMark, proof?: BatchProof): stri
 }
 
 /**
- * The key of its record, and the account of its row in the log: a heartbeat has that of its stream,
- * since it is about many accounts.
+ * The record's key, and the log row's account. A heartbeat has its stream there, since it is about
+ * many accounts.
  */
 export function continuityKey({ event, stream, accountIds }: ContinuityMark): string {
   return event === 'heartbeat' ? stream : accountIds[0];

@@ -1,13 +1,13 @@
 import type { Order } from './order.ts';
 
 /**
- * Everything the reducer must remember of one order between two observations, and all that it needs
- * after a restart. `join` is the part that the order itself does not show (the winning view's rank
- * and hash, for example); plain JSON, opaque outside `domain/`.
+ * The reducer's whole memory about one order between two observations, and all it needs after a
+ * restart. `join` is the part the order itself does not show (the winning view's rank and hash, for
+ * example); plain JSON, opaque outside `domain/`.
  */
 export interface Head {
   readonly order: Order;
-  /** Ours, per order: 1, 2, 3 … without a hole, one for each accepted change. */
+  /** Ours, per order: 1, 2, 3 … without a gap, one for each accepted change. */
   readonly revision: number;
   /**
    * The highest version seen in the present source epoch. Absent on account orders, and on an order
@@ -18,8 +18,8 @@ export interface Head {
 }
 
 /**
- * The rise of cumQty since the revision before. `inferred` where several
- * fills may be merged, or a gap lies between.
+ * The rise of cumQty since the revision before. `inferred` if several fills may be merged, or a gap
+ * lies between.
  */
 export interface Fill {
   readonly quantity: string;
@@ -28,20 +28,20 @@ export interface Fill {
 }
 
 /**
- * A doubt that only a read of the order from REST can clear up (docs/settling.md, account orders).
+ * Only a read of the order from REST can clear up this doubt (docs/settling.md, account orders).
  *
  * - `taken_back`: a view is newer than the one that counts, and has a lower cumQty, or another
- *   status than the one with which the order ended.
- * - `same_instant`: two views of one instant tell different things.
- * - `conflict`: the resulting order contradicts itself.
- *   `renamed`: its instrument or side has changed.
+ *   status than the one the order ended with.
+ * - `same_instant`: two views at one instant differ.
+ * - `conflict`: the resulting order contradicts itself. `renamed`: its instrument or side has
+ *   changed.
  */
 export type Doubt = 'taken_back' | 'same_instant' | 'conflict' | 'renamed';
 
 export type Reduction =
   /**
-   * The normalised order changed: a new revision. `changed` names the top-level fields of the order
-   * that differ (empty: only the version rose).
+   * The normalised order changed: a new revision. `changed` names the order's top-level fields that
+   * differ (empty: only the version rose).
    */
   | {
       readonly outcome: 'applied';
@@ -52,17 +52,17 @@ export type Reduction =
       readonly doubt?: Doubt;
     }
   /**
-   * Nothing to publish. `head` is there when only the join's own memory
-   * changed: it is stored, without a revision.
+   * Nothing to publish. `head` is there when only the join's own memory changed: it is stored,
+   * without a revision.
    */
   | { readonly outcome: 'duplicate' | 'stale'; readonly head?: Head; readonly behind?: true; readonly doubt?: Doubt }
   /**
-   * It contradicts the state that we hold (same version with other content, another account). State
+   * It contradicts the state we hold (same version with other content, another account). State
    * unchanged, kept in quarantine, alarmed.
    */
   | { readonly outcome: 'conflict'; readonly reason: string; readonly detail: string };
 
-/** A head as it is stored: two JSON texts, the revision, and the version as decimal digits. */
+/** A stored head: two JSON texts, the revision, and the version as decimal digits. */
 interface StoredHead {
   readonly state: string;
   readonly join: string;
@@ -71,7 +71,7 @@ interface StoredHead {
 }
 
 /**
- * Back from the form in Postgres. We wrote the stored text, so it is trusted; throws only on text
+ * Back from the form in Postgres. We wrote the stored text, so it is trusted. Throws only on text
  * that isn't JSON, or a version that isn't digits.
  */
 export function decodeHead(row: StoredHead): Head {

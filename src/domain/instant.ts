@@ -7,10 +7,9 @@ const digitZero = 48;
 const upperZ = 90;
 
 /**
- * Nanoseconds since the epoch, or undefined for anything but
- * `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)` that names a real instant: four digits of year from
- * 0001 (Postgres has no year 0), days that the month has, no hour 24, no leap second, upper-case T
- * and Z, at most 9 fraction digits.
+ * Nanoseconds since the epoch. The text must be `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)` and name
+ * a real instant: four year digits from 0001 (Postgres has no year 0), days the month has, no hour
+ * 24, no leap second, upper-case T and Z, at most 9 fraction digits. Otherwise undefined.
  */
 export function parseInstant(text: unknown): bigint | undefined {
   if (typeof text !== 'string') return undefined;
@@ -31,9 +30,9 @@ export function isInstant(text: unknown): text is string {
 }
 
 /**
- * -1, 0 or 1 by time, for two texts that parse. Two in UTC are compared as text
- * up to the second and then by fraction, without parsing either (15 ns instead
- * of 140): this runs for every observation.
+ * -1, 0 or 1 by time, for two texts that parse. Two in UTC are compared as text up to the second
+ * and then by fraction, without parsing either (15 ns instead of 140): this runs for every
+ * observation.
  */
 export function compareInstants(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
@@ -51,9 +50,9 @@ export function compareInstants(a: string, b: string): -1 | 0 | 1 {
 }
 
 /**
- * The one spelling of an instant: in UTC, with as many fraction digits as it needs, at most six.
- * Finer digits are cut: the platform and Postgres keep microseconds. Undefined: it does not parse,
- * or lies outside of the years 1 to 9999 in UTC.
+ * An instant's one spelling: in UTC, with as many fraction digits as it needs, at most six. Finer
+ * digits are cut: the platform and Postgres keep microseconds. Undefined: it does not parse, or
+ * lies outside the years 1 to 9999 in UTC.
  */
 export function canonicalInstant(text: unknown): string | undefined {
   const nanos = parseInstant(text);
@@ -76,7 +75,7 @@ function sign(difference: number): -1 | 0 | 1 {
   return difference < 0 ? -1 : 1;
 }
 
-/** Seconds since the epoch of the first 19 characters, read as UTC. */
+/** The first 19 characters, read as UTC, in seconds since the epoch. */
 function wholeSeconds(text: string): number | undefined {
   if (
     text.length < 20 ||
@@ -94,13 +93,13 @@ function wholeSeconds(text: string): number | undefined {
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
   const second = twoDigits(text, 17);
-  // NaN fails every one of these comparisons.
+  // NaN fails every comparison here.
   if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month))) return undefined;
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
   return daysSinceEpoch(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
 }
 
-/** Where the zone begins: after the second, or after one to nine fraction digits. */
+/** The zone's start: after the second, or after one to nine fraction digits. */
 function fractionEnd(text: string): number | undefined {
   if (text[19] !== '.') return 19;
   let end = 20;

@@ -20,9 +20,9 @@ import { changedFields, deriveFill } from './order-fields.ts';
 import { contradictedIdentity, contradictsContent, contradictsInstrument } from './view-content.ts';
 
 /**
- * Account orders (equities and options, unversioned): the new view joins all
- * before it, and a revision is made when the order that the join shows has
- * changed. Stream events and list rows are treated alike.
+ * Account orders (equities and options, unversioned). The new view joins all before it. A revision
+ * is made if the order shown by the join has changed. Stream events and list rows are treated
+ * alike.
  */
 export function joinAccount(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   const { view } = observation;
@@ -38,8 +38,8 @@ export function joinAccount(head: Head | undefined, observation: Observation, ow
   const held = recallJoin(head);
   const { correction, formerly } = head.join as AccountMemory;
   const sinceRead = correction === undefined ? 1 : compareInstants(view.updatedAt, correction.readAt);
-  // The correcting read has decided about its instant, until REST
-  // itself shows another content there.
+  // The correcting read has decided about its instant, until REST itself shows another content
+  // there.
   const isDecided = sinceRead < 0 || (sinceRead === 0 && observation.cause === 'stream');
   const dispute = isDecided ? undefined : disputeOf(held, view, sinceRead === 0);
   if (observation.correction === true && dispute !== undefined) return correct(head, held, view, correction);
@@ -93,9 +93,9 @@ function nameOf({ instrument, side }: Order): string {
 }
 
 /**
- * The confirmed read undoes the join of all views before: the join starts again from the read, even
- * if that clears a terminal status. Only the fields that name the order (references, legs, history)
- * and the lowest working total are kept. Fills that are taken back are not a fill.
+ * The confirmed read undoes the join over all views before. The join starts again from the read,
+ * even if that clears a terminal status. Only the fields that name the order (references, legs,
+ * history) and the lowest working total are kept. Fills taken back are not a fill.
  */
 function correct(head: Head, held: AccountJoin, view: OrderView, before: Correction | undefined): Reduction {
   const fresh = joinOfView(view);
@@ -112,14 +112,14 @@ function correct(head: Head, held: AccountJoin, view: OrderView, before: Correct
 }
 
 /**
- * What a view disputes of the join before it, so that only a read that shows it twice can decide.
- * Asked again of that read: the head may have changed meanwhile, and a correction that disputes
+ * A view may dispute the join before it. Then only a read that shows the same twice can decide.
+ * Asked again for that read: the head may have changed meanwhile, and a correction that disputes
  * nothing is an ordinary view.
  *
- * - `taken_back`: it is newer, and takes back fills or the end of the order.
- * - `same_instant`: it is of the same instant, and tells something else. After one of a lower rank,
- *   or with less filled, that is the way of an order and no dispute. But the join takes nothing
- *   more of the instant of a correction (`atCorrection`), so there it is one.
+ * - `taken_back`: it is newer, and takes back fills or the order's end.
+ * - `same_instant`: it has the same instant, and differs. After a view with a lower rank, or with
+ *   less filled, that is an order's usual way and no dispute. But the join takes nothing more from
+ *   a correction's instant (`atCorrection`), so there it is one.
  */
 function disputeOf(
   held: AccountJoin,
@@ -147,14 +147,14 @@ function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {
 
 /**
  * Always inferred: without versions, one fill can't be distinguished from several merged into one
- * event, or from those of a lost event.
+ * event, or from fills in a lost event.
  */
 function fillOf(before: Order | undefined, after: Order): Pick<Extract<Reduction, { outcome: 'applied' }>, 'fill'> {
   const fill = deriveFill(before, after, true);
   return fill === undefined ? {} : { fill };
 }
 
-/** The account order that a join shows: a function of the join alone, and of our own fields. */
+/** The account order a join shows: made from the join and our own fields alone. */
 export function presentAccount(join: AccountJoin, own: OwnFields): Order {
   const { winner, terminals } = join;
   const terminal = shownEnd(join);
@@ -172,8 +172,8 @@ export function presentAccount(join: AccountJoin, own: OwnFields): Order {
 }
 
 /**
- * An order that is over has no working quantity and nothing pending,
- * even if the winning view still shows some.
+ * An order that is over has no working quantity and nothing pending, even if the winning view still
+ * shows some.
  */
 function ended(status: TerminalStatus, statusRaw: string): Partial<OrderView> {
   return { status, statusRaw, leavesQty: '0', pendingAction: 'none' };
@@ -186,7 +186,7 @@ function averagePrice({ priced, winner }: AccountJoin): string | undefined {
 
 /**
  * Why a person, or one read of the order, should look. Clears by itself when a later view resolves
- * it. Of two terminal statuses only a correction resolves one.
+ * it. If there are two terminal statuses, only a correction resolves it.
  */
 function contradiction(join: AccountJoin, shown: TerminalStatus): string | undefined {
   const { winner, terminals, terminalCumQty } = join;
@@ -203,8 +203,8 @@ function contradiction(join: AccountJoin, shown: TerminalStatus): string | undef
 }
 
 /**
- * All is filled: what was ordered, what was at work, or no less
- * than a working total that had been lowered.
+ * All is filled: the ordered quantity, the working quantity, or at least a working total that had
+ * been lowered.
  */
 function isWhole({ winner: { cumQty, quantity, working }, leastWorking }: AccountJoin): boolean {
   if (cumQty === quantity || cumQty === working.quantity) return true;

@@ -3,7 +3,7 @@ import { compareInstants } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
 import { compareText, contradictsLeg, isLearntMore } from './view-content.ts';
 
-/** A fact that some sources leave out, and the place of the view that has it. */
+/** A fact some sources leave out, and the place of the view that has it. */
 interface Told<T> {
   readonly cumQty: Decimal;
   readonly updatedAt: string;
@@ -11,18 +11,19 @@ interface Told<T> {
 }
 
 /**
- * What views have shown of an account order's instrument beside its symbol, which every view has. A
- * source that leaves a fact out does not deny it; a newer view that tells another one changes it.
+ * The facts views have shown about an account order's instrument beside its symbol, which every
+ * view has. A source that leaves a fact out does not deny it. A newer view with another value
+ * changes it.
  */
 export interface InstrumentJoin {
   /**
-   * By rank: a row that names no option may be a list's short
-   * form of one, so it takes nothing back.
+   * By rank. A row that names no option may be an option's short form in a list, so it takes
+   * nothing back.
    */
   readonly kind: Instrument['kind'];
   readonly outcome?: Told<string>;
   readonly legs?: Told<readonly Leg[]>;
-  /** Of the newest view whose legs have position effects: lists may leave those out alone. */
+  /** From the newest view whose legs have position effects: lists may leave those out alone. */
   readonly effects?: Told<readonly Leg[]>;
 }
 
@@ -40,7 +41,7 @@ export function instrumentOfView({ instrument, cumQty, updatedAt }: OrderView): 
   };
 }
 
-/** One object for each, so that an equity order costs nothing here. */
+/** One object for each, so an equity order costs nothing here. */
 const bare: Readonly<Record<Instrument['kind'], InstrumentJoin>> = {
   equity: { kind: 'equity' },
   option: { kind: 'option' },
@@ -59,8 +60,7 @@ export function mergeInstruments(a: InstrumentJoin, b: InstrumentJoin): Instrume
 }
 
 /**
- * After a correction: what the read shows; a fact that it leaves
- * out is kept, as if the read had shown it.
+ * After a correction: the read's facts. A fact it leaves out is kept, as if the read had shown it.
  */
 export function correctInstrument(held: InstrumentJoin, view: OrderView): InstrumentJoin {
   const fresh = instrumentOfView(view);
@@ -74,7 +74,7 @@ export function correctInstrument(held: InstrumentJoin, view: OrderView): Instru
   );
 }
 
-/** The instrument that is shown, under the symbol of the winning view. */
+/** The shown instrument, under the winning view's symbol. */
 export function shownInstrument(winner: Instrument, { kind, outcome, legs, effects }: InstrumentJoin): Instrument {
   const shownLegs = legs && withEffects(legs.value, effects?.value ?? legs.value);
   if (kind === winner.kind && outcome?.value === winner.outcome && shownLegs === winner.legs) return winner;
@@ -86,10 +86,7 @@ export function shownInstrument(winner: Instrument, { kind, outcome, legs, effec
   };
 }
 
-/**
- * Whether the join is what the shown view would tell by itself, so that
- * nothing of it need be kept beside the order.
- */
+/** Whether the shown view alone gives the same join, so nothing need be kept beside the order. */
 export function isToldBy(join: InstrumentJoin, view: OrderView): boolean {
   const { outcome, legs, effects } = instrumentOfView(view);
   return isSame(join.outcome, outcome) && isSame(join.legs, legs) && isSame(join.effects, effects);
@@ -100,9 +97,7 @@ function isSame<T>(a: Told<T> | undefined, b: Told<T> | undefined): boolean {
   return a.cumQty === b.cumQty && a.updatedAt === b.updatedAt && compareValues(a.value, b.value) === 0;
 }
 
-/**
- * By content: legs that were read back from the database are other objects with the same content.
- */
+/** By content: legs read back from the database are other objects with the same content. */
 function compareValues(a: unknown, b: unknown): number {
   return a === b ? 0 : compareText(JSON.stringify(a), JSON.stringify(b));
 }

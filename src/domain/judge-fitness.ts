@@ -1,11 +1,11 @@
 import type { Proof } from './member-report.ts';
 
-/** Faults that another process need not have: there the accounts would be followed. */
+/** Faults another process need not have: it would still follow the accounts. */
 export type Trouble = 'sockets_down' | 'relay_stuck' | 'loop_late';
 
 /**
- * What another process has to show to prove that a trouble is not
- * everybody's. Undefined: it is never everybody's.
+ * Another process has to show this to prove that a trouble is not everybody's. Undefined: it is
+ * never everybody's.
  */
 const proofAgainst: Readonly<Record<Trouble, Proof | undefined>> = {
   sockets_down: 'sockets',
@@ -14,9 +14,9 @@ const proofAgainst: Readonly<Record<Trouble, Proof | undefined>> = {
 };
 
 /**
- * Whether one of the others shows that this trouble is not everybody's. To show no
- * trouble is not enough: one that follows no account has no socket that could be down and
- * no row that could wait, whatever is away.
+ * Whether another process shows that this trouble is not everybody's. To show no trouble is not
+ * enough. One that follows no account has no socket that could be down and no row that could wait,
+ * even when the platform or Kafka is away.
  */
 export function isDisproved(
   trouble: Trouble,
@@ -26,7 +26,7 @@ export function isDisproved(
   return others.some(({ isWell, works }) => isWell && (proof === undefined || works.includes(proof)));
 }
 
-/** What a process knows at one moment. */
+/** A process's knowledge at one moment. */
 export interface FitnessReading {
   readonly nowMs: number;
   /** Undefined: it is well. */
@@ -34,8 +34,8 @@ export interface FitnessReading {
   /** Another live process takes shards. */
   readonly anotherTakes: boolean;
   /**
-   * One of these proves that the trouble is not everybody's
-   * (`isDisproved`): it is this process's own.
+   * Another process proves that the trouble is not everybody's (`isDisproved`): it is this
+   * process's own.
    */
   readonly isOwn: boolean;
 }
@@ -58,8 +58,8 @@ export interface FitnessRules {
   /** After so long without being unfit, the cool-down is the first one again. */
   readonly forgetMs: number;
   /**
-   * How long an acknowledgement of Kafka is proof. No longer than `troubledForMs`, so that none is
-   * from before the trouble.
+   * How long Kafka's acknowledgement is proof. No longer than `troubledForMs`, so none is from
+   * before the trouble.
    */
   readonly proofForMs: number;
 }
@@ -77,14 +77,14 @@ export function fitAtFirst({ firstCoolDownMs }: FitnessRules, nowMs: number): Fi
 }
 
 /**
- * States: fit → unfit, after a trouble of `troubledForMs` that another process proves not to have →
- * fit again, once it was well for the cool-down, which doubles each time: a process that is well
- * only while it has nothing to do would otherwise get its shards back every minute. It is fit at
- * once where no other process takes shards: a process alone is never unfit.
+ * States: fit → unfit, after `troubledForMs` of trouble, if another process proves not to have it →
+ * fit again, once it was well for the cool-down. The cool-down doubles each time: a process that is
+ * well only while it has nothing to do would otherwise get its shards back every minute. It is fit
+ * at once if no other process takes shards: a process alone is never unfit.
  *
- * A fault that all have (the platform or Kafka is away) makes none of them unfit,
- * since moving shards would not help. That another one has no trouble proves nothing
- * where it has nothing to do: see `isDisproved`.
+ * A fault all processes have (the platform or Kafka is away) makes none unfit, since moving shards
+ * would not help. If another process has nothing to do, its lack of trouble proves nothing: see
+ * `isDisproved`.
  */
 export function judgeFitness(before: Fitness, reading: FitnessReading, rules: FitnessRules): Fitness {
   const { nowMs, trouble: name } = reading;

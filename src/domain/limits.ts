@@ -3,14 +3,13 @@ import { compareDecimals, type Decimal, subtractDecimals } from './decimal.ts';
 import type { Order, Stream } from './order.ts';
 import { orderWord } from './order.ts';
 
-/** The instruments that a limit can name. */
+/** A limit can name these instruments. */
 export const instrumentKinds = ['equity', 'option', 'prediction'] as const;
 export type InstrumentKind = (typeof instrumentKinds)[number];
 
 /**
- * The bounds of one row of limits. A bound that is absent limits nothing. Quantities are
- * shares or contracts; money is in `platformCurrency` (`measure-command.ts` defines how an
- * order is valued). Symbols are upper case.
+ * One row's bounds. An absent bound limits nothing. Quantities are shares or contracts. Money is in
+ * `platformCurrency` (`measure-command.ts` defines how an order is valued). Symbols are upper case.
  */
 export interface Bounds {
   readonly maxQuantity?: Decimal;
@@ -21,18 +20,18 @@ export interface Bounds {
    */
   readonly collarPercent?: Decimal;
   /**
-   * How old a quote may be. Where the row of everyone has none it is 10 s
-   * there, and a narrower row can only lower it.
+   * How old a quote may be. If everyone's row has none it is 10 s there, and a narrower row can
+   * only lower it.
    */
   readonly maxQuoteAgeMs?: number;
   readonly allowedSymbols?: readonly string[];
   readonly forbiddenSymbols?: readonly string[];
   readonly instruments?: readonly InstrumentKind[];
-  /** Open orders of the account, including those that may have been placed. */
+  /** The account's open orders, including those that may have been placed. */
   readonly maxOpenOrders?: number;
   /**
-   * Money at work in one symbol of the account, both sides added up: open
-   * orders, and orders that may have been placed.
+   * Money at work in one symbol of the account, both sides added up: open orders, and orders that
+   * may have been placed.
    */
   readonly maxSymbolExposure?: Decimal;
   readonly maxAccountExposure?: Decimal;
@@ -45,8 +44,8 @@ export interface Bounds {
 export type LimitName = keyof Bounds;
 
 /**
- * The direction in which a bound lets more through. A list of
- * allowed values lets more through when it grows.
+ * A bound lets more through in this direction. A list of allowed values lets more through when it
+ * grows.
  */
 const directions = {
   maxQuantity: 'higher',
@@ -65,12 +64,12 @@ const directions = {
 
 export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]];
 
-/** A quote that is older is stale, unless the row of everyone says otherwise. */
+/** An older quote is stale, unless everyone's row says otherwise. */
 export const usualQuoteAgeMs = 10_000;
 
 /**
- * The commands to which a row applies. Every row that matches applies: a
- * narrower row adds bounds and lifts none.
+ * A row applies to these commands. Every matching row applies: a narrower row adds bounds and lifts
+ * none.
  */
 export interface LimitScope {
   /** Absent: every principal. */
@@ -79,7 +78,7 @@ export interface LimitScope {
   readonly accountId?: string;
 }
 
-/** One row: the bounds of one scope. */
+/** One row: one scope's bounds. */
 export interface LimitRow extends LimitScope {
   readonly bounds: Bounds;
   readonly changedBy: string;
@@ -87,14 +86,14 @@ export interface LimitRow extends LimitScope {
   readonly changedAtMs: number;
 }
 
-/** A change of some bounds of a row; `null` removes one. */
+/** A change to some of a row's bounds; `null` removes one. */
 export type BoundsChange = { readonly [Name in LimitName]?: Bounds[Name] | null | undefined };
 
-/** The limit that a command breaks. */
+/** The limit a command breaks. */
 export interface LimitBreach {
-  /** `required`: a real account whose rows lack a bound that it must have. */
+  /** `required`: a real account whose rows lack a required bound. */
   readonly limit: LimitName | 'required';
-  /** The value that would result. Absent: it can't be computed, which refuses as well. */
+  /** The resulting value. Absent: it can't be computed, which refuses as well. */
   readonly value?: string;
   readonly bound: string;
   /** Why there is no value. */
@@ -104,14 +103,14 @@ export interface LimitBreach {
 }
 
 /**
- * What one limit says of a command. One that is not broken and
- * has no value found nothing to compare.
+ * One limit's judgement on a command. If it is not broken and has no value, it found nothing to
+ * compare.
  */
 export interface LimitReading extends LimitBreach {
   readonly broken: boolean;
 }
 
-/** The bounds that a real account must have before anything is placed on it. */
+/** A real account must have these bounds before anything is placed on it. */
 export const requiredLimits = ['maxQuantity', 'maxNotional', 'ordersPerMinute'] as const satisfies readonly LimitName[];
 
 /** The breach in a sentence. */
@@ -129,22 +128,22 @@ export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
 }
 
 /**
- * Whether a change of the row of `scope` lets through anything that the row held back before. See
- * `opens` for the other way in which a change lets more through.
+ * Whether a change to the row of `scope` lets through anything the row held back before. A change
+ * can let more through in another way too: see `opens`.
  */
 export function loosens(before: Bounds, after: Bounds, scope: LimitScope = {}): boolean {
   return limitNames.some((name) => {
-    // The row of everyone has this bound even where it does not say so.
+    // Everyone's row has this bound even if it does not say so.
     const usual = name === 'maxQuoteAgeMs' && isOfEveryone(scope) ? usualQuoteAgeMs : undefined;
     return isLooser(name, before[name] ?? usual, after[name] ?? usual);
   });
 }
 
 /**
- * Whether a change of the row of `scope` gives a bound that a real account must have
- * (`requiredLimits`) to anyone who had none. Each such bound is a part of what opens the account,
- * so each counts, and not only the last: the first ones could be set without a limit worth the
- * name. `rows`: every row as it is now.
+ * Whether a change to the row of `scope` gives a bound a real account must have (`requiredLimits`)
+ * to anyone without it. Each such bound is a part of opening the account, so each counts, and not
+ * only the last: the first ones could be set without a limit worth the name. `rows`: every row as
+ * it is now.
  */
 export function opens(rows: readonly LimitRow[], scope: LimitScope, before: Bounds, after: Bounds): boolean {
   const wider = rows.filter((row) => isWider(row, scope));
@@ -156,7 +155,7 @@ export function opens(rows: readonly LimitRow[], scope: LimitScope, before: Boun
   );
 }
 
-/** Every command of `scope` is one of `row` as well. */
+/** Every command in `scope` is also in `row`. */
 function isWider(row: LimitScope, { principal, accountId }: LimitScope): boolean {
   if (row.principal === principal && row.accountId === accountId) return false;
   return (row.principal ?? principal) === principal && (row.accountId ?? accountId) === accountId;
@@ -178,7 +177,7 @@ function isLooser(name: LimitName, before: Bounds[LimitName], after: Bounds[Limi
   return direction === 'higher' ? order > 0 : order < 0;
 }
 
-/** The quantity that one command would add to the market if it was applied. */
+/** The quantity one command would add to the market if it was applied. */
 interface Exposure {
   readonly accountId: string;
   readonly stream: Stream;
@@ -191,12 +190,11 @@ interface Exposure {
 }
 
 /**
- * The exposure of a command that is not over, as if it were live; undefined where it adds nothing.
- * A place counts until its order is observed, also after it was accepted (there is no order to
- * count yet) and while it is presumed absent (that frees nothing). A replace counts with the rise
- * of the total above the working one.
- * `order`: the order that a replace named, as it is now. Without it the baseline gives the working
- * quantity, but not the instrument.
+ * A command's exposure while it is not over, as if it were live; undefined if it adds nothing. A
+ * place counts until its order is observed, also after it was accepted (there is no order to count
+ * yet) and while it is presumed absent (that frees nothing). A replace counts with the rise of the
+ * total above the working one. `order`: the order a replace named, as it is now. Without it the
+ * baseline gives the working quantity, but not the instrument.
  */
 export function commandExposure({ request, state, orderId }: Command, order?: Order): Exposure | undefined {
   if (isFinal(state) || request.kind === 'cancel') return undefined;

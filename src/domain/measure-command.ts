@@ -12,58 +12,55 @@ import type { InstrumentKind } from './limits.ts';
 import type { Leg, Order } from './order.ts';
 import { canonicalSymbol, optionRoot, underlyingOf } from './symbol.ts';
 
-/** The platform's last quote of one instrument that a command would trade. */
+/** The platform's last quote for one instrument a command would trade. */
 export interface Quote {
   /**
-   * The last price, or the middle of bid and ask: what a price is compared with. Absent: it can't
-   * be said, since a side is missing.
+   * The last price, or the middle of bid and ask. Prices are compared with it. Absent: a side is
+   * missing, so there is none.
    */
   readonly price?: Decimal;
-  /** What it is offered at; absent where the platform shows only a last price. */
+  /** The offer; absent if the platform shows only a last price. */
   readonly ask?: Decimal;
-  /**
-   * The last price and the bid, where the platform shows them: for people, no limit looks at them.
-   */
+  /** The last price and the bid, if the platform shows them: for people, no limit looks at them. */
   readonly last?: Decimal;
   readonly bid?: Decimal;
-  /** Its age since it was made, or since it was read where the platform does not give that time. */
+  /** Its age since it was made. If the platform does not give that time: since it was read. */
   readonly ageMs: number;
 }
 
-/** An instrument that has a quote: an equity, or one option contract. */
+/** An instrument with a quote: an equity, or one option contract. */
 export interface Quoted {
   readonly kind: 'equity' | 'option';
   readonly symbol: string;
 }
 
 /**
- * The values of a command that are compared with the limits (`judge_limits`). A value that is
- * absent is not compared: a replace is held to a bound only where it raises the number. `null`: it
- * can't be computed, and a limit that needs it refuses.
+ * A command's values for the limits (`judge_limits`). An absent value is not compared: a replace is
+ * held to a bound only if it raises the number. `null`: it can't be computed, and a limit that
+ * needs it refuses.
  */
 export interface Measure {
   /**
-   * Everything that a list may forbid it by, canonical: the order's own symbol,
-   * those of its legs, and the roots of these.
+   * A list may forbid it by any of these, canonical: the order's own symbol, its legs' symbols, and
+   * their roots.
    */
   readonly symbols: readonly string[];
   /**
-   * What it trades, as lists of symbols name it: the order's own symbol, then
-   * each leg's underlying that is another one.
+   * The instruments it trades, as lists of symbols name them: the order's own symbol, then each
+   * different underlying among the legs.
    */
   readonly underlyings: readonly string[];
   readonly instrument: InstrumentKind;
-  /** Shares, or whole contracts of all legs. */
+  /** Shares, or whole contracts over all legs. */
   readonly quantity?: Decimal;
   readonly notional?: Decimal | null;
   /**
-   * The amount that it adds to the money at work in the account;
-   * zero for a replace that adds nothing.
+   * It adds this amount to the money at work in the account; zero for a replace that adds nothing.
    */
   readonly exposure: Decimal | null;
-  /** How far the price that is furthest from the quote lies from it, in percent. */
+  /** The distance from the quote to the furthest price, in percent. */
   readonly deviationPercent?: Decimal | null;
-  /** Of the oldest quote. */
+  /** The oldest quote's age. */
   readonly quoteAgeMs?: number;
   /** `notional` and `exposure` rest on quotes. */
   readonly valuedByQuote: boolean;
@@ -78,11 +75,11 @@ type ReplaceRequest = Extract<CommandRequest, { kind: 'replace' }>;
 
 /** One contract is for 100 shares. */
 const contractShares = '100';
-/** The most that a prediction contract can be worth: prices lie in (0, 1). */
+/** The most a prediction contract can be worth: prices lie in (0, 1). */
 const wholeContract = '1';
 
 /**
- * The instruments whose quotes help to measure the command: the equity, or each contract.
+ * Quotes for these instruments help to measure the command: the equity, or each contract.
  * Prediction markets and replaces have none.
  */
 export function quotedBy(request: CommandRequest): readonly Quoted[] {
@@ -93,13 +90,13 @@ export function quotedBy(request: CommandRequest): readonly Quoted[] {
 }
 
 /**
- * The value of an order is the most that the exchange can make of it. A buy with a price above zero
- * pays at most that. Every other order can trade beyond its own prices: then it is the highest of
- * them and the quote, which has to be there; for a prediction contract 1. An option counts its
- * premium times 100. Several legs without such a price count their contracts one by one, since
- * nothing says what the legs make of each other. A share of a contract is a whole one.
+ * An order's value is the most the exchange can make from it. A buy with a price above zero pays at
+ * most that. Every other order can trade beyond its own prices. Then it is the highest among them
+ * and the quote, which has to be there; for a prediction contract 1. An option counts its premium
+ * times 100. Several legs without such a price count their contracts one by one, since their net
+ * effect is not known. A share of a contract is a whole one.
  *
- * `quotes`: those of `quotedBy`, all of them or none.
+ * `quotes`: those for `quotedBy`, all or none.
  */
 export function measurePlace(request: PlaceRequest, quotes: readonly Quote[] = []): Measure {
   return request.stream === 'account' ? measureAccountPlace(request.terms, quotes) : measurePrediction(request.terms);
@@ -110,7 +107,7 @@ export function measureReplace({ terms }: ReplaceRequest, order: Order): Measure
   const { working, cumQty, side, instrument } = order;
   const price = working.price ?? order.price;
   const after = predictionUnit(side, terms.price ?? price);
-  // Where its price is not known, a new one counts as a rise.
+  // If its price is not known, a new one counts as a rise.
   const before = terms.price !== undefined && price === undefined ? '0' : predictionUnit(side, price);
   const total = terms.quantity ?? working.quantity;
   const notional = multiplyDecimals(total, after);
@@ -168,9 +165,9 @@ function isOption({ symbol, legs = [] }: AccountPlaceTerms): boolean {
 }
 
 /**
- * Its price bounds what it pays. That of a sale does not bound what comes in, nor
- * does a net price of zero or below. With more contracts sold than bought, a net
- * price says nothing of the contracts sold.
+ * Its price bounds the money it pays. A sale's price does not bound the money that comes in, nor
+ * does a net price at or below zero. With more contracts sold than bought, a net price says nothing
+ * about the contracts sold.
  */
 function isCapped({ side, price, legs = [] }: AccountPlaceTerms): boolean {
   if (price === undefined || !isAbove(price, '0') || !isBuy(side)) return false;
@@ -183,7 +180,7 @@ function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal
   const { legs = [] } = terms;
   const shares = isOption(terms) ? contractShares : '1';
   const [leg] = legs;
-  // The price of one leg is that of a contract, the net price of several that of one package.
+  // One leg's price is for a contract, several legs' net price is for one package.
   const contracts = legs.length === 1 && leg !== undefined ? wholeRoundedUp(leg.ratioQty) : '1';
   const highestPrice = highest(['0', ...pricesOf(terms)]);
   if (isCapped(terms)) return multiplyDecimals(multiplyDecimals(withoutSign(terms.price ?? '0'), contracts), shares);
@@ -196,7 +193,7 @@ function valueOfLot(terms: AccountPlaceTerms, quotes: readonly Quote[]): Decimal
   );
 }
 
-/** The most that it can be sold or bought at just now. */
+/** The highest price to sell or buy it at just now. */
 function highestOf({ price, ask }: Quote): Decimal | undefined {
   return price === undefined || ask === undefined ? (ask ?? price) : highest([price, ask]);
 }
@@ -215,7 +212,7 @@ function contractsOf(legs: readonly Leg[]): Decimal {
   return legs.map(({ ratioQty }) => wholeRoundedUp(ratioQty)).reduce(addDecimals, '0');
 }
 
-/** An adjusted contract (`AAPL1`) is one of its underlying too. */
+/** An adjusted contract (`AAPL1`) also belongs to its underlying. */
 function namesOf(symbols: readonly string[]): readonly string[] {
   const roots = symbols.map(optionRoot).filter((root) => root !== undefined);
   return [...new Set([...symbols, ...roots, ...roots.map((root) => root.replace(/\d$/, ''))])];
@@ -250,14 +247,14 @@ function isBuy(side: string): boolean {
   return side.toUpperCase().startsWith('BUY');
 }
 
-/** Rounded up, so that a price beyond a bound is never at it. Null: the quote is zero. */
+/** Rounded up, so a price beyond a bound is never at it. Null: the quote is zero. */
 function deviation(prices: readonly Decimal[], quote: Decimal): Decimal | null {
   if (!isAbove(quote, '0')) return null;
   const furthest = highest(['0', ...prices.map((price) => withoutSign(subtractDecimals(price, quote)))]);
   return divideRoundingUp(multiplyDecimals(furthest, '100'), quote) ?? null;
 }
 
-/** The net price of several legs is negative where it is a credit. */
+/** Several legs' net price is negative if it is a credit. */
 function withoutSign(decimal: Decimal): Decimal {
   return decimal.startsWith('-') ? decimal.slice(1) : decimal;
 }

@@ -1,23 +1,23 @@
 /**
- * What works at a process right now, as proof for the others: `sockets`: a stream of the platform
- * is open. `kafka`: Kafka has acknowledged a row of it, or answered a question of it, within
+ * A process shows that these work right now, as proof for the others. `sockets`: a platform stream
+ * is open. `kafka`: Kafka has acknowledged a row from it, or answered its question, within
  * `FitnessRules.proofForMs`.
  */
 export type Proof = 'sockets' | 'kafka';
 
 /**
- * What a process says of its own work in its lane's row, so that every process can name what is
- * wrong anywhere. Holds no account id: callers may not see all.
+ * A process's report on its own work in its lane's row, so every process can name a fault anywhere.
+ * Holds no account id: callers may not see all.
  */
 export interface MemberReport {
   /** It follows an account. */
   readonly follows: boolean;
   /**
-   * Account streams of its shards that ought to be followed, and that it does not follow
+   * Account streams in its shards that ought to be followed, and that it does not follow
    * (service/run/follow-check.ts).
    */
   readonly unfollowed: number;
-  /** Logins that it can't use: a person has to sign in, or it has no key for them. */
+  /** Logins it can't use: a person has to sign in, or it has no key for them. */
   readonly unusableLogins: number;
   /** In alphabetical order. */
   readonly works: readonly Proof[];

@@ -7,8 +7,8 @@ import { contradictsInstrument, sameInstrument } from './view-content.ts';
 type Comparison = 'value' | 'instant' | 'instrument' | 'working' | 'never';
 
 /**
- * How each top-level field of an order is compared: a record over every field, so that a new one
- * cannot be forgotten. `extra` holds the fields that we don't know and is carried without being
+ * How each top-level field of an order is compared. It is a record over every field, so a new one
+ * cannot be forgotten. `extra` holds the fields we don't know and is carried without being
  * compared; stream and orderId are the key.
  */
 const comparisons: Readonly<Record<keyof Order, Comparison>> = {
@@ -53,7 +53,7 @@ const comparisons: Readonly<Record<keyof Order, Comparison>> = {
 
 type OrderField = keyof Order;
 
-/** All fields but the key and `extra`, in the order in which `changed` names them. */
+/** All fields but the key and `extra`, in the order `changed` names them. */
 const comparedFields: readonly OrderField[] = (Object.keys(comparisons) as OrderField[]).filter(
   (field) => comparisons[field] !== 'never',
 );
@@ -79,7 +79,7 @@ function sameWorking(a: WorkingTerms, b: WorkingTerms): boolean {
 }
 
 /**
- * The top-level fields in which two orders differ by value; for a first revision (`before`
+ * The top-level fields that differ by value between two orders; for a first revision (`before`
  * undefined) all that are present.
  */
 export function changedFields(before: Order | undefined, after: Order): OrderField[] {
@@ -92,8 +92,8 @@ export function changedFields(before: Order | undefined, after: Order): OrderFie
 }
 
 /**
- * Like `changedFields`, over the fields that both have: a field that one source
- * leaves out does not contradict the other.
+ * Like `changedFields`, over the fields both have: a field one source leaves out does not
+ * contradict the other.
  */
 export function contradictedFields(before: Order, after: Order): OrderField[] {
   return changedFields(before, after).filter((field) => {
@@ -109,13 +109,13 @@ function workingContradicts(a: WorkingTerms, b: WorkingTerms): boolean {
 }
 
 /**
- * The rise of cumQty between two revisions, or undefined when it did not rise (a correction takes
- * back; it is not a fill of negative size).
+ * The rise of cumQty between two revisions, or undefined if it did not rise (a correction takes
+ * back; it is not a fill with a negative size).
  *
  * The price is exact arithmetic on the platform's values: (avgPrice · cumQty − earlier avgPrice ·
- * earlier cumQty) / rise, with the rounding of averages taken back (`averageOfRest`). It is left
- * out where either average is missing, and where rounding or a price correction would make it
- * nonsense (another sign than the average's).
+ * earlier cumQty) / rise, with the averages' rounding taken back (`averageOfRest`). It is left out
+ * if either average is missing, or if rounding or a price correction would make it nonsense
+ * (another sign than the average's).
  */
 export function deriveFill(before: Order | undefined, after: Order, inferred: boolean): Fill | undefined {
   const earlierQty = before?.cumQty ?? '0';

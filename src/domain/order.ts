@@ -5,8 +5,8 @@ export type Stream = 'account' | 'prediction';
 
 /**
  * One enum for both streams: the prediction `state` values (specification, "States and
- * transitions") plus `replaced` and `suspended`, which only account orders know. A status that we
- * don't know is `unknown`; `statusRaw` keeps the platform's word.
+ * transitions") plus `replaced` and `suspended`, which only account orders know. A status we don't
+ * know is `unknown`; `statusRaw` keeps the platform's word.
  */
 export type OrderStatus =
   | 'pending_new'
@@ -35,7 +35,7 @@ const statuses = {
   unknown: true,
 } as const satisfies Record<OrderStatus, true>;
 
-/** Every status. The type of `statuses` makes the compiler check that none is missing. */
+/** The type of `statuses` makes the compiler check that none is missing. */
 export const orderStatuses = Object.keys(statuses) as [OrderStatus, ...OrderStatus[]];
 
 export type TerminalStatus = 'filled' | 'replaced' | 'canceled' | 'expired' | 'rejected';
@@ -58,8 +58,8 @@ export interface Instrument {
 }
 
 /**
- * The venue's answer to the submitted terms. Account orders have no such
- * distinction: there it repeats the terms.
+ * The venue's answer to the submitted terms. Account orders make no such distinction: there it
+ * repeats the terms.
  */
 export interface WorkingTerms {
   readonly quantity: Decimal;
@@ -68,10 +68,10 @@ export interface WorkingTerms {
 }
 
 /**
- * The content of one order as one source gave it, normalised. Decimals are canonical strings,
- * instants the platform's own ISO 8601 text (already proven to parse), words in lower case
- * (`orderWord`). `outcome` names a contract, `statusRaw` is the platform's own word: both are
- * kept as they came. Optional means absent at the source: never zero, never empty.
+ * One order's content as one source gave it, normalised. Decimals are canonical strings, instants
+ * the platform's own ISO 8601 text (already proven to parse), words in lower case (`orderWord`).
+ * `outcome` names a contract, `statusRaw` is the platform's own word: both are kept as they came.
+ * Optional means absent at the source: never zero, never empty.
  */
 export interface OrderView {
   readonly stream: Stream;
@@ -84,7 +84,7 @@ export interface OrderView {
   readonly status: OrderStatus;
   /** The platform's own word for the status. */
   readonly statusRaw: string;
-  /** One of the platform's four values; `certain` where the source does not say. */
+  /** One of the platform's four values; `certain` if the source does not say. */
   readonly certainty: string;
   readonly certaintyReason?: string;
   readonly pendingAction: string;
@@ -107,12 +107,12 @@ export interface OrderView {
   readonly firstAckAt?: string;
   readonly closedAt?: string;
   readonly expireTime?: string;
-  /** Fields that we don't know, as they came. Carried, never compared. */
+  /** Fields we don't know, as they came. Carried, never compared. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The normalised order: the join of all views so far, with our own fields. Its JSON is `state` in
+ * The normalised order: the join over all views so far, with our own fields. Its JSON is `state` in
  * Postgres and `order` on Kafka.
  */
 export interface Order extends OrderView {
@@ -123,24 +123,24 @@ export interface Order extends OrderView {
   /** Rises when the platform lost its store and versions may have restarted. Absent: 0. */
   readonly sourceEpoch?: number;
   /**
-   * Two different terminal statuses were seen, or a terminal one that
-   * contradicts the quantities. A person should look.
+   * Two different terminal statuses were seen, or a terminal one contradicts the quantities. A
+   * person should look.
    */
   readonly conflict?: string;
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
- * 1 to 128 visible ASCII characters, except those that a server on the way may
- * read as part of an address: `/ \\ % ? #`.
+ * 1 to 128 visible ASCII characters, except those a server on the way may read as part of an
+ * address: `/ \\ % ? #`.
  */
 const accountOrderId = /^[!"$&-.0->@-[\]-~]{1,128}$/;
 
 /**
- * Whether the text can be the id of an order: prediction orders have a UUID (specification,
- * "Prediction order"), the form of others is not specified. An id that a caller names is checked by
- * this before it becomes part of an address of the platform: escaping alone is not enough, since a
- * gateway may unescape `..%2F` before it looks at the path.
+ * Whether the text can be an order's id. Prediction orders have a UUID (specification, "Prediction
+ * order"); the form of others is not specified. This checks a caller's id before it becomes part of
+ * a platform address. Escaping alone is not enough: a gateway may unescape `..%2F` before it looks
+ * at the path.
  */
 export function isOrderId(stream: Stream, id: string): boolean {
   if (stream === 'prediction') return uuid.test(id);
@@ -153,8 +153,8 @@ export function orderKey(stream: Stream, orderId: string): string {
 }
 
 /**
- * The terminal status that is shown when several were seen
- * (docs/settling.md, "Account orders"): the first of these.
+ * If several terminal statuses were seen, the first of these is shown (docs/settling.md, "Account
+ * orders").
  */
 export const terminalPrecedence = [
   'filled',
@@ -165,8 +165,8 @@ export const terminalPrecedence = [
 ] as const satisfies readonly TerminalStatus[];
 
 /**
- * Only a correction can follow it. `done_for_day` and `suspended` orders
- * may work again; `unknown` proves nothing.
+ * Only a correction can follow it. `done_for_day` and `suspended` orders may work again; `unknown`
+ * proves nothing.
  */
 export function isTerminal(status: OrderStatus): status is TerminalStatus {
   return statusRanks[status] === terminalRank;
@@ -175,8 +175,8 @@ export function isTerminal(status: OrderStatus): status is TerminalStatus {
 const terminalRank = 6;
 
 /**
- * Decides between two views of one order that agree on cumQty and
- * updatedAt: how far along its life each of them is.
+ * Decides between two views of one order that agree on cumQty and updatedAt: how far along its life
+ * each is.
  */
 const statusRanks: Readonly<Record<OrderStatus, number>> = {
   unknown: 0,
@@ -201,7 +201,7 @@ const plain = /^(?:0|[1-9]\d{0,18})$/;
 
 /**
  * A platform version from its digits as they stood in the source (`JSON.parse` merges neighbours
- * above 2^53). Plain digits of 0 to 2^63 − 1, nothing else: no sign, no fraction, no exponent, no
+ * above 2^53). Plain digits, 0 to 2^63 − 1, nothing else: no sign, no fraction, no exponent, no
  * leading zero. Specification: "version", int64.
  */
 export function parseVersion(sourceDigits: string): bigint | undefined {
@@ -211,10 +211,9 @@ export function parseVersion(sourceDigits: string): bigint | undefined {
 }
 
 /**
- * A word of the platform (a side, a type, a time in force) as records of orders write it:
- * in lower case on both streams, although the platform writes account orders in capitals
- * and prediction orders in small letters. No word is lost by it: the platform has no two
- * that differ in case alone (decision 033).
+ * A platform word (a side, a type, a time in force) as order records write it: in lower case on
+ * both streams. The platform writes account orders in capitals and prediction orders in small
+ * letters. No word is lost: the platform has no two that differ in case alone (decision 033).
  */
 export function orderWord(platformWord: string): string {
   return platformWord.toLowerCase();

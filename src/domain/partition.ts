@@ -1,10 +1,10 @@
 /**
- * The partition that Kafka's Java client gives a key: murmur2 of
- * its bytes, made positive, modulo the count.
+ * The partition Kafka's Java client gives a key: murmur2 over its bytes, made positive, modulo the
+ * count.
  *
- * kafkajs's own `DefaultPartitioner` gives the same answers (a property test compares the two), but
- * computes with BigInt and filters the list of partitions for every message: 7.1 to 7.5 µs of Node
- * a message of 0.3 kB with it, 4.2 to 5.8 with this (bench/kafka-path.ts).
+ * kafkajs's own `DefaultPartitioner` gives the same answers (a property test compares the two). But
+ * it computes with BigInt and filters the list of partitions for every message: 7.1 to 7.5 µs of
+ * Node a message of 0.3 kB with it, 4.2 to 5.8 with this (bench/kafka-path.ts).
  */
 export function javaPartition(key: string, partitions: number): number {
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitions;
@@ -13,12 +13,12 @@ export function javaPartition(key: string, partitions: number): number {
 /** How many shards a new database gets. */
 export const defaultShardCount = 16;
 
-/** Every process has all of them compared twice a second (docs/scaling.md). */
+/** Every process has them all compared twice a second (docs/scaling.md). */
 export const maxShardCount = 4096;
 
 /**
- * The shard of an account, 0 to count - 1: the same in every process, for
- * as long as the database keeps its count.
+ * An account's shard, 0 to count - 1: the same in every process, as long as the database keeps its
+ * count.
  */
 export function shardOf(accountId: string, count: number): number {
   return javaPartition(accountId, count);

@@ -1,11 +1,9 @@
-/** A live process, by the lane that it writes in. */
+/** A live process, by the lane it writes in. */
 export interface FleetMember {
   readonly lane: number;
   /** Its part of the shards is in proportion to this; 0: it wants none. */
   readonly weight: number;
-  /**
-   * Of one that is unfit: its weight for free shards where no member has any other. Left out: 0.
-   */
+  /** For an unfit one: its weight for free shards if no member has any other. Left out: 0. */
   readonly spareWeight?: number;
   /**
    * How long it has held its lane. Shards are given only to members that have lived for a while.
@@ -32,10 +30,7 @@ export interface ShardSeat {
 interface ShardPlan {
   /** Free shards to take now as its part, lowest first. */
   readonly take: readonly number[];
-  /**
-   * Free shards to take now beyond that, since those who should take
-   * them are in trouble, or do not take them.
-   */
+  /** Free shards to take now beyond that: their members are in trouble, or do not take them. */
   readonly takeOver: readonly number[];
   /** The shard to give back; undefined: none. */
   readonly give: number | undefined;
@@ -44,7 +39,7 @@ interface ShardPlan {
 interface PlanOptions {
   /** A member that has lived shorter is given nothing: it may be one that fails again and again. */
   readonly settledMs: number;
-  /** A shard that has been free for so long is taken by those who have their part already. */
+  /** Members that have their part already take a shard that has been free for so long. */
   readonly overdueMs: number;
 }
 
@@ -54,39 +49,38 @@ interface Part {
   readonly settled: boolean;
   readonly isWell: boolean;
   readonly held: number;
-  /** How many it shall have. Those of all members add up to the number of shards. */
+  /** How many it shall have. All members' targets add up to the number of shards. */
   readonly target: number;
 }
 
 /**
  * The wish of the process that writes in the lane `me`. Every process computes it from its own look
- * at the same rows; which shards it then has, their rows decide.
+ * at the same rows. The rows decide which shards it then has.
  *
- * The part of a member is its share by weight, rounded down or up: up first for those who hold more
- * already, so that no shard moves only to exchange remainders. A member takes free shards up to its
+ * A member's part is its share by weight, rounded down or up: up first for those that hold more
+ * already, so no shard moves only to exchange remainders. A member takes free shards up to its
  * part. It gives only above its part, and only while another one is below its own.
  *
- * A pinned shard is given only by a member that has to go. One that holds more pinned shards than
- * its part has these as its part, and the others share the rest: so no member waits for a shard
- * that never comes, and where all are pinned nothing moves.
+ * A pinned shard is given only by a member that has to go. If a member holds more pinned shards
+ * than its part, these are its part, and the others share the rest. So no member waits for a shard
+ * that never comes, and if all are pinned nothing moves.
  *
- * Where no member has a weight, none gives, and the free shards go to those that are only unfit.
+ * If no member has a weight, none gives, and the free shards go to those that are only unfit.
  *
- * For each member that lacks shards and is well, one free shard may be on its way, given by those
- * who have most above their part. A member of weight 0 has to go: it waits neither for that nor for
- * the others to have settled.
+ * For each well member that lacks shards, one free shard may be on its way, given by those with
+ * most above their part. A member with weight 0 has to go: it waits neither for that nor for the
+ * others to have settled.
  *
- * A free shard is the turn of one member: the well ones first, and of them those who have
- * lived for a while, since one that has just started is slow. Where its turn is with one in
- * trouble, those who are well and have their part take it over at once; where it stays free
- * for `overdueMs`, since that one is frozen or overloaded, they take it over too. After
- * twice that time each member takes one such shard a look. So a shard is seldom free for
- * longer, though it may have to move once more.
+ * Each free shard is one member's turn. Well ones come first, and among them those that have lived
+ * for a while, since one that has just started is slow. If its turn is with one in trouble, well
+ * members that have their part take it over at once. If it stays free for `overdueMs`, that one is
+ * frozen or overloaded, and they take it over too. After twice that time each member takes one such
+ * shard a look. So a shard is seldom free for longer, though it may have to move once more.
  *
- * Invariant: while the members that a process sees, their troubles and the holders of pinned shards
- * stay the same, it takes nothing as its part after it gave, whatever the others see and do. So two
- * processes that see different members pass no shard to and fro, but for one that stays free too
- * long; and who takes one over gives none for a while.
+ * Invariant: while the members a process sees, their troubles and the holders of pinned shards stay
+ * the same, it takes nothing as its part after it gave, whatever the others see and do. So two
+ * processes that see different members pass no shard to and fro, except one that stays free too
+ * long. A process that takes one over gives none for a while.
  */
 export function planShards(
   me: number,
@@ -152,8 +146,8 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
 }
 
 /**
- * All want none: each one keeps what it holds, and the free shards go to those that are only unfit.
- * A shard is better with one of them than with none.
+ * All want none: each one keeps the shards it holds, and the free ones go to those that are only
+ * unfit. A shard is better with an unfit member than with none.
  */
 function withFreeOnes(
   parts: readonly Part[],
@@ -175,8 +169,8 @@ interface Counted {
 }
 
 /**
- * The share of each member, not rounded. One whose pinned shards are more than its share by weight
- * has these; the shares of the others are less then, so they are looked at again.
+ * Each member's share, not rounded. If its pinned shards are more than its share by weight, it has
+ * these. The others' shares are less then, so they are looked at again.
  */
 function sharesByWeight(members: readonly Counted[], shards: number): (member: Counted) => number {
   let sharing = members.filter(({ weight }) => weight > 0);
@@ -195,8 +189,8 @@ function sharesByWeight(members: readonly Counted[], shards: number): (member: C
 }
 
 /**
- * Whose turn each free shard is, from the lowest on: the quickest first, and of them those who lack
- * most. Each reaches for others, so two seldom want the same one.
+ * Whose turn each free shard is, from the lowest on: the quickest first, and among them those that
+ * lack most. Each reaches for others, so two seldom want the same one.
  */
 function turnsOf(parts: readonly Part[]): readonly Part[] {
   return parts
@@ -237,8 +231,8 @@ interface Loaded {
 }
 
 /**
- * The lanes that get so many shards one after the other, each
- * time the one that has least for its weight.
+ * The lanes that get so many shards one after the other, each time the one with least for its
+ * weight.
  */
 function leastLoaded(all: readonly Loaded[], shards: number): readonly number[] {
   const more = new Map<number, number>();

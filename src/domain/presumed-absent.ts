@@ -4,19 +4,19 @@ import type { Order } from './order.ts';
 import { orderWord } from './order.ts';
 
 /**
- * A read of the account, or by reference, that was complete and reached its end. Failed and partial
+ * A read, by account or by reference, that was complete and reached its end. Failed and partial
  * reads have no type here, so they can't count.
  */
 export interface CompleteRead {
-  /** Wall time at which it began: it proves nothing about later actions. */
+  /** Its wall time of beginning: it proves nothing about later actions. */
   readonly startedAtMs: number;
   /** False while the platform's store is lost or has a gap: then the read proves no absence. */
   readonly certain: boolean;
 }
 
 /**
- * How long after the claim of an attempt its one write may still begin
- * (docs/settling.md, "Outcome of a write").
+ * How long after an attempt's claim its one write may still begin (docs/settling.md, "Outcome of a
+ * write").
  */
 const writeWindowMs = 1_000;
 
@@ -25,8 +25,8 @@ const absence = Object.freeze({ minAgeMs: 10 * 60_000, minMisses: 5 });
 
 /**
  * The latest wall time at which a byte of the command may have left us; undefined while that time
- * is still open. An answer, a timeout and a takeover all come after the last byte of their attempt;
- * without any of them the write window bounds it.
+ * is still open. An answer, a timeout and a takeover all come after their attempt's last byte.
+ * Without any of these the write window bounds it.
  */
 export function lastPossibleSendMs({ state, attempts }: Pick<Command, 'state' | 'attempts'>): number | undefined {
   if (state === 'open') return undefined;
@@ -53,9 +53,9 @@ export function isMiss(command: Pick<Command, 'state' | 'attempts'>, read: Compl
 }
 
 /**
- * Whether an unknown place or replace may be labelled presumed absent: at least 10 min after the
- * last possible send, 5 misses (`Command.misses`, by `isMiss`), and the last complete read is one
- * of them and certain: an account that has become uncertain since then proves nothing. A label, not
+ * Whether an unknown place or replace may be labelled presumed absent. At least 10 min have passed
+ * since the last possible send, there are 5 misses (`Command.misses`, by `isMiss`), and the last
+ * complete read is a miss and certain: an account uncertain since then proves nothing. A label, not
  * a verdict: only `supersedes` frees anything by it.
  */
 export function isPresumedAbsent(command: Command, lastRead: CompleteRead | undefined, nowMs: number): boolean {
@@ -66,8 +66,8 @@ export function isPresumedAbsent(command: Command, lastRead: CompleteRead | unde
 }
 
 /**
- * A place of which no order was seen, or a replace that the platform was never seen to have in
- * hand. A cancel needs no such label: another is always allowed.
+ * A place without a seen order, or a replace the platform was never seen to have in hand. A cancel
+ * needs no such label: another is always allowed.
  */
 export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boolean {
   return request.kind === 'place' ? orderId === undefined : request.kind === 'replace' && seenPendingAt === undefined;
@@ -77,11 +77,10 @@ export function mayBeAbsent({ request, orderId, seenPendingAt }: Command): boole
 const skewMs = 60_000;
 
 /**
- * Whether an order could be the one of an unknown place, if the platform had lost our
- * reference: placed by no known command, equal terms, made in the time in which a write of
- * the place may have arrived. Shown to people next to `unknown` as a hint. Never a verdict,
- * and nothing may be bound by it: another client may have placed the same order
- * (docs/settling.md, "Settling unknown", place).
+ * Whether an order could belong to an unknown place, if the platform had lost our reference: placed
+ * by no known command, equal terms, made while a write for the place may have arrived. Shown to
+ * people next to `unknown` as a hint. Never a verdict, and nothing may be bound by it: another
+ * client may have placed the same order (docs/settling.md, "Settling unknown", place).
  */
 export function resembles(command: Command, order: Order): boolean {
   const { request, state } = command;

@@ -7,8 +7,8 @@ import type { Because, BoundOrder, Settling, SettlingUpdate } from './settling.t
 export interface RecomputedVerdict {
   readonly state: CommandState;
   /**
-   * Its basis: a rule of settling, a person's decision, the answer to
-   * the last attempt, or a refusal of our own.
+   * Its basis: a rule of settling, a person's decision, the last attempt's answer, or our own
+   * refusal.
    */
   readonly because: Because | 'person' | 'answer' | 'refused_here';
   /**
@@ -19,7 +19,7 @@ export interface RecomputedVerdict {
 }
 
 /**
- * The verdict again, from the command's attempts, its evidence and the updates of its order alone,
+ * The verdict again, from the command's attempts, its evidence and its order's updates alone,
  * without using the recorded state. `tidemark command show` prints it.
  */
 export function recomputeVerdict(
@@ -44,7 +44,7 @@ export function recomputeVerdict(
   const word = personsWord(evidence);
   if (finding.kind === 'verdict' && command.request.kind === 'place' && finding.because !== 'other_identity') {
     // An order that is there outweighs a person's decision made before it appeared. If the person
-    // knew of the order, only its working outweighs the decision.
+    // knew about the order, only its working outweighs the decision.
     const outweighs = word === undefined || !word.afterLanding || finding.outcome === 'applied';
     const transition = commandTransition('place', standingOf(answered), finding.event);
     if (outweighs && typeof transition !== 'string') return verdictOf(transition.to, finding.because);
@@ -88,9 +88,7 @@ function lookedUp(
   return { bound, stillEnded, ...(successor && { successor }) };
 }
 
-/**
- * The orders of a place as its evidence has them: the log of updates may no longer go back so far.
- */
+/** A place's orders as its evidence has them: the log of updates may no longer go back so far. */
 function recordedViews({ request }: Command, evidence: readonly Evidence[]): SettlingUpdate[] {
   if (request.kind !== 'place') return [];
   return evidence.flatMap(({ code, detail }) => {
@@ -107,7 +105,7 @@ function isLanding(code: string): boolean {
   return code === 'landed' || code === 'venue_refused';
 }
 
-/** Another cancel was out at the same time, and no later fact says that it came to nothing. */
+/** Another cancel was out at the same time, and no later fact says it came to nothing. */
 function hadRivals(evidence: readonly Evidence[]): boolean {
   return evidence.findLast(({ code }) => code === 'rival' || code === 'no_rival')?.code === 'rival';
 }

@@ -7,20 +7,20 @@ import type { Order, OrderView } from './order.ts';
 import { changedFields, contradictedFields, deriveFill } from './order-fields.ts';
 import { compareText, contradictedIdentity, predictionContent } from './view-content.ts';
 
-/** The part of a prediction order's head that the order does not show. */
+/** The part of a prediction order's head the order does not show. */
 interface PredictionMemory {
   /**
-   * `updatedAt` of the row that opened the present source epoch;
-   * absent in epoch 0, where nothing came before.
+   * `updatedAt` of the row that opened the present source epoch; absent in epoch 0, since nothing
+   * came before.
    */
   readonly openedAt?: string;
 }
 
 /**
- * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and
- * everything at or below it is ignored. An observation without a version is below every
- * versioned one, of any epoch: an unversioned reply must not open an epoch, or the
- * complete list read before it would be refused.
+ * Prediction orders (docs/settling.md): the highest (source epoch, version) stays, and everything
+ * at or below it is ignored. An observation without a version is below every versioned one, in any
+ * epoch. An unversioned reply must not open an epoch, or the complete list read before it would be
+ * refused.
  */
 function reducePrediction(head: Head | undefined, observation: Observation, own: OwnFields): Reduction {
   if (head === undefined) return accept(undefined, observation, own);
@@ -69,8 +69,8 @@ function sameVersion(head: Head, observation: Observation): Reduction {
 }
 
 /**
- * Evidence for settling a command, never state. If it is newer than our state,
- * the stream still has to bring a version.
+ * Evidence for settling a command, never state. If it is newer than our state, the stream still has
+ * to bring a version.
  */
 function belowVersioned(head: Head, observation: Observation): Reduction {
   const order = compareInstants(observation.view.updatedAt, head.order.updatedAt);
@@ -80,8 +80,8 @@ function belowVersioned(head: Head, observation: Observation): Reduction {
 }
 
 /**
- * Before the first version is known: the newest reply stays; of two at one instant the greater
- * content, so that arrival order can't matter.
+ * Before the first version is known, the newest reply stays. Between two at one instant the greater
+ * content stays, so arrival order can't matter.
  */
 function joinUnversioned(head: Head, observation: Observation): Reduction {
   const { view } = observation;
@@ -124,7 +124,7 @@ function memory(head: Head | undefined, { sourceEpoch, sourceVersion, view }: Ob
 const nothing: Head['join'] = Object.freeze({});
 
 /**
- * A version rises with every change, so one step of it on the stream is one fill at most. Any other
+ * A version rises with every change, so one step on the stream is one fill at most. Any other
  * change may hide several.
  */
 function mayMergeFills(head: Head | undefined, observation: Observation): boolean {
@@ -143,13 +143,13 @@ function excerpt(order: Order, field: string): string {
  * How an observation changes our state of its order (`head` undefined: nothing yet). Pure, and
  * never throws for a well-typed observation.
  *
- * The order in which observations arrive, and how often each does, never changes the resulting
- * order, with these exceptions, each of them alarmed or recorded: another content at the same
- * version, another account (the first one stays), and corrections (they undo). This promise does
- * not cover `extra` and the fields that only one of an account order's sources sends: they are only
- * carried (see `account-join.ts`).
+ * Observations may arrive in any order, and any number of times: the resulting order is the same.
+ * There are exceptions, each alarmed or recorded: another content at the same version, another
+ * account (the first one stays), and corrections (they undo). Nor does this promise cover `extra`
+ * and the fields only one of an account order's sources sends: they are only carried (see
+ * `account-join.ts`).
  *
- * `own`: our own fields of the order, used if this is its first revision. From then on the head
+ * `own`: our own fields on the order, used if this is its first revision. From then on the head
  * carries them, and only `reduceOwned` changes them.
  */
 export function reduce(head: Head | undefined, observation: Observation, own: OwnFields = firstSeen): Reduction {
@@ -159,12 +159,12 @@ export function reduce(head: Head | undefined, observation: Observation, own: Ow
 }
 
 /**
- * Like `reduce`, for an observation that brings the order's reference for the first time, so that
- * its owner is known only now: `own`.
+ * Like `reduce`, for an observation that brings the order's reference for the first time, so its
+ * owner is known only now: `own`.
  *
- * This is always a change: an observation that repeats our state, or is older, makes
- * a revision of the state as it is, with the reference and `own`. An observation
- * that contradicts our state binds nothing.
+ * This is always a change. An observation that repeats our state, or is older, makes a revision
+ * with the state as it is, the reference and `own`. An observation that contradicts our state binds
+ * nothing.
  */
 export function reduceOwned(head: Head, observation: Observation, own: OwnFields): Reduction {
   const plain = reduce(head, observation);
@@ -177,7 +177,7 @@ export function reduceOwned(head: Head, observation: Observation, own: OwnFields
   return { outcome: 'applied', head: { ...base, order, revision: head.revision + 1 }, changed };
 }
 
-/** References of account orders are joined already: they belong to no single view. */
+/** Account orders' references are joined already: they belong to no single view. */
 function withReference(order: Order, { clientOrderRef }: OrderView): Order {
   if (order.stream === 'account' || order.clientOrderRef !== undefined || clientOrderRef === undefined) return order;
   return { ...order, clientOrderRef };

@@ -1,7 +1,7 @@
 /**
- * Names that no principal may have, in any case of letters: `loopback` is every caller where there
- * is no sign-in, and as `tidemark` the service writes down what it does itself. A person by that
- * name could halt, and the halt would look like the service's own.
+ * No principal may have these names, in upper or lower case. `loopback` is every caller if there is
+ * no sign-in. As `tidemark` the service writes down its own acts. A person by that name could halt,
+ * and the halt would look like the service's own.
  */
 export function isReservedName(name: string): boolean {
   return /^(?:loopback|tidemark)$/i.test(name);

@@ -1,18 +1,18 @@
 import { orderWord } from './order.ts';
 import { canonicalSymbol } from './symbol.ts';
 
-/** The fields by which an order, or the place of one, is selected. */
+/** An order, or its place, is selected by these fields. */
 export interface Selectable {
   readonly symbol: string;
   /** As an order writes it, or as a place asked for it. */
   readonly side: string;
-  /** The principal that placed it; absent where it was not placed here. */
+  /** The principal that placed it; absent if it was not placed here. */
   readonly principal?: string;
-  /** Its caller's reference, and the reference that the platform has. */
+  /** Its caller's reference, and the platform's reference. */
   readonly references: readonly string[];
 }
 
-/** An order has to match every field that is present. */
+/** An order has to match every field present. */
 export interface OrderSelection {
   /** Canonical. */
   readonly symbol?: string;
@@ -22,8 +22,8 @@ export interface OrderSelection {
 }
 
 /**
- * An order and its place are selected by the same fields: if the place was
- * selected, its order needs no further check.
+ * An order and its place are selected by the same fields: if the place was selected, its order
+ * needs no further check.
  */
 export function isSelected(of: Selectable, { symbol, side, principal, reference }: OrderSelection = {}): boolean {
   return (
@@ -34,7 +34,7 @@ export function isSelected(of: Selectable, { symbol, side, principal, reference 
   );
 }
 
-/** A short sale sells, and a buy that covers one buys. */
+/** A short sale sells, and a buy to cover one buys. */
 function directionOf(side: string): string | undefined {
   return /^(?:buy|sell)/.exec(orderWord(side))?.[0];
 }

@@ -16,13 +16,13 @@ import { settlePlace } from './settle-place.ts';
 import { type Finding, nothing, type Settling, type SettlingUpdate, type Verdict } from './settling.ts';
 
 /**
- * A replace (docs/settling.md, "Settling unknown"), judged version by version above
- * the baseline. The first version that proves something is the verdict, so that
- * later changes of the order can't reverse it.
+ * A replace (docs/settling.md, "Settling unknown"), judged version by version above the baseline.
+ * The first version that proves something is the verdict, so later changes to the order can't
+ * reverse it.
  *
- * While the command is open its write may not have left: a pending or refused action, or
- * a change to other terms, may belong to another request. Then only its own terms at
- * work, or the end of the order, are a verdict.
+ * While the command is open its write may not have left: a pending or refused action, or a change
+ * to other terms, may belong to another request. Then only its own terms at work, or the order's
+ * end, are a verdict.
  */
 function settleReplace({ command, updates, successor }: Settling): Finding {
   const { request, baseline, state } = command;
@@ -57,13 +57,13 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
     }
     rivalPending = false;
     if (state === 'open') continue;
-    // An update that is not above the place where it was seen pending
-    // shows a state from before the venue had it.
+    // If an update is not above the place where it was seen pending, it shows a state from before
+    // the venue had it.
     if (pending !== undefined && !isAbove(update, pending)) continue;
     if (shown === 'other') return verdictBy(update, 'conflict', 'other_terms', otherTerms(order));
     if (pending === undefined) continue;
-    // A cancel was pending since: the venue may have refused that alone,
-    // and the replace may still be on its way.
+    // A cancel was pending since: the venue may have refused that alone, and the replace may still
+    // be on its way.
     if (shown === 'old' && anotherAction) continue;
     if (shown === 'old') return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'replace'));
     // After a missed version: the replace may have been granted in that version, and the refused
@@ -72,14 +72,13 @@ function settleReplace({ command, updates, successor }: Settling): Finding {
       ? verdictBy(update, 'rejected', 'reason_recorded', recordedReason(order, 'replace'))
       : verdictBy(update, 'conflict', 'nothing_to_tell_by', nothingToTellBy);
   }
-  // Only once it is answered: before that, it can't be known to
-  // which request the pending action belongs.
+  // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
 /**
  * Nothing can have happened in between: a version rises with each change. The size of the rise is
- * not promised, so a hole may be a missed version or none.
+ * not promised, so a gap may be a missed version or none.
  */
 function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined): boolean {
   return sourceVersion !== undefined && heardTo !== undefined && sourceVersion === heardTo + 1n;
@@ -87,15 +86,15 @@ function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined):
 
 /**
  * The platform shows these two as they are at work. It shows stop price, time in force and expiry
- * only as they were submitted, and that never changes.
+ * only as submitted, and that never changes.
  */
 const shownTerms = ['quantity', 'price'] as const;
 
 /**
- * The terms at the venue, compared over the terms that were asked for and differ from the
- * baseline: all of them as `asked`, all as before (`old`), something else (`other`), or
- * there is no such term (`unseen`). One new and one old is `other`: an amend is granted
- * whole, so another request changed one of them.
+ * The venue's terms, compared over the asked terms that differ from the baseline. All are as
+ * `asked`, all are as before (`old`), something else (`other`), or there is no such term
+ * (`unseen`). One new and one old is `other`: an amend is granted whole, so another request changed
+ * one.
  */
 function workingTerms(terms: ReplaceTerms, baseline: Baseline, order: Order): 'asked' | 'old' | 'other' | 'unseen' {
   // Before the venue acknowledges, it works on the submitted terms.
@@ -122,10 +121,10 @@ function replaceEnded(update: SettlingUpdate, successor: Settling['successor']):
 }
 
 /**
- * Whether the reason was recorded with this very version. An order keeps the last recorded reason,
- * so the reason of a cancel that was refused before the replace was pending still shows once the
- * replace is granted (found by the simulator). It is compared with all updates received before,
- * which must include the version just below.
+ * Whether the reason was recorded with this very version. An order keeps the last recorded reason.
+ * If a cancel was refused before the replace was pending, its reason still shows once the replace
+ * is granted (found by the simulator). The reason is compared with all updates received before, and
+ * these must include the version just below.
  */
 function isReasonNew(baseline: Baseline, heard: readonly SettlingUpdate[], update: SettlingUpdate): boolean {
   const before = heard.filter(({ revision }) => revision < update.revision);
@@ -150,19 +149,19 @@ function otherTerms({ working }: Order): Reason {
 }
 
 /**
- * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the
- * baseline. Only an observed end of the order is an end of the cancel: that the order can't
- * be found, or that time passes, proves nothing.
+ * A cancel (docs/settling.md, "Settling unknown"), judged update by update above the baseline. Only
+ * an observed end of the order is an end of the cancel. It proves nothing that the order can't be
+ * found, or that time passes.
  *
- * A rival is another cancel of the order that may have been out at the same time. With one, it
- * can't be known which of the two is seen pending, unless this one was seen pending before. Then it
- * is never taken as refused either: the refused one may have been the other, and this one may still
- * be on its way (found by the simulator). The order's end settles it. An order that another client
- * placed always has such a rival: that client cancels it too, and our journal does not show when.
+ * A rival is another cancel for the order, perhaps out at the same time. Either may then be the one
+ * seen pending, unless this one was seen pending before. With a rival, a cancel is never taken as
+ * refused: the refused one may have been the other, and this one may still be on its way (found by
+ * the simulator). The order's end settles it. An order placed by another client always has such a
+ * rival: that client cancels it too, and our journal does not show when.
  *
- * A cancel that the platform refused (404, 409) gets one look at its order: if that ended by other
- * means, the cancel is `moot`. It proves nothing about the place. The cancel of an order that we
- * believe to have ended is sent too, and `moot` once a later read says the same.
+ * A cancel the platform refused (404, 409) gets one look at its order: if that ended by other
+ * means, the cancel is `moot`. It proves nothing about the place. If we believe an order has ended,
+ * its cancel is sent too, and it is `moot` once a later read says the same.
  */
 function settleCancel({ command, updates, rivals, stillEnded }: Settling): Finding {
   const { baseline, state } = command;
@@ -175,8 +174,8 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
   if (heard.length === 0 && stillEnded === true && isTerminal(baseline.status) && state !== 'open')
     return endedBefore(command, baseline);
   /**
-   * An end that was there before the cancel is no answer to it,
-   * unless the order has worked in between.
+   * An end already there before the cancel is no answer to it, unless the order has worked in
+   * between.
    */
   let isNewEnd = !isTerminal(baseline.status);
   for (const update of heard) {
@@ -201,13 +200,12 @@ function settleCancel({ command, updates, rivals, stillEnded }: Settling): Findi
       continue;
     }
     rivalPending = false;
-    // While it is open its write may not have left: the refused cancel was another one.
-    // After another action was seen pending, the answer may have been to that alone.
+    // While it is open its write may not have left: the refused cancel was another one. After
+    // another action was seen pending, the answer may have been to that alone.
     if (state !== 'open' && pending !== undefined && !anotherAction && isAbove(update, pending))
       return verdictBy(update, 'rejected', 'venue_refused', recordedReason(order, 'cancel'));
   }
-  // Only once it is answered: before that, it can't be known to
-  // which request the pending action belongs.
+  // Only once it is answered: before that, the pending action may belong to another request.
   return news === undefined || pending === undefined || state === 'open' ? nothing : reachedBy(news, pending);
 }
 
@@ -231,11 +229,11 @@ function ended(update: SettlingUpdate, wasRefused: boolean): Verdict {
 }
 
 /**
- * The conclusion from the updates about a command (docs/settling.md, "Settling unknown").
- * The same rules hold for unknown and accepted commands, for those in flight, and for
- * those that are over (late landings). Pure: equal sets of updates give equal findings,
- * in any order and with any repeats. Ask again after each step: an answered command may
- * allow a conclusion that an open one did not.
+ * The conclusion from the updates about a command (docs/settling.md, "Settling unknown"). The same
+ * rules hold for unknown and accepted commands, for those in flight, and for those that are over
+ * (late landings). Pure: equal sets of updates give equal findings, in any order and with any
+ * repeats. Ask again after each step: an answered command may allow a conclusion an open one did
+ * not.
  */
 export function settleCommand(settling: Settling): Finding {
   const { kind } = settling.command.request;

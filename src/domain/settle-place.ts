@@ -15,17 +15,17 @@ import {
 import { directionOf } from './view-content.ts';
 
 /**
- * A place (docs/settling.md, "Settling unknown"): an order that carries one of its attempt
- * ids, with account and side as ours, is its order, even with another symbol, price or
- * quantity. Never bound by terms alone, and absence proves nothing: another client may have
- * placed the same order, and lists are late.
+ * A place (docs/settling.md, "Settling unknown"). An order with one of its attempt ids, and with
+ * our account and side, is its order, even with another symbol, price or quantity. Never bound by
+ * terms alone, and absence proves nothing: another client may have placed the same order, and lists
+ * are late.
  *
  * The order ends the doubt, and the venue settles the place: `applied` once it has taken the order,
  * `rejected` when it refused it without a fill, `accepted` until then.
  *
- * Also for commands that are settled already: an order that should not be there is a
- * finding, and so is a second one. A further order whose elder ended `replaced` is
- * its successor, and belongs to the command.
+ * Also for commands already settled: an order that should not be there is a finding, and so is a
+ * second one. A further order whose elder ended `replaced` is its successor, and belongs to the
+ * command.
  */
 export function settlePlace({ command, updates, bound = [] }: Settling): Finding {
   if (command.state === 'conflict') return nothing;
@@ -49,11 +49,11 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
   };
 }
 
-/** An order of ours that was not bound before. */
+/** Our order, not bound before. */
 function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
   const views = updatesOf(landed.orderId, updates);
   const decision = venueDecision(views.map(({ order }) => order));
-  // The order of a rejected place shows up as rejected, as the platform answered. After a person's
+  // A rejected place's order shows up as rejected, as the platform answered. After a person's
   // decision alone, an undecided order is a finding: the person has not seen it.
   if (
     command.state === 'rejected' &&
@@ -75,7 +75,7 @@ function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly Set
 
 /**
  * The bound order: the venue's decision is a finding once, and a second order as long as it is
- * there. Only an order that works contradicts a person's decision.
+ * there. Only a working order contradicts a person's decision.
  */
 function ofItsOrder(
   command: Command,
@@ -135,9 +135,9 @@ function landedAs(
 }
 
 /**
- * The venue's decision on an order, from all its views. An order that was taken once stays taken,
- * even if later views say otherwise; a fill is proof by itself. A status counts only where the
- * platform is certain of it.
+ * The venue's decision on an order, from all its views. An order taken once stays taken, even if
+ * later views say otherwise; a fill is proof by itself. A status counts only if the platform is
+ * certain about it.
  */
 export function venueDecision(views: readonly VenueView[]): VenueDecision {
   if (views.some(isTaken)) return 'bound';
@@ -177,8 +177,8 @@ function updatesOf(orderId: string, updates: readonly SettlingUpdate[]): Settlin
 }
 
 /**
- * Names of the terms in which the order differs from the request, over the terms that both name.
- * Words are compared in lower case, as orders have them.
+ * The terms that differ between order and request, by name, over the terms both have. Words are
+ * compared in lower case, as orders have them.
  */
 function differingTerms({ request }: Command, order: Order): string[] {
   if (request.kind !== 'place') return [];
@@ -220,7 +220,7 @@ function predictionPairs(terms: PredictionPlaceTerms, order: Order): Pair[] {
   ];
 }
 
-/** Their order and the blanks of a padded OCC symbol are no difference. */
+/** Their order, and blanks in a padded OCC symbol, make no difference. */
 function legsText(legs: AccountPlaceTerms['legs']): string | undefined {
   const texts = legs?.map(
     ({ symbol, side, ratioQty }) => `${symbol.replaceAll(' ', '')} ${directionOf(orderWord(side))} ${ratioQty}`,

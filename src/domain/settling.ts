@@ -3,8 +3,7 @@ import type { CommandEvent } from './command-machine.ts';
 import type { Order } from './order.ts';
 
 /**
- * An update of an order, as far as verdicts need it, read from the
- * log or from a batch that just committed.
+ * An order's update, as far as verdicts need it, read from the log or from a batch just committed.
  */
 export interface SettlingUpdate {
   readonly revision: number;
@@ -12,14 +11,12 @@ export interface SettlingUpdate {
   readonly sourceVersion?: bigint;
   /** `stream`, `snapshot`, `reply`, `probe`, `correction`. */
   readonly cause: string;
-  /**
-   * When we received it, by our wall clock. Absent where only the order as it is stored was read.
-   */
+  /** When we received it, by our wall clock. Absent if only the stored order was read. */
   readonly observedAtMs?: number;
   readonly order: Order;
 }
 
-/** An order that carries an attempt's id, with account and side as ours (`matches`) or not. */
+/** An order with an attempt's id, and with our account and side (`matches`) or not. */
 export interface BoundOrder {
   readonly attemptId: string;
   readonly commandId: string;
@@ -28,28 +25,28 @@ export interface BoundOrder {
 }
 
 /**
- * All the facts on which a verdict may rest: facts that went through ingest. Absence is not one of
- * them: there is no field here for an answer that failed, or for a list that was cut short.
+ * A verdict may rest on these facts alone: they went through ingest. Absence is not among them:
+ * there is no field here for a failed answer, or for a list cut short.
  */
 export interface Settling {
   readonly command: Command;
   /**
-   * Updates of the order that was named (replace, cancel) or of bound orders (place), as many as
-   * are known, in any order, repeated or not.
+   * Updates to the named order (replace, cancel) or to bound orders (place), as many as are known,
+   * in any order, repeated or not.
    */
   readonly updates: readonly SettlingUpdate[];
-  /** Place: the orders that carry one of its attempt ids. */
+  /** Place: the orders with one of its attempt ids. */
   readonly bound?: readonly BoundOrder[];
   /**
-   * Replace: the result of a complete read for a successor of the ended order: none, or the id of
-   * an order that replaced it. Left out: no read has been made.
+   * Replace: a complete read's result when looking for the ended order's successor: none, or the id
+   * of an order that replaced it. Left out: no read has been made.
    */
   readonly successor?: { readonly orderId?: string };
-  /** Cancel: another cancel of the order may have been out at the same time. */
+  /** Cancel: another cancel for the order may have been out at the same time. */
   readonly rivals?: boolean;
   /**
-   * Cancel of an order that had ended at the baseline: a complete read that
-   * began later has shown nothing new of it.
+   * For a cancel whose order had ended at the baseline: a complete read that began later has shown
+   * nothing new about it.
    */
   readonly stillEnded?: boolean;
 }
@@ -58,7 +55,7 @@ export interface Settling {
 export type Fact = Omit<Evidence, 'number' | 'atMs'>;
 
 /**
- * Why a verdict is what it is; also the code of its evidence.
+ * The reason for a verdict; also its evidence's code.
  *
  * - place: `landed`, `venue_refused`, `other_identity`.
  * - replace: `terms_working`, `ended`, `successor`, `venue_refused`, `reason_recorded`,
@@ -88,8 +85,8 @@ export interface Verdict {
   /** Why the venue refused, or which facts contradict each other. */
   readonly reason?: Reason;
   /**
-   * Place: submitted terms in which the order differs from the request. It
-   * is still our order; a person should know.
+   * Place: the submitted terms that differ between order and request. It is still our order; a
+   * person should know.
    */
   readonly differs?: readonly string[];
   readonly evidence: Fact;
@@ -103,8 +100,8 @@ export type Finding =
    */
   | { readonly kind: 'reached'; readonly at: NonNullable<Command['seenPendingAt']>; readonly evidence: Fact }
   /**
-   * Replace: the order ended otherwise. `moot`, once a complete read
-   * has looked for an order that replaced it.
+   * Replace: the order ended otherwise. `moot`, once a complete read has looked for an order that
+   * replaced it.
    */
   | { readonly kind: 'look_for_successor'; readonly orderId: string; readonly reference?: string }
   /**
@@ -113,13 +110,13 @@ export type Finding =
    */
   | { readonly kind: 'flagged'; readonly because: 'source_epoch_changed'; readonly evidence: Fact }
   /**
-   * Place: an order that took the place of its own, whose end is `replaced`: amended by another
+   * Place: an order took its own one's place, and its own ended as `replaced`: amended by another
    * program than ours. It belongs to the command. Found again, too.
    */
   | { readonly kind: 'successor'; readonly orderId: string; readonly evidence: Fact }
   /**
-   * Place: another order than the one as which it was applied carries one of its ids too. Alarm;
-   * the verdict stays. Found again as long as it is so.
+   * Place: beside the order it was applied as, another one has one of its ids too. Alarm; the
+   * verdict stays. Found again as long as it is so.
    */
   | { readonly kind: 'second_order'; readonly orderId: string; readonly evidence: Fact }
   | { readonly kind: 'nothing' };

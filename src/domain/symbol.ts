@@ -1,21 +1,21 @@
 /**
  * Spellings of one symbol. An option contract has an OCC symbol: a root of one to six characters,
- * six digits of a date, C or P, eight digits of a strike. It is written compact
- * (`AAPL261218C00200000`), with its root padded to six by blanks (`AAPL 261218C00200000`), and with
- * `O:` before it in options quotes. The platform takes the compact form. `canonical_symbol` in
- * Postgres follows the same rule, and a test compares the two.
+ * six date digits, C or P, eight strike digits. It is written compact (`AAPL261218C00200000`), with
+ * its root padded to six by blanks (`AAPL 261218C00200000`), and with `O:` before it in options
+ * quotes. The platform takes the compact form. `canonical_symbol` in Postgres follows the same
+ * rule, and a test compares the two.
  */
 const optionSymbol = /^(?:O:)?([A-Z0-9.]{1,6}) *(\d{6}[CP]\d{8})$/;
 
 /**
- * The longest compact OCC symbol: an adjusted contract of a five-letter root
+ * The longest compact OCC symbol: an adjusted contract on a five-letter root
  * (`GOOGL1261218C00200000`).
  */
 export const longestOptionSymbol = 21;
 
 /**
- * The one form of a symbol: upper case, no blanks around it, an option compact. Two texts with
- * equal forms name one instrument.
+ * A symbol's one form: upper case, no blanks around it, an option compact. Two texts with equal
+ * forms name one instrument.
  */
 export function canonicalSymbol(text: string): string {
   const plain = text.replace(/^ +| +$/g, '').toUpperCase();
@@ -28,17 +28,17 @@ export function sameSymbol(a: string, b: string): boolean {
 }
 
 /**
- * The root of a canonical OCC symbol: `AAPL` of `AAPL261218C00200000`.
- * Undefined: the symbol is not that of an option.
+ * A canonical OCC symbol's root: `AAPL` in `AAPL261218C00200000`. Undefined: the symbol is no
+ * option's.
  */
 export function optionRoot(symbol: string): string | undefined {
   return optionSymbol.exec(symbol)?.[1];
 }
 
 /**
- * The underlying that limits know a leg by. It is `own`, the symbol of the order, where the leg's
- * root is that symbol without its signs (`BRKB` of `BRK.B`), also with the digit of an adjusted
- * contract (`AAPL1`). Any other root stands for itself: an order on AAPL may carry a leg on TSLA.
+ * Limits know a leg by this underlying. It is `own`, the order's symbol, if the leg's root is that
+ * symbol without its signs (`BRKB` for `BRK.B`), also with an adjusted contract's digit (`AAPL1`).
+ * Any other root stands for itself: an order on AAPL may carry a leg on TSLA.
  */
 export function underlyingOf(leg: string, own: string): string {
   const root = optionRoot(leg) ?? leg;

@@ -17,7 +17,7 @@ const rules: Readonly<Record<Exclude<Basis, 'answer' | 'landed' | 'venue_refused
 };
 
 /**
- * The rule by which the facts give a verdict, in one sentence for people, without a full stop
+ * The rule that gives a verdict from the facts, in one sentence for people, without a full stop
  * (docs/commands.md, "How `unknown` is settled").
  */
 export function verdictRule(

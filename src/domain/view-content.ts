@@ -4,13 +4,13 @@ import type { Instrument, Leg, OrderView } from './order.ts';
 /** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
 
-/** The field by which two views can't be of one order. Undefined: they are of the same order. */
+/** By this field two views can't be the same order. Undefined: they are the same order. */
 export function contradictedIdentity(a: Identified, b: Identified): string | undefined {
   if (a.stream !== b.stream || a.orderId !== b.orderId) return 'orderId';
   return a.accountId === b.accountId ? undefined : 'accountId';
 }
 
-/** Equal also in the fields that are absent. */
+/** Equal also in absent fields. */
 export function sameInstrument(a: Instrument, b: Instrument): boolean {
   if (a === b) return true;
   if (a.outcome !== b.outcome || (a.legs === undefined) !== (b.legs === undefined) || contradictsInstrument(a, b))
@@ -18,16 +18,14 @@ export function sameInstrument(a: Instrument, b: Instrument): boolean {
   return a.legs === undefined || a.legs.every((leg, index) => leg.positionEffect === b.legs?.[index]?.positionEffect);
 }
 
-/**
- * Over the fields that both have: a field that one source leaves out does not contradict the other.
- */
+/** Over the fields both have: a field one source leaves out does not contradict the other. */
 export function contradictsInstrument(a: Instrument, b: Instrument): boolean {
   if (a.kind !== b.kind || a.symbol !== b.symbol) return true;
   if (a.outcome !== undefined && b.outcome !== undefined && a.outcome !== b.outcome) return true;
   return a.legs !== undefined && b.legs !== undefined && contradictsLegs(a.legs, b.legs);
 }
 
-/** In order: an order's own side is that of its first leg. */
+/** In order: an order's own side is its first leg's. */
 function contradictsLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
   return a.length !== b.length || a.some((leg, index) => contradictsLeg(leg, b[index]));
 }
@@ -37,24 +35,23 @@ export function contradictsLeg(a: Leg, b: Leg | undefined): boolean {
   return a.positionEffect !== undefined && b.positionEffect !== undefined && a.positionEffect !== b.positionEffect;
 }
 
-/** Whether the other leg has what this one leaves out. */
+/** Whether the other leg has the part this one leaves out. */
 export function isLearntMore(leg: Leg, other: Leg): boolean {
   return leg.positionEffect === undefined && other.positionEffect !== undefined;
 }
 
 /**
- * The content of an account order's winning view: the fields that its stream events and its list
- * rows both have. Fields that the order takes from elsewhere (legs, references, history) are joined
- * on their own and are not content.
+ * The content of an account order's winning view: the fields its stream events and its list rows
+ * both have. Fields the order takes from elsewhere (legs, references, history) are joined on their
+ * own and are not content.
  */
 export function accountContent(view: OrderView): string {
   return JSON.stringify(contentOf(view));
 }
 
 /**
- * Whether two views of one instant tell different things, over what both have.
- * Another spelling of the same instrument or side is none: where lists and events
- * spell differently, no read could end it.
+ * Whether two views at one instant differ, over the fields both have. Another spelling of the same
+ * instrument or side is no difference: if lists and events spell differently, no read could end it.
  */
 export function contradictsContent(a: OrderView, b: OrderView): boolean {
   if (spelling(a) !== spelling(b)) return true;
@@ -63,16 +60,16 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
 }
 
 /**
- * Only letters and digits, and the direction of the side: BRK/B and
- * BRK.B, padded and compact OCC symbols are one.
+ * Only letters and digits, and the side's direction: BRK/B and BRK.B, padded and compact OCC
+ * symbols are one.
  */
 function spelling({ instrument, side }: OrderView): string {
   return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
 }
 
 /**
- * `buy` and `buy_to_cover` are one direction, and so are `sell` and
- * `sell_short`: the platform may write either.
+ * `buy` and `buy_to_cover` are one direction, and so are `sell` and `sell_short`: the platform may
+ * write either.
  */
 export function directionOf(side: string): string {
   return side.split('_', 1)[0] ?? side;
@@ -93,9 +90,9 @@ export function predictionContent(view: OrderView): string {
 }
 
 /**
- * -1, 0 or 1 by code units. The total order that settles a tie between views: it does not matter
- * which of them wins, only that it is always the same one. Compares the text itself and not a hash
- * of it: it is made on a tie only, and a hash could collide.
+ * -1, 0 or 1 by code units. The total order that settles a tie between views: any may win, only it
+ * must always be the same one. Compares the text itself, not its hash: it is made on a tie only,
+ * and a hash could collide.
  */
 export function compareText(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
