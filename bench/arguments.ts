@@ -1,69 +1,44 @@
 import { parseArgs } from 'node:util';
-
-export const parts = [
-  'write',
-  'kafka',
-  'latency',
-  'service',
-  'naive',
-  'commands',
-  'rest',
-  'pressure',
-  'reconcile',
-  'consoles',
-  'idle',
-  'profile',
-  'stalls',
-  'alone',
-  'distance',
-  'payloads',
-  'accounts',
-  'shards',
-  'two-processes',
-  'debezium',
-] as const;
-export type Part = (typeof parts)[number];
+import { type Part, partNames } from './parts.ts';
 
 export interface Arguments {
   readonly seconds: number;
   readonly only: ReadonlySet<Part>;
-  readonly knownOrders: number | undefined;
+  /** A commit that is measured beside this checkout. */
+  readonly vs: string | undefined;
   readonly json: string | undefined;
 }
 
-export const usage = `npm run bench -- [--seconds 60] [--only ${parts.join(',')}] [--known-orders 1000000] [--json FILE]
+export const usage = `npm run bench -- [--seconds 60] [--only ${partNames.join(',')}] [--vs REF] [--json FILE]
 
-  --seconds        how long the highest rate has to be kept up
-  --only           some of the parts; without it all but profile and debezium (which fetches 780 MB, once)
-  --known-orders   also the rate with 1,000 orders in the database and with so many
-  --json           writes everything that was measured to FILE
+  --seconds   how long the highest rate has to be kept up
+  --only      some of the parts; without it all but profile
+  --vs        another commit beside this checkout, in turn (this, that, that, this), with the ratio of each figure
+  --json      writes everything that was measured to FILE
 
 DATABASE_URL and KAFKA_BROKERS name servers to use instead of starting some.`;
 
-const byDefault: readonly Part[] = parts.filter((part) => part !== 'profile' && part !== 'debezium');
+/** Profiling costs the service some of its rate. */
+const byDefault: readonly Part[] = partNames.filter((part) => part !== 'profile');
 
 /** Throws an Error with a sentence when the arguments say something else. */
 export function readArguments(args: readonly string[]): Arguments | 'help' {
   const text = { type: 'string' } as const;
-  const options = { seconds: text, only: text, 'known-orders': text, json: text, help: { type: 'boolean' } } as const;
+  const options = { seconds: text, only: text, vs: text, json: text, help: { type: 'boolean' } } as const;
   const { values } = parseArgs({ args: [...args], options });
   if (values.help === true) return 'help';
-  const known = values['known-orders'];
+  const { seconds = '60' } = values;
+  if (!/^[1-9]\d{0,8}$/.test(seconds)) throw new Error(`--seconds is a whole number, not ${seconds}`);
   return {
-    seconds: wholeNumber('--seconds', values.seconds ?? '60'),
+    seconds: Number(seconds),
     only: new Set(values.only === undefined ? byDefault : values.only.split(',').map(partNamed)),
-    knownOrders: known === undefined ? undefined : wholeNumber('--known-orders', known),
+    vs: values.vs,
     json: values.json,
   };
 }
 
-function wholeNumber(name: string, value: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(value)) throw new Error(`${name} is a whole number, not ${value}`);
-  return Number(value);
-}
-
 function partNamed(name: string): Part {
-  const part = parts.find((known) => known === name);
-  if (part === undefined) throw new Error(`there is no part ${name}; there are ${parts.join(', ')}`);
+  const part = partNames.find((known) => known === name);
+  if (part === undefined) throw new Error(`there is no part ${name}; there are ${partNames.join(', ')}`);
   return part;
 }

@@ -23,7 +23,9 @@ export interface Child {
 
 export interface ChildOptions {
   readonly name: string;
-  /** From the root of the checkout. */
+  /** Of the checkout that it comes from. Default: this one. */
+  readonly root?: string;
+  /** From there. */
   readonly script: string;
   readonly args?: readonly string[];
   /** For Node itself, such as `--cpu-prof`. */
@@ -32,7 +34,7 @@ export interface ChildOptions {
 }
 
 const keptLines = 40;
-const root = join(import.meta.dirname, '..');
+const here = join(import.meta.dirname, '..');
 
 /**
  * A Node process of the benchmark, ended with it even when it is killed with -9. What it last said
@@ -49,7 +51,12 @@ export async function startChild(cleanup: Cleanup, options: ChildOptions): Promi
     {
       name: options.name,
       // The guard runs it in the root folder.
-      command: [process.execPath, ...(options.nodeArgs ?? []), join(root, options.script), ...(options.args ?? [])],
+      command: [
+        process.execPath,
+        ...(options.nodeArgs ?? []),
+        join(options.root ?? here, options.script),
+        ...(options.args ?? []),
+      ],
       folder,
       stopSignal: 'TERM',
       patienceMs: 30_000,

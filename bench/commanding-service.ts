@@ -1,16 +1,14 @@
 import { freePort } from '../src/demo/devstack/free-port.ts';
-import type { Cleanup } from './cleanup.ts';
+import type { Bench } from './figure.ts';
 import { RestClient } from './rest-client.ts';
-import type { SandboxProcess } from './sandbox-process.ts';
-import { type ServiceOptions, type ServiceProcess, startServiceProcess } from './service-process.ts';
-import type { Stack } from './stack.ts';
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
+import { startServiceProcess } from './service-process.ts';
+import type { Watched } from './watch-load.ts';
+import { openOrders } from './with-service.ts';
 
-/** A service that may send commands, and a caller of its REST. */
+/** The caller of a service that may send commands. */
 export interface CommandingService {
-  readonly service: ServiceProcess;
   readonly rest: RestClient;
-  /** Of its REST. */
-  readonly url: string;
 }
 
 const connections = 64;
@@ -28,17 +26,30 @@ const withoutBrakes = {
   TIDEMARK_HALT_UNRESOLVED_SERVICE: '100000',
 };
 
-export async function startCommandingService(
-  cleanup: Cleanup,
-  stack: Stack,
-  sandbox: SandboxProcess,
-  options: ServiceOptions,
-): Promise<CommandingService> {
+interface CommandingOptions {
+  /** Names the database and the topics. */
+  readonly part: string;
+  /** Settings that lead to something before the platform's REST, from its two addresses. */
+  readonly platformEnv?: (platform: string, staging: string) => Promise<Readonly<Record<string, string>>>;
+}
+
+/** As `withService`, with commands on. */
+export async function withCommands<T>(
+  bench: Bench,
+  { part, platformEnv }: CommandingOptions,
+  work: (commanding: CommandingService, watched: Watched) => Promise<T>,
+): Promise<T> {
+  const { cleanup, stack } = bench;
   const port = await freePort();
-  const env = { ...withoutBrakes, TIDEMARK_HTTP_PORT: String(port), ...options.env };
-  const service = await startServiceProcess(cleanup, stack, sandbox, { ...options, env });
-  const url = `http://127.0.0.1:${port}`;
-  return { service, url, rest: new RestClient(cleanup, url, connections) };
+  const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders });
+  const { platform, staging } = sandbox.description;
+  const env = { ...withoutBrakes, TIDEMARK_HTTP_PORT: String(port), ...(await platformEnv?.(platform, staging)) };
+  const service = await startServiceProcess(bench, sandbox, { part, env });
+  const rest = new RestClient(cleanup, `http://127.0.0.1:${port}`, connections);
+  const result = await work({ rest }, { stack, sandbox, service });
+  await service.stop();
+  await sandbox.stop();
+  return result;
 }
 
 /** The accounts that the service's client may trade, and whether prediction orders too. */

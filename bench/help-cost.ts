@@ -4,11 +4,11 @@ import { join } from 'node:path';
 const runs = 5;
 
 /**
- * Seconds of processor time of `tidemark --help`, the middle of five runs: by the shell, as Node
- * has no times of ended children.
+ * Seconds of processor time of `tidemark --help` of the checkout at `root`, the middle of five
+ * runs: by the shell, as Node has no times of ended children.
  */
-export function helpCpuSeconds(): number {
-  const program = join(import.meta.dirname, '..', 'bin', 'tidemark.js');
+export function helpCpuSeconds(root: string): number {
+  const program = join(root, 'bin', 'tidemark.js');
   const script = `TIMEFORMAT='%U %S'; time "$0" "$1" --help >/dev/null`;
   const seconds = Array.from({ length: runs }, () => {
     const said = execFileSync('bash', ['-c', `{ ${script}; } 2>&1`, process.execPath, program], { encoding: 'utf8' });

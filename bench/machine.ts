@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { onServer, type Stack } from './stack.ts';
@@ -32,7 +30,6 @@ export async function describeMachine(stack: Stack): Promise<MachineFigures> {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
     versions: {
-      tidemark: revision(),
       node: process.version,
       postgres: withoutAddress(stack.postgres.describe),
       kafka: withoutAddress(stack.kafka.describe),
@@ -42,23 +39,6 @@ export async function describeMachine(stack: Stack): Promise<MachineFigures> {
     },
     durability: Object.fromEntries(settings.map(({ name, setting }) => [name, setting])),
   };
-}
-
-/** What was measured: the commit, or the version where there is no repository. */
-function revision(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  try {
-    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      encoding: 'utf8',
-      cwd: import.meta.dirname,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return `${version} ${commit.trim()}`;
-  } catch {
-    return version;
-  }
 }
 
 function withoutAddress(description: string): string {

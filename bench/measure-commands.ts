@@ -1,89 +1,98 @@
 import { systemClock } from '../src/runtime/clock.ts';
-import type { Cleanup } from './cleanup.ts';
-import { restingOrder, startCommandingService, tradedAccounts } from './commanding-service.ts';
+import { type CommandingService, restingOrder, tradedAccounts, withCommands } from './commanding-service.ts';
+import type { Bench, Figure } from './figure.ts';
 import { loadAt, settle } from './measure-service.ts';
 import { paced } from './paced.ts';
 import { percentile } from './percentile.ts';
-import { startSandboxProcess } from './sandbox-process.ts';
-import type { Stack } from './stack.ts';
-import { startTimingProxy } from './timing-proxy.ts';
+import { startTimingProxy, type TimingProxy } from './timing-proxy.ts';
+import { spentOn, type Watched } from './watch-load.ts';
 
-export interface CommandFigures {
-  readonly commandsPerSecond: number;
-  readonly updatesPerSecond: number;
-  readonly commands: number;
-  /** Milliseconds from when the command was due at the caller to its answer there. */
-  readonly total: Quantiles;
-  /** Of it, what the platform took to answer. */
-  readonly platform: Quantiles;
-  /** Of each command the difference: journal, two commits, two sockets, and the stopwatch. */
-  readonly own: Quantiles;
-  /** Answers that were not an acceptance. 0, or the figures are of something else. */
-  readonly notAccepted: number;
-}
-
-export interface Quantiles {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-const commandsPerSecond = 100;
 const streamRate = 1000;
-/**
- * Half of the time: until then the service is still being
- * compiled, and that takes a core of its own.
- */
-const warmUpShare = 0.5;
+const seconds = 30;
+/** The first commands of a service that is still being compiled, which takes a core of its own. */
+const warmUp = { perSecond: 100, seconds: 15 };
+
+/** Milliseconds that were the service's own, of each place; and how many were not accepted. */
+interface Placed {
+  readonly ownMs: number[];
+  notAccepted: number;
+}
 
 /**
- * Commands at a steady rate while the stream runs, through a stopwatch in front of the platform.
+ * Places at a steady rate, through a stopwatch in front of the platform: few of them with nothing
+ * beside, then many (what a place costs), then as many while the stream runs. A place's own part is
+ * the caller's time without the platform's: journal, two commits, two sockets, and the stopwatch.
  */
-export async function measureCommands(cleanup: Cleanup, stack: Stack, seconds: number): Promise<CommandFigures> {
-  const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
-  const [platform, staging] = await Promise.all([
-    startTimingProxy(cleanup, sandbox.description.platform),
-    startTimingProxy(cleanup, sandbox.description.staging),
-  ]);
-  const { service, rest } = await startCommandingService(cleanup, stack, sandbox, {
-    part: 'commands',
-    env: { PLATFORM_URL: platform.url, PLATFORM_STAGING_URL: staging.url },
-  });
-  const watched = { stack, sandbox, service };
-  const accounts = tradedAccounts(sandbox);
-  const totals: number[] = [];
-  const platforms: number[] = [];
-  const owns: number[] = [];
-  const warmUp = commandsPerSecond * seconds * warmUpShare;
-  let notAccepted = 0;
-  const place = async (index: number, dueMs: number) => {
-    const { path, body } = restingOrder(accounts, index);
-    const { status, text } = await rest.command('POST', path, body);
-    const totalMs = performance.now() - dueMs;
-    const reference = status === 200 ? referenceOf(text) : undefined;
-    const platformMs = reference && (platform.answerMs(reference) ?? staging.answerMs(reference));
-    if (platformMs === undefined || platformMs === '') notAccepted += 1;
-    else if (index >= warmUp) {
-      totals.push(totalMs);
-      platforms.push(platformMs);
-      owns.push(totalMs - platformMs);
-    }
+export async function measureCommands(bench: Bench): Promise<Figure[]> {
+  const proxies: TimingProxy[] = [];
+  const behindProxies = async (platform: string, staging: string) => {
+    for (const url of [platform, staging]) proxies.push(await startTimingProxy(bench.cleanup, url));
+    return { PLATFORM_URL: proxies[0]?.url ?? '', PLATFORM_STAGING_URL: proxies[1]?.url ?? '' };
   };
-  await sandbox.setRate(streamRate);
-  await systemClock.sleep(3000);
-  const load = loadAt(watched, streamRate, seconds);
-  await paced({ perSecond: commandsPerSecond, seconds: seconds + 3 }, place);
-  const { publishedPerSecond } = await load;
-  await settle(watched);
-  await service.stop();
-  await sandbox.stop();
-  return {
-    commandsPerSecond,
-    updatesPerSecond: publishedPerSecond,
-    commands: totals.length,
-    total: quantilesOf(totals),
-    platform: quantilesOf(platforms),
-    own: quantilesOf(owns),
-    notAccepted,
+  return withCommands(bench, { part: 'commands', platformEnv: behindProxies }, async (commanding, watched) => {
+    const place = placerOf(commanding, watched, proxies);
+    await place(warmUp);
+    const quiet = await place({ perSecond: 10, seconds });
+    let alone: Placed = { ownMs: [], notAccepted: 0 };
+    const spent = await spentOn(watched, async () => {
+      alone = await place({ perSecond: 100, seconds });
+    });
+    const places = 100 * seconds;
+    await watched.sandbox.setRate(streamRate);
+    await systemClock.sleep(3000);
+    const load = loadAt(watched, streamRate, seconds);
+    const beside = await place({ perSecond: 100, seconds });
+    const { publishedPerSecond } = await load;
+    await settle(watched);
+    const note = `beside ${publishedPerSecond} updates/s`;
+    return [
+      ...ownFigures('10/s, nothing beside', quiet, { p50: 4, p99: 15 }),
+      ...ownFigures('100/s, nothing beside', alone),
+      { name: 'ms of processor a place, all processes', value: (spent.cpuSeconds * 1000) / places, atMost: 5 },
+      { name: 'kB of write-ahead log a place', value: spent.walBytes / 1000 / places, atMost: 5 },
+      ...ownFigures('100/s beside the stream', beside, { p50: 10, p99: 50 }, note),
+      {
+        name: 'places that were not accepted',
+        value: quiet.notAccepted + alone.notAccepted + beside.notAccepted,
+        atMost: 0,
+      },
+    ];
+  });
+}
+
+function ownFigures(
+  when: string,
+  { ownMs }: Placed,
+  most: { readonly p50?: number; readonly p99?: number } = {},
+  note?: string,
+): Figure[] {
+  return ([0.5, 0.99] as const).map((q) => {
+    const name = q === 0.5 ? 'p50' : 'p99';
+    return {
+      name: `ms ${name} of our own in a place at ${when}`,
+      value: percentile(ownMs, q),
+      ...(most[name] === undefined ? {} : { atMost: most[name] }),
+      ...(note === undefined ? {} : { note }),
+    };
+  });
+}
+
+/** No two of its orders are equal, whatever round they belong to. */
+function placerOf({ rest }: CommandingService, { sandbox }: Watched, proxies: readonly TimingProxy[]) {
+  const accounts = tradedAccounts(sandbox);
+  let next = 0;
+  return async (pace: { readonly perSecond: number; readonly seconds: number }): Promise<Placed> => {
+    const placed: Placed = { ownMs: [], notAccepted: 0 };
+    await paced(pace, async (_, dueMs) => {
+      const { path, body } = restingOrder(accounts, next++);
+      const { status, text } = await rest.command('POST', path, body);
+      const totalMs = performance.now() - dueMs;
+      const reference = status === 200 ? referenceOf(text) : undefined;
+      const platformMs = proxies.map((proxy) => reference && proxy.answerMs(reference)).find(Number.isFinite);
+      if (typeof platformMs === 'number') placed.ownMs.push(totalMs - platformMs);
+      else placed.notAccepted += 1;
+    });
+    return placed;
   };
 }
 
@@ -91,9 +100,4 @@ export async function measureCommands(cleanup: Cleanup, stack: Stack, seconds: n
 function referenceOf(text: string): string | undefined {
   const { outcome, attempts } = JSON.parse(text) as { outcome: string; attempts: readonly { attemptId: string }[] };
   return outcome === 'accepted' || outcome === 'applied' ? attempts.at(-1)?.attemptId : undefined;
-}
-
-function quantilesOf(values: readonly number[]): Quantiles {
-  const of = (q: number) => Math.round(percentile(values, q) * 100) / 100;
-  return { p50: of(0.5), p99: of(0.99) };
 }

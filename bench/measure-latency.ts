@@ -1,12 +1,13 @@
 import { systemClock } from '../src/runtime/clock.ts';
+import type { Bench, Figure } from './figure.ts';
 import { bucketsBetween, bucketsOf, type Quantile, quantile } from './histogram.ts';
-import { settle } from './measure-service.ts';
+import { costOf, settle } from './measure-service.ts';
 import { type LoadFigures, type Watched, watchLoad } from './watch-load.ts';
+import { withService } from './with-service.ts';
 
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 
-export interface LatencyFigures {
-  readonly rate: number;
+interface LatencyFigures {
   readonly load: LoadFigures;
   /**
    * Milliseconds from the frame's arrival at the service to its acknowledgement
@@ -17,15 +18,40 @@ export interface LatencyFigures {
 
 /** Long enough for the compiler: the first seconds at a new rate have their own latency. */
 const warmUpMs = 8_000;
+const seconds = 30;
+/** At 1,000/s most of the time is the price of waking up. */
+const rates = [
+  { rate: 1000, p50: 3, p99: 20, costs: { all: 500 } },
+  { rate: 5000, p50: 8, p99: 45, costs: {} },
+];
+
+export async function measureLatency(bench: Bench): Promise<Figure[]> {
+  return withService(bench, { part: 'latency' }, async (watched) => {
+    const figures: Figure[] = [];
+    const totals: number[] = [];
+    for (const { rate, p50, p99, costs } of rates) {
+      const found = await latencyAt(watched, rate, seconds);
+      const { total } = found.stages;
+      totals.push(total.p99.value);
+      figures.push(
+        { name: `ms p50 at ${rate}/s`, value: total.p50.value, atMost: p50, note: bucketOf(total.p50) },
+        { name: `ms p99 at ${rate}/s`, value: total.p99.value, atMost: p99, note: noteOf(found) },
+        ...costOf(found.load, `at ${rate}/s`, costs),
+      );
+    }
+    const [slow = Number.NaN, fast = Number.NaN] = totals;
+    return [...figures, { name: 'times the p99 at 1000/s at 5000/s', value: fast / slow, atMost: 3 }];
+  });
+}
 
 /**
  * Latency at a rate well below the capacity, by the service's own
  * histogram: what it observed between two scrapes.
  */
-export async function measureLatency(watched: Watched, rate: number, seconds: number): Promise<LatencyFigures> {
+export async function latencyAt(watched: Watched, rate: number, forSeconds: number): Promise<LatencyFigures> {
   await watched.sandbox.setRate(rate);
   await systemClock.sleep(warmUpMs);
-  const { figures, before, after } = await watchLoad(watched, { seconds, sampleEveryMs: 5000 });
+  const { figures, before, after } = await watchLoad(watched, { seconds: forSeconds, sampleEveryMs: 5000 });
   await settle(watched);
   const of = (stage: string) => {
     const buckets = [before, after].map((samples) => bucketsOf(samples, 'tidemark_latency_seconds', { stage }));
@@ -33,10 +59,18 @@ export async function measureLatency(watched: Watched, rate: number, seconds: nu
     return { p50: milliseconds(quantile(between, 0.5)), p99: milliseconds(quantile(between, 0.99)) };
   };
   return {
-    rate,
     load: figures,
     stages: { receive_to_commit: of(stages[0]), commit_to_ack: of(stages[1]), total: of(stages[2]) },
   };
+}
+
+function noteOf({ load, stages: { receive_to_commit, commit_to_ack, total } }: LatencyFigures): string {
+  const parts = `receive to commit ${receive_to_commit.p99.value}, commit to ack ${commit_to_ack.p99.value}`;
+  return `${bucketOf(total.p99)}; ${parts}; ${load.publishedPerSecond}/s, highest lag ${load.lag.highest}`;
+}
+
+function bucketOf({ above, atMost }: Quantile): string {
+  return `between ${above} and ${atMost}`;
 }
 
 function milliseconds(found: Quantile | undefined): Quantile {

@@ -4,21 +4,18 @@ import { kafkaDefaults } from '../src/service/log/kafka-options.ts';
 import { applyTopics, planTopics } from '../src/service/log/plan-topics.ts';
 import { withAdmin } from '../src/service/log/with-admin.ts';
 import { type Child, startChild } from './child.ts';
-import type { Cleanup } from './cleanup.ts';
+import type { Bench, Figure } from './figure.ts';
 import { platformEnv, startSandboxProcess } from './sandbox-process.ts';
 import { benchLog, type Stack } from './stack.ts';
-
-export interface NaiveFigures {
-  readonly updatesPerSecond: number;
-  readonly seconds: number;
-}
 
 interface Progress {
   readonly received: number;
   readonly acknowledged: number;
 }
 
+export const naiveName = 'the naive service, updates/s';
 const warmUpMs = 5_000;
+const seconds = 20;
 const partitions = 12;
 
 /**
@@ -26,7 +23,7 @@ const partitions = 12;
  * its highest sustainable rate, and without the lag that this leaves. The load is twice what it
  * managed while warming up, so that making it takes little of the machine.
  */
-export async function measureNaive(cleanup: Cleanup, stack: Stack, seconds: number): Promise<NaiveFigures> {
+export async function measureNaive({ cleanup, stack }: Bench): Promise<Figure[]> {
   const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
   const database = await stack.makeDatabase('naive');
   const topic = `bench-naive-${systemRandom.uuid().slice(0, 8)}`;
@@ -50,7 +47,7 @@ export async function measureNaive(cleanup: Cleanup, stack: Stack, seconds: numb
   await naive.stop();
   await sandbox.stop();
   await database.drop();
-  return { updatesPerSecond, seconds };
+  return [{ name: naiveName, value: updatesPerSecond, note: 'always busy' }];
 }
 
 async function rateOver(naive: Child, ms: number): Promise<number> {

@@ -3,27 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 import type { Cleanup } from './cleanup.ts';
-import { startCommandingService } from './commanding-service.ts';
+import { withCommands } from './commanding-service.ts';
+import type { Bench, Figure } from './figure.ts';
 import { RestClient } from './rest-client.ts';
-import { startSandboxProcess } from './sandbox-process.ts';
-import type { Stack } from './stack.ts';
-
-export interface RestFigures {
-  readonly oneOrder: ReadFigures;
-  /** A page of 50. */
-  readonly page: ReadFigures;
-}
-
-export interface ReadFigures {
-  /** Reads a second, each measured twice, in turn. */
-  readonly servicePerSecond: readonly number[];
-  readonly memoryPerSecond: readonly number[];
-  /** Of the means: the service's share of what fastify serves of the same bodies from memory. */
-  readonly share: number;
-  readonly bodyBytes: number;
-}
 
 const concurrency = 32;
+const seconds = 10;
 const rounds = 2;
 const readOrders = 500;
 const pagePath = '/v1/orders?limit=50';
@@ -32,31 +17,27 @@ const pagePath = '/v1/orders?limit=50';
  * Reads against the service, and against fastify with the same bodies in memory: one load
  * generator, one machine, in turn.
  */
-export async function measureRest(cleanup: Cleanup, stack: Stack, seconds: number): Promise<RestFigures> {
-  const sandbox = await startSandboxProcess(cleanup, { openOrders: 1000, knownOrders: 1000 });
-  const { service, rest } = await startCommandingService(cleanup, stack, sandbox, { part: 'rest' });
-  const bodies = await readBodies(rest);
-  const paths = Object.keys(bodies).filter((path) => path !== pagePath);
-  const memory = await startMemory(cleanup, bodies);
-  const measure = async (asked: readonly string[]): Promise<ReadFigures> => {
-    const rates = { service: [] as number[], memory: [] as number[] };
-    for (let round = 0; round < rounds; round += 1) {
-      rates.memory.push(await readRate(memory, asked, seconds));
-      rates.service.push(await readRate(rest, asked, seconds));
-    }
-    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-    const share = Math.round((sum(rates.service) / sum(rates.memory)) * 100) / 100;
-    return {
-      servicePerSecond: rates.service,
-      memoryPerSecond: rates.memory,
-      share,
-      bodyBytes: bodies[asked[0] ?? '']?.length ?? 0,
+export async function measureRest(bench: Bench): Promise<Figure[]> {
+  return withCommands(bench, { part: 'rest' }, async ({ rest }) => {
+    const bodies = await readBodies(rest);
+    const paths = Object.keys(bodies).filter((path) => path !== pagePath);
+    const memory = await startMemory(bench.cleanup, bodies);
+    const shareOf = async (what: string, asked: readonly string[]): Promise<Figure> => {
+      const rates = { service: [] as number[], memory: [] as number[] };
+      for (let round = 0; round < rounds; round += 1) {
+        rates.memory.push(await readRate(memory, asked));
+        rates.service.push(await readRate(rest, asked));
+      }
+      const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+      return {
+        name: `of fastify from memory, ${what}`,
+        value: sum(rates.service) / sum(rates.memory),
+        atLeast: 0.5,
+        note: `${rates.service.join(' and ')} of ${rates.memory.join(' and ')} a second, ${bodies[asked[0] ?? '']?.length} B`,
+      };
     };
-  };
-  const figures = { oneOrder: await measure(paths), page: await measure([pagePath]) };
-  await service.stop();
-  await sandbox.stop();
-  return figures;
+    return [await shareOf('one order', paths), await shareOf('a page of 50', [pagePath])];
+  });
 }
 
 /** What the service answers for each path that is measured: the same bytes stand in memory. */
@@ -89,7 +70,7 @@ async function startMemory(cleanup: Cleanup, bodies: Readonly<Record<string, str
 }
 
 /** Reads a second with as many under way at a time as there are connections. */
-async function readRate(client: RestClient, paths: readonly string[], seconds: number): Promise<number> {
+async function readRate(client: RestClient, paths: readonly string[]): Promise<number> {
   const read = async (forMs: number) => {
     let count = 0;
     const startMs = performance.now();

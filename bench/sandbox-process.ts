@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { SandboxDescription } from '../src/sandbox/describe-sandbox.ts';
 import { type Child, startChild } from './child.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -11,8 +10,6 @@ export interface SandboxLoad {
   readonly knownOrders: number;
   /** That the client may see. Default: a few. */
   readonly accounts?: number;
-  /** Each order's texts have so many characters more. Default 0. */
-  readonly longerBy?: number;
 }
 
 export interface SandboxCounts {
@@ -45,15 +42,13 @@ export async function startSandboxProcess(cleanup: Cleanup, load: SandboxLoad): 
     String(load.knownOrders),
   ];
   if (load.accounts !== undefined) flags.push('--accounts', String(load.accounts));
-  const { longerBy = 0 } = load;
   const child = await startChild(cleanup, {
     name: 'sandbox',
     script: 'bin/tidemark.js',
     args: ['sandbox', ...flags],
-    nodeArgs: longerBy === 0 ? [] : ['--import', join(import.meta.dirname, 'longer-orders.ts')],
     // Its ledger is a record for tests: on the disk it would stand
     // between Postgres and each of its syncs.
-    env: { BENCH_LONGER_BY: String(longerBy), ...(existsSync(memoryFolder) ? { TMPDIR: memoryFolder } : {}) },
+    env: existsSync(memoryFolder) ? { TMPDIR: memoryFolder } : {},
   });
   const description = (await child.firstJson) as SandboxDescription;
   return {

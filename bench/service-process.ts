@@ -2,24 +2,18 @@ import { freePort } from '../src/demo/devstack/free-port.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 import { type Child, startChild } from './child.ts';
-import type { Cleanup } from './cleanup.ts';
+import type { Bench } from './figure.ts';
 import { parseSamples, type Sample, sumOf } from './prometheus-text.ts';
 import { platformEnv, type SandboxProcess } from './sandbox-process.ts';
-import { onServer, type Stack } from './stack.ts';
+import { onServer } from './stack.ts';
 
-/** `tidemark serve` in a process of its own. */
-export interface FleetProcess {
+/** `tidemark serve` in a process of its own, on a database and topics of its own. */
+export interface ServiceProcess {
   readonly child: Child;
   scrape(): Promise<readonly Sample[]>;
-}
-
-/** One on a database and topics of its own. */
-export interface ServiceProcess extends FleetProcess {
   readonly databaseUrl: string;
   /** Milliseconds from the start of the process until every source was live. */
   readonly liveAfterMs: number;
-  /** Another one with equal settings, on the same database and topics. */
-  startAnother(): Promise<FleetProcess>;
   /** Ends it, and drops its database. */
   stop(): Promise<void>;
 }
@@ -31,20 +25,15 @@ export interface ServiceOptions {
   readonly nodeArgs?: readonly string[];
   /** Settings besides those that the platform, the servers and the part give. */
   readonly env?: Readonly<Record<string, string>>;
-  /** How many the database gets; left out: as many as `tidemark migrate` makes. */
-  readonly shards?: number;
-  /** Run when the schema is there and before the service starts. */
-  readonly prepare?: (databaseUrl: string) => Promise<void>;
 }
 
 /**
  * Migrates, makes the topics, starts it, and waits until it follows every account of the platform.
  */
 export async function startServiceProcess(
-  cleanup: Cleanup,
-  stack: Stack,
+  { cleanup, stack, build: { root } }: Bench,
   sandbox: SandboxProcess,
-  { part, nodeArgs = [], env: extra = {}, shards, prepare }: ServiceOptions,
+  { part, nodeArgs = [], env: extra = {} }: ServiceOptions,
 ): Promise<ServiceProcess> {
   const database = await stack.makeDatabase(part);
   const env = {
@@ -55,25 +44,24 @@ export async function startServiceProcess(
     TIDEMARK_HTTP_PORT: '0',
     ...extra,
   };
-  for (const words of [
-    ['migrate', ...(shards === undefined ? [] : ['--shards', String(shards)])],
-    ['topics', 'apply'],
-  ]) {
-    const step = await startChild(cleanup, { name: words[0] ?? '', script: 'bin/tidemark.js', args: words, env });
+  const program = { root, script: 'bin/tidemark.js' };
+  for (const words of [['migrate'], ['topics', 'apply']]) {
+    const step = await startChild(cleanup, { ...program, name: words[0] ?? '', args: words, env });
     const code = await step.exited;
     await step.stop();
     if (code !== 0) throw new Error(`tidemark ${words.join(' ')} ended with ${code}`);
   }
-  await prepare?.(database.url);
   const startedMs = performance.now();
-  const process = await serve(cleanup, env, nodeArgs);
-  const { child } = process;
-  await untilLive([process], sandbox);
+  const adminPort = await freePort();
+  const settings = { TIDEMARK_ADMIN_PORT: String(adminPort), ...env };
+  const child = await startChild(cleanup, { ...program, name: 'serve', nodeArgs, args: ['serve'], env: settings });
+  const scrape = async () => parseSamples(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text());
+  await untilLive({ child, scrape }, sandbox);
   return {
-    ...process,
+    child,
+    scrape,
     databaseUrl: database.url,
     liveAfterMs: Math.round(performance.now() - startedMs),
-    startAnother: () => serve(cleanup, env, nodeArgs),
     async stop() {
       await child.stop();
       await database.drop();
@@ -81,42 +69,17 @@ export async function startServiceProcess(
   };
 }
 
-async function serve(
-  cleanup: Cleanup,
-  env: Readonly<Record<string, string>>,
-  nodeArgs: readonly string[],
-): Promise<FleetProcess> {
-  const adminPort = await freePort();
-  const settings = { TIDEMARK_ADMIN_PORT: String(adminPort), ...env };
-  const child = await startChild(cleanup, {
-    name: 'serve',
-    nodeArgs,
-    script: 'bin/tidemark.js',
-    args: ['serve'],
-    env: settings,
-  });
-  return {
-    child,
-    scrape: async () => parseSamples(await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()),
-  };
-}
-
-/**
- * Resolves when the processes follow every account of the platform between them. `each`: and each
- * of them has so many shards.
- */
-export async function untilLive(processes: readonly FleetProcess[], sandbox: SandboxProcess, each = 1): Promise<void> {
+/** Resolves when it follows every account of the platform. */
+async function untilLive({ child, scrape }: Pick<ServiceProcess, 'child' | 'scrape'>, sandbox: SandboxProcess) {
   const sources = sourcesOf(sandbox);
   let ended = false;
-  for (const { child } of processes)
-    void child.exited.then(() => {
-      ended = true;
-    });
+  void child.exited.then(() => {
+    ended = true;
+  });
   for (let waitedMs = 0; waitedMs < 120_000; waitedMs += 25) {
     if (ended) throw new Error('the service ended before it was live');
-    const samples = await Promise.all(processes.map(({ scrape }) => scrape().catch(() => [])));
-    const isShared = samples.every((its) => sumOf(its, 'tidemark_shards_held') >= each);
-    if (isShared && sumOf(samples.flat(), 'tidemark_source_state', { state: 'live' }) >= sources) return;
+    const samples = await scrape().catch(() => []);
+    if (sumOf(samples, 'tidemark_source_state', { state: 'live' }) >= sources) return;
     await systemClock.sleep(25);
   }
   throw new Error('the service was not live within two minutes');
@@ -131,17 +94,15 @@ function sourcesOf({ description }: SandboxProcess): number {
   return accounts.length + accounts.filter(({ predictions }) => predictions).length;
 }
 
-export interface StoredSizes {
-  readonly updates: number;
-  /** Bytes of one record on the log topic, on average. */
-  readonly payloadBytes: number;
-}
-
-/** Of the updates in a service's log. */
-export async function readStoredSizes(databaseUrl: string): Promise<StoredSizes> {
-  const rows = await onServer<{ updates: string; bytes: string | null }>(
+/**
+ * Bytes on the disk of one row of the log, with its indexes, once nothing is being written. An
+ * empty log has none.
+ */
+export async function logBytesPerUpdate(databaseUrl: string): Promise<number> {
+  const [row] = await onServer<{ rows: string; bytes: string }>(
     databaseUrl,
-    `select count(*) as updates, avg(octet_length(payload)) as bytes from order_updates where stream <> 'continuity'`,
+    `select (select count(*) from order_updates) as rows,
+            (select sum(pg_total_relation_size(relid)) from pg_partition_tree('order_updates')) as bytes`,
   );
-  return { updates: Number(rows[0]?.updates ?? 0), payloadBytes: Math.round(Number(rows[0]?.bytes ?? 0)) };
+  return Number(row?.bytes ?? 0) / Math.max(1, Number(row?.rows ?? 0));
 }

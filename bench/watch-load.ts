@@ -3,8 +3,8 @@ import { judgeLag, type LagSample, type LagVerdict } from './lag.ts';
 import { type Sample, sumOf } from './prometheus-text.ts';
 import { machineCpuSeconds, ProcessTree, type ProcessUsage, processUsage } from './sample-process.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
-import type { FleetProcess, ServiceProcess } from './service-process.ts';
-import type { Stack } from './stack.ts';
+import type { ServiceProcess } from './service-process.ts';
+import { onServer, type Stack } from './stack.ts';
 
 export interface ProcessFigures {
   readonly name: string;
@@ -36,14 +36,14 @@ export interface LoadFigures {
    * the figures are not those of a healthy run.
    */
   readonly failedRecords: number;
+  /** Of Postgres' write-ahead log. */
+  readonly walBytesPerUpdate: number;
 }
 
 export interface Watched {
   readonly stack: Stack;
   readonly sandbox: SandboxProcess;
   readonly service: ServiceProcess;
-  /** Another process that shares its work. The counts are the sums of both. */
-  readonly other?: FleetProcess;
   /** What connections that the platform cut took with them, see `untilCaughtUp`. */
   lost?: Lost;
 }
@@ -81,7 +81,8 @@ export async function watchLoad(
   { seconds, sampleEveryMs }: WatchOptions,
 ): Promise<{ figures: LoadFigures; before: readonly Sample[]; after: readonly Sample[] }> {
   const meters = metersOf(watched);
-  const before = await scrapeAll(watched);
+  const walBefore = await walBytes(watched);
+  const before = await watched.service.scrape();
   const first = await count(watched);
   const usages = meters.map(({ read }) => [read()]);
   const machineBefore = machineCpuSeconds() - ownCpuSeconds();
@@ -94,12 +95,11 @@ export async function watchLoad(
     for (const [i, { read }] of meters.entries()) usages[i]?.push(read());
   }
   const machineSeconds = machineCpuSeconds() - ownCpuSeconds() - machineBefore;
-  const after = await scrapeAll(watched);
+  const after = await watched.service.scrape();
   const elapsed = (last.atMs - first.atMs) / 1000;
-  const publishedPerSecond = (last.published - first.published) / elapsed;
-  const processes = meters.map(({ name }, i) =>
-    figuresOf(name, usages[i] ?? [], elapsed, last.published - first.published),
-  );
+  const published = last.published - first.published;
+  const publishedPerSecond = published / elapsed;
+  const processes = meters.map(({ name }, i) => figuresOf(name, usages[i] ?? [], elapsed, published));
   const measuredSeconds = processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const figures = {
     seconds: round(elapsed),
@@ -109,6 +109,7 @@ export async function watchLoad(
     processes,
     elsewherePercent: Math.max(0, Math.round(((machineSeconds - measuredSeconds) / elapsed) * 100)),
     failedRecords: sumOf(after, 'tidemark_publish_records_total', { outcome: 'failed' }),
+    walBytesPerUpdate: Math.round(((await walBytes(watched)) - walBefore) / Math.max(1, published)),
   };
   return { figures, before, after };
 }
@@ -143,14 +144,34 @@ export async function untilCaughtUp(watched: Watched, withinMs = 300_000): Promi
   throw new Error('the service did not catch up');
 }
 
-async function scrapeAll({ service, other }: Watched): Promise<readonly Sample[]> {
-  return [...(await service.scrape()), ...((await other?.scrape()) ?? [])];
+/** Of a load that is counted by its caller, such as commands. */
+export interface Spent {
+  /** User and system, of all processes and of this one. */
+  readonly cpuSeconds: number;
+  readonly walBytes: number;
+}
+
+/** What all processes spend while `work` is done. */
+export async function spentOn(watched: Watched, work: () => Promise<void>): Promise<Spent> {
+  const meters = metersOf(watched);
+  const cpu = () => ownCpuSeconds() + meters.reduce((sum, { read }) => sum + (read()?.cpuSeconds ?? 0), 0);
+  const [cpuBefore, walBefore] = [cpu(), await walBytes(watched)];
+  await work();
+  return { cpuSeconds: cpu() - cpuBefore, walBytes: (await walBytes(watched)) - walBefore };
+}
+
+async function walBytes({ stack }: Watched): Promise<number> {
+  const [row] = await onServer<{ bytes: string }>(
+    stack.postgres.url,
+    `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes`,
+  );
+  return Number(row?.bytes);
 }
 
 async function count(watched: Watched): Promise<Counts> {
   const { sandbox, lost } = watched;
   // The platform last: what it sent meanwhile counts as lag, never against it.
-  const samples = await scrapeAll(watched);
+  const samples = await watched.service.scrape();
   const { eventsSent } = await sandbox.counts();
   const settled = sumOf(samples, 'tidemark_observations_total', { cause: 'stream' });
   const applied = sumOf(samples, 'tidemark_observations_total', { outcome: 'applied' });
@@ -165,10 +186,9 @@ interface Meter {
   readonly read: () => ProcessUsage | undefined;
 }
 
-function metersOf({ stack, sandbox, service, other }: Watched): Meter[] {
+function metersOf({ stack, sandbox, service }: Watched): Meter[] {
   const meters: Meter[] = [
     { name: 'service', read: () => processUsage(service.child.pid) },
-    ...(other === undefined ? [] : [{ name: 'other', read: () => processUsage(other.child.pid) }]),
     { name: 'sandbox', read: () => processUsage(sandbox.child.pid) },
   ];
   // Servers that were given or run in a container are not ours to look into.

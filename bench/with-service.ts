@@ -1,7 +1,6 @@
-import type { Cleanup } from './cleanup.ts';
+import type { Bench } from './figure.ts';
 import { type SandboxLoad, startSandboxProcess } from './sandbox-process.ts';
 import { type ServiceOptions, startServiceProcess } from './service-process.ts';
-import type { Stack } from './stack.ts';
 import type { Watched } from './watch-load.ts';
 
 /** Orders that the market moves at a time; each change is one of a random one of them. */
@@ -12,13 +11,13 @@ export const openOrders = 1000;
  * part: none pays for the history of another.
  */
 export async function withService<T>(
-  cleanup: Cleanup,
-  stack: Stack,
+  bench: Bench,
   options: ServiceOptions & { readonly load?: Partial<SandboxLoad> },
   work: (watched: Watched) => Promise<T>,
 ): Promise<T> {
+  const { cleanup, stack } = bench;
   const sandbox = await startSandboxProcess(cleanup, { openOrders, knownOrders: openOrders, ...options.load });
-  const service = await startServiceProcess(cleanup, stack, sandbox, options);
+  const service = await startServiceProcess(bench, sandbox, options);
   const result = await work({ stack, sandbox, service });
   await service.stop();
   await sandbox.stop();

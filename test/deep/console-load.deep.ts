@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { settlesEqual, startLoad } from '../../bench/measure-console.ts';
-import { OrderSource } from '../../bench/order-source.ts';
 import { startRest } from '../support/rest/rest-rig.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { openPage } from '../support/servers/browser.ts';
-
-// `node bench/console.ts` measures the same with more orders and
-// for longer; here only the outcome counts.
+import { settlesEqual, startLoad } from './parts/console-load.ts';
+import { OrderSource } from './parts/order-source.ts';
 
 const source = new OrderSource(20_000);
 let rig: Awaited<ReturnType<typeof startRest>>;

@@ -12,7 +12,7 @@ type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
 /**
  * Takes each change to the ledger and to everybody who follows its account. The process as a whole
  * needs 12 to 18 µs of processor a change with one follower, ledger and kernel included
- * (bench/sandbox-rate.ts).
+ * (decision 064).
  *
  * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief)
  * before its event is anywhere, and for each follower there is a line that says the fate of the

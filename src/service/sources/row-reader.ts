@@ -22,7 +22,7 @@ const idPattern = /^[\x21-\x7e]{1,128}$/;
  * Reads the fields of one order row, and remembers the first that is wrong. Reading continues
  * after a fault, so that a decoder is a plain list of fields; its result must then be thrown
  * away. The decoders built on this check and build a whole observation in 1.8 µs
- * (bench/decode.ts). zod's loose object takes 0.6 µs for the shape alone, but decimals, instants,
+ * (decision 064). zod's loose object takes 0.6 µs for the shape alone, but decimals, instants,
  * absence and renaming would still have to follow it, with one more copy of each row; a property
  * test holds the decoders to the zod shapes instead.
  *

@@ -1,7 +1,13 @@
-import type { AccountScope, OrderFilter, Page, StoredOrder, StreamedUpdate } from '../src/store/orders/order-reads.ts';
-import { MemoryReads } from '../test/support/orders/memory-reads.ts';
-import { sampleUpdate } from '../test/support/orders/sample-update.ts';
-import type { OrderUpdate } from '../types/records.d.ts';
+import type {
+  AccountScope,
+  OrderFilter,
+  Page,
+  StoredOrder,
+  StreamedUpdate,
+} from '../../../src/store/orders/order-reads.ts';
+import type { OrderUpdate } from '../../../types/records.d.ts';
+import { MemoryReads } from '../../support/orders/memory-reads.ts';
+import { sampleUpdate } from '../../support/orders/sample-update.ts';
 
 /**
  * The log of updates keeps at least so many of the newest, so that a page which is cut can go on.
@@ -102,7 +108,7 @@ export class OrderSource extends MemoryReads {
 
   private begin(): Moving {
     const number = this.byNumber.length;
-    const order: Moving = { orderId: `bench-${String(number).padStart(7, '0')}`, number, revision: 1, filled: 0 };
+    const order: Moving = { orderId: `open-${String(number).padStart(7, '0')}`, number, revision: 1, filled: 0 };
     this.moving.push(order);
     this.byNumber.push(order);
     return order;
