@@ -1,79 +1,28 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Log } from '../../observability/log.ts';
-import type { Metrics } from '../../observability/metrics.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import { isChangeByForeignPage, namesThisHost, securityHeaders } from '../../runtime/browser-guard.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { portFault } from '../../runtime/program-error.ts';
-import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import { httpAddress, isLoopbackHost } from '../../runtime/url-host.ts';
-import type { AccountRepairs } from '../../store/account-repairs.ts';
-import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
-import type { OrderReads } from '../../store/orders/order-reads.ts';
-import type { PrincipalStore, PrincipalToken } from '../../store/principals.ts';
-import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
-import type { AuditTrail } from '../commands/audit-trail.ts';
-import type { Commands } from '../commands/commands.ts';
-import type { AccountStates } from './account-states.ts';
+import type { PrincipalToken } from '../../store/principals.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { JwtVerifier, type JwtVerifierOptions } from './auth/jwt-verifier.ts';
 import { StaticTokens } from './auth/static-tokens.ts';
 import { ConnectionPlaces } from './connection-places.ts';
-import type { ConsoleSite } from './console/console-site.ts';
-import type { DemoPass } from './console/demo-pass.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin, answerPreflight } from './cross-origin.ts';
 import { DeniedWrites } from './denied-writes.ts';
 import { makeDocuments } from './documents/asyncapi-document.ts';
-import type { Forwarding } from './instances/forwarding.ts';
 import { answerClientError, answerProblem, answerUnknownPath } from './problem.ts';
 import { ReadGate, type ReadGateOptions } from './read-gate.ts';
 import { givenRequestId, headerFault } from './request-headers.ts';
-import type { RouteParts } from './route.ts';
+import type { RestParts, RouteParts } from './route-parts.ts';
 import { routeTable } from './route-table.ts';
 import { observeRequest, sendProblem } from './send-answer.ts';
 import { LoopShare, Pages } from './send-page.ts';
 import { serveRoutes } from './serve-routes.ts';
-import type { ServiceView } from './service-view.ts';
 import { EventTail } from './stream/event-tail.ts';
 import { StreamHub, type StreamHubOptions } from './stream/stream-hub.ts';
 import { readUnacknowledged } from './stream/unacknowledged.ts';
-
-export interface RestServerDeps {
-  /** Reads the keys of the issuer. */
-  readonly fetch: typeof fetch;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly commands: Commands;
-  readonly reads: OrderReads;
-  /**
-   * The same on separate connections, for routes that change something: their reads never wait
-   * behind a caller's pages.
-   */
-  readonly commandReads: OrderReads;
-  readonly service: ServiceView;
-  readonly quarantine: QuarantineDesk;
-  readonly fleet: FleetDesk;
-  /** Reads of accounts that people ask for. */
-  readonly repairs: AccountRepairs;
-  readonly accountStates: AccountStates;
-  readonly forwarding: Forwarding;
-  /** Records writes that are denied, and acts that no other part records. */
-  readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
-  /**
-   * Tokens of the database, in addition to the configured ones. If it is given, every caller has to
-   * sign in, even while it holds no token.
-   */
-  readonly principals?: PrincipalStore;
-  /** Left out: there is no console, and its addresses do not exist. */
-  readonly console?: ConsoleSite;
-  /** Only in the demo: the way to its desk. */
-  readonly demo?: DemoPass;
-  readonly tracing?: Tracing | undefined;
-}
 
 export interface RestServerOptions {
   readonly host: string;
@@ -127,7 +76,7 @@ const noNames: ReadonlySet<string> = new Set();
  */
 export class RestServer implements Service {
   readonly name = 'rest';
-  private readonly deps: RestServerDeps;
+  private readonly deps: RestParts;
   private readonly options: RestServerOptions;
   private readonly server: FastifyInstance;
   private readonly authenticator: Authenticator;
@@ -142,11 +91,11 @@ export class RestServer implements Service {
   private inFlight = 0;
   private onIdle: (() => void) | undefined;
 
-  constructor(deps: RestServerDeps, options: RestServerOptions) {
+  constructor(deps: RestParts, options: RestServerOptions) {
     this.deps = deps;
     this.options = options;
     this.origins = new Set(options.origins);
-    const { clock, random, log, commands, reads, service, quarantine, fleet } = deps;
+    const { clock, log, reads } = deps;
     const { jwt, tokens } = options.auth;
     const signIn = jwt !== undefined || (tokens !== undefined && tokens.length > 0) || deps.principals !== undefined;
     this.tokens = signIn
@@ -168,29 +117,15 @@ export class RestServer implements Service {
     this.hub = new StreamHub({ ...ofStream, unacknowledged: readUnacknowledged }, options.stream);
     this.eventTail = new EventTail(ofStream, options.stream);
     this.deniedWrites = new DeniedWrites(deps);
-    const documents = makeDocuments(routeTable, options.version);
-    const parts = {
-      clock,
-      random,
-      log,
+    this.server = this.build({
+      ...deps,
       authenticator: this.authenticator,
-      commands,
-      reads,
-      service,
-      quarantine,
-      fleet,
-      repairs: deps.repairs,
-      accountStates: deps.accountStates,
-      auditTrail: deps.auditTrail,
-      forwarding: deps.forwarding,
       pages: new Pages(new LoopShare(clock, { sliceMs: pageSliceMs })),
       hub: this.hub,
       eventTail: this.eventTail,
-      documents,
+      documents: makeDocuments(routeTable, options.version),
       draining: this.draining.signal,
-      tracing: deps.tracing,
-    };
-    this.server = this.build(parts);
+    });
   }
 
   /** `http://host:port` as bound; undefined before `start`. */
@@ -295,8 +230,7 @@ export class RestServer implements Service {
     });
     server.decorate('deniedWrites', this.deniedWrites);
     const gate = new ReadGate({ clock: this.deps.clock, metrics: metrics.rest }, this.options.readGate);
-    const { commandReads } = this.deps;
-    serveRoutes(server, routeTable, { metrics: metrics.rest, gate, places: this.places, parts, commandReads });
+    serveRoutes(server, routeTable, { gate, places: this.places, parts });
     if (this.deps.console !== undefined) serveConsole(server, this.deps.console);
     this.deps.demo?.serve(server);
     return server;

@@ -1,65 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Log } from '../../observability/log.ts';
-import type { Tracing } from '../../observability/tracing.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Random } from '../../runtime/random.ts';
-import type { AccountRepairs } from '../../store/account-repairs.ts';
-import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
-import type { OrderReads } from '../../store/orders/order-reads.ts';
-import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
-import type { AuditTrail } from '../commands/audit-trail.ts';
-import type { Commands } from '../commands/commands.ts';
-import type { AccountStates } from './account-states.ts';
-import type { Authenticator } from './auth/authenticator.ts';
 import type { Principal, Scope } from './auth/principal.ts';
-import type { Forwarding } from './instances/forwarding.ts';
 import type { IdKind } from './request-fields.ts';
-import type { Pages } from './send-page.ts';
-import type { ServiceView } from './service-view.ts';
-import type { EventTail } from './stream/event-tail.ts';
-import type { StreamHub } from './stream/stream-hub.ts';
-
-/** The parts that every route may use. */
-export interface RouteParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly authenticator: Authenticator;
-  readonly commands: Commands;
-  /**
-   * For a route that changes something: on separate connections, so
-   * that it never waits behind a caller's pages.
-   */
-  readonly reads: OrderReads;
-  readonly service: ServiceView;
-  readonly quarantine: QuarantineDesk;
-  /** The wishes of operators about the fleet. */
-  readonly fleet: FleetDesk;
-  /** Reads of accounts that people ask for. */
-  readonly repairs: AccountRepairs;
-  readonly accountStates: AccountStates;
-  /** For an act that no other part records. */
-  readonly auditTrail: Pick<AuditTrail, 'record'>;
-  readonly forwarding: Forwarding;
-  readonly pages: Pages;
-  readonly hub: StreamHub;
-  readonly eventTail: EventTail;
-  readonly documents: Documents;
-  /** Aborts when the server drains: requests that only wait for news are answered then. */
-  readonly draining: AbortSignal;
-  /** Left out: traces are off. */
-  readonly tracing?: Tracing | undefined;
-}
-
-/** Texts that are made once, from the table of routes and the schemas. */
-export interface Documents {
-  readonly openapi: string;
-  readonly asyncapi: string;
-  readonly page: string;
-  /** Content-Security-Policy of the docs page. */
-  readonly pagePolicy: string;
-}
+import type { RouteParts } from './route-parts.ts';
 
 /** One request, read and checked as far as the table of routes says. */
 export interface Call<Query = Readonly<Record<string, unknown>>> {

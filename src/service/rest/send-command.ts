@@ -6,7 +6,8 @@ import { type DeclineCode, declineCodes, type Submission, type SubmitResult } fr
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
-import type { Call, RouteParts } from './route.ts';
+import type { Call } from './route.ts';
+import type { RouteParts } from './route-parts.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
 /**

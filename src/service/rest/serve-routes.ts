@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mostFaults, nameToShow, wordsOf } from '../../contract/body-fields.ts';
-import type { RestMetrics } from '../../observability/metrics.ts';
-import type { OrderReads } from '../../store/orders/order-reads.ts';
 import type { AuthResult } from './auth/authenticator.ts';
 import { loopbackPrincipal, type Principal } from './auth/principal.ts';
 import type { ConnectionPlaces } from './connection-places.ts';
@@ -9,7 +7,8 @@ import { isPreflight } from './cross-origin.ts';
 import { readBody } from './read-body.ts';
 import type { ReadGate } from './read-gate.ts';
 import { idKinds, pageDefault } from './request-fields.ts';
-import { type Call, isRead, type Route, type RouteParts } from './route.ts';
+import { type Call, isRead, type Route } from './route.ts';
+import type { RouteParts } from './route-parts.ts';
 import { sendMissing, sendProblem } from './send-answer.ts';
 
 declare module 'fastify' {
@@ -20,12 +19,9 @@ declare module 'fastify' {
 }
 
 interface ServeDeps {
-  readonly metrics: RestMetrics;
   readonly gate: ReadGate;
   readonly places: Pick<ConnectionPlaces, 'signIn' | 'signOut'>;
   readonly parts: RouteParts;
-  /** Reads for routes that change something. */
-  readonly commandReads: OrderReads;
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -36,7 +32,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
  */
 export function serveRoutes(server: FastifyInstance, routes: readonly Route[], deps: ServeDeps): void {
   server.decorateRequest('principal', undefined);
-  const partsOfChanges = { ...deps.parts, reads: deps.commandReads };
+  const partsOfChanges = { ...deps.parts, reads: deps.parts.commandReads };
   for (const route of routes) {
     const handle = isRead(route)
       ? (call: Call) => passGate(deps, route, call)
@@ -103,7 +99,7 @@ function authorize(
 
 function admit(
   route: Route,
-  { metrics, parts, places }: ServeDeps,
+  { parts, places }: ServeDeps,
   result: AuthResult,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -113,7 +109,7 @@ function admit(
     reply.header('retry-after', '5');
     sendProblem(reply, 503, 'AUTH_UNAVAILABLE', 'the keys of the issuer are out of reach: no token can be judged now');
   } else if (result.kind === 'refused') {
-    metrics.authFailures.inc({ reason: result.reason });
+    parts.metrics.rest.authFailures.inc({ reason: result.reason });
     places.signOut(request.raw.socket);
     refuseToken(reply, result.reason === 'missing');
   } else if (!places.signIn(request.raw.socket, result.principal)) {

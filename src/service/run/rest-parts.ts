@@ -1,34 +1,28 @@
 import type { Config } from '../../config/config.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import { PostgresFleetDesk } from '../../store/fleet/fleet-desk.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
-import type { Commands } from '../commands/commands.ts';
 import type { OtherInstances } from '../fleet/other-instances.ts';
-import type { AccountStates } from '../rest/account-states.ts';
 import { ConsoleSite } from '../rest/console/console-site.ts';
 import { DemoPass } from '../rest/console/demo-pass.ts';
 import { Forwarding } from '../rest/instances/forwarding.ts';
 import { readGateDefaults } from '../rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../rest/rest-server.ts';
-import type { ServiceView } from '../rest/service-view.ts';
+import type { RestParts } from '../rest/route-parts.ts';
 import { streamHubDefaults } from '../rest/stream/stream-hub.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { StoreParts } from './store-parts.ts';
 
-interface RestPartsDeps extends SharedParts {
-  readonly fetch: typeof fetch;
+/** What others made already, and what the rest is made from. */
+interface RestSources
+  extends Pick<RestParts, keyof SharedParts | 'fetch' | 'commands' | 'service' | 'accountStates' | 'tracing'> {
   readonly store: Pick<
     StoreParts,
     'reads' | 'commandReads' | 'quarantine' | 'repairs' | 'principals' | 'journal' | 'pool'
   >;
-  readonly commands: Commands;
-  readonly service: ServiceView;
-  readonly accountStates: AccountStates;
   readonly others: OtherInstances;
   /** The name of this process. */
   readonly instance: string;
-  readonly tracing: Tracing | undefined;
 }
 
 /** Sockets at once, including those for the stream of updates. */
@@ -49,7 +43,7 @@ const forwardMs = 60_000;
 
 /** REST as it is configured. Without any sign-in it binds to loopback only. */
 export function restParts(
-  { store, others, instance, ...deps }: RestPartsDeps,
+  { store, others, instance, ...deps }: RestSources,
   config: Config,
   version: string,
 ): RestServer {

@@ -13,7 +13,8 @@ import { ConsoleSite } from '../../../src/service/rest/console/console-site.ts';
 import { DemoPass } from '../../../src/service/rest/console/demo-pass.ts';
 import { Forwarding } from '../../../src/service/rest/instances/forwarding.ts';
 import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
-import { RestServer, type RestServerDeps, type RestServerOptions } from '../../../src/service/rest/rest-server.ts';
+import { RestServer, type RestServerOptions } from '../../../src/service/rest/rest-server.ts';
+import type { RestParts } from '../../../src/service/rest/route-parts.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
 import type { AuditEntry } from '../../../src/store/commands/command-journal.ts';
 import type { PrincipalStore } from '../../../src/store/principals.ts';
@@ -42,7 +43,7 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   /** How many forwards may be in flight, and how long each may take. */
   readonly forwards?: { readonly most?: number; readonly ms?: number };
   /** Instead of those that live in memory. */
-  readonly ports?: Partial<Pick<RestServerDeps, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
+  readonly ports?: Partial<Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
 }
 
 /** Forwards over real sockets. */

@@ -7,7 +7,8 @@ import type { Principal } from '../auth/principal.ts';
 import { isOfThisProcess } from '../instances/forwarding.ts';
 import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
-import type { Route, RouteParts } from '../route.ts';
+import type { Route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
 

@@ -29,7 +29,8 @@ import {
   searchField,
 } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { type Route, type RouteParts, route } from '../route.ts';
+import { type Route, route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { sendCommandState, sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';

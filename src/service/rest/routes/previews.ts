@@ -10,7 +10,8 @@ import { type PreviewAnswer, previewAnswer } from '../../../contract/preview-ans
 import { formatInstant } from '../../../domain/instant.ts';
 import type { PlaceAsked, PreviewResult } from '../../commands/commands.ts';
 import { maySee } from '../auth/principal.ts';
-import type { Call, Route, RouteParts } from '../route.ts';
+import type { Call, Route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { sendDecline } from '../send-command.ts';
 

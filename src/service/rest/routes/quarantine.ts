@@ -6,7 +6,8 @@ import type { QuarantineEntry, QuarantineMessage } from '../../../store/quaranti
 import { readStore } from '../problem.ts';
 import { accountField, cursorField, idKinds, limitField, pageDefault, streamField } from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
-import { type Call, type Route, type RouteParts, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
 
 /** The number of the last row of a page. */

@@ -1,0 +1,79 @@
+import type { Log } from '../../observability/log.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Tracing } from '../../observability/tracing.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { AccountRepairs } from '../../store/account-repairs.ts';
+import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
+import type { OrderReads } from '../../store/orders/order-reads.ts';
+import type { PrincipalStore } from '../../store/principals.ts';
+import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
+import type { AuditTrail } from '../commands/audit-trail.ts';
+import type { Commands } from '../commands/commands.ts';
+import type { AccountStates } from './account-states.ts';
+import type { Authenticator } from './auth/authenticator.ts';
+import type { ConsoleSite } from './console/console-site.ts';
+import type { DemoPass } from './console/demo-pass.ts';
+import type { Forwarding } from './instances/forwarding.ts';
+import type { Pages } from './send-page.ts';
+import type { ServiceView } from './service-view.ts';
+import type { EventTail } from './stream/event-tail.ts';
+import type { StreamHub } from './stream/stream-hub.ts';
+
+/** What the service gives to REST. */
+export interface RestParts {
+  /** Reads the keys of the issuer. */
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly commands: Commands;
+  readonly reads: OrderReads;
+  /**
+   * The same on separate connections. A route that changes something gets them as its `reads`, so
+   * that it never waits behind a caller's pages.
+   */
+  readonly commandReads: OrderReads;
+  readonly service: ServiceView;
+  readonly quarantine: QuarantineDesk;
+  /** The wishes of operators about the fleet. */
+  readonly fleet: FleetDesk;
+  /** Reads of accounts that people ask for. */
+  readonly repairs: AccountRepairs;
+  readonly accountStates: AccountStates;
+  readonly forwarding: Forwarding;
+  /** Records writes that are denied, and acts that no other part records. */
+  readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
+  /**
+   * Tokens of the database, in addition to the configured ones. If it is given, every caller has to
+   * sign in, even while it holds no token.
+   */
+  readonly principals?: PrincipalStore;
+  /** Left out: there is no console, and its addresses do not exist. */
+  readonly console?: ConsoleSite;
+  /** Only in the demo: the way to its desk. */
+  readonly demo?: DemoPass;
+  /** Left out: traces are off. */
+  readonly tracing?: Tracing | undefined;
+}
+
+/** What a route may use: the same, and what REST itself adds. */
+export interface RouteParts extends RestParts {
+  readonly authenticator: Authenticator;
+  readonly pages: Pages;
+  readonly hub: StreamHub;
+  readonly eventTail: EventTail;
+  readonly documents: Documents;
+  /** Aborts when the server drains: requests that only wait for news are answered then. */
+  readonly draining: AbortSignal;
+}
+
+/** Texts that are made once, from the table of routes and the schemas. */
+export interface Documents {
+  readonly openapi: string;
+  readonly asyncapi: string;
+  readonly page: string;
+  /** Content-Security-Policy of the docs page. */
+  readonly pagePolicy: string;
+}
