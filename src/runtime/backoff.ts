@@ -7,7 +7,7 @@ export interface BackoffOptions {
 
 /**
  * Capped exponential backoff with full jitter: a delay is drawn evenly from [0, min(max, first ·
- * 2^n)), so that a thousand clients cut off together do not come back together.
+ * 2^n)). So a thousand clients cut off together do not come back together.
  */
 export class Backoff {
   private failures = 0;

@@ -5,13 +5,13 @@ interface QueueLimits {
 
 /**
  * A first-in first-out queue bounded by count and by bytes. It never drops: `push` always takes the
- * item (an item that was received must not vanish), and `full` asks the producer to stop reading
- * until `onRoom` is called. The bound may therefore be passed by the items that were in flight when
- * the queue filled: one socket buffer a producer.
+ * item, since a received item must not vanish. `full` asks the producer to stop reading until
+ * `onRoom` is called. So items in flight when the queue filled may pass the bound: one socket
+ * buffer a producer.
  *
- * Invariant: `bytes` is the sum of the sizes of the queued items; `onRoom` is called once for each
- * time it became full, when half of both bounds is free again (hysteresis, so that sockets are not
- * paused and resumed for each item).
+ * Invariant: `bytes` is the sum of the queued items' sizes. `onRoom` is called once for each time
+ * it became full, when half of both bounds is free again (hysteresis, so sockets are not paused and
+ * resumed for each item).
  */
 export class BoundedQueue<T> {
   private items: T[] = [];
@@ -31,7 +31,7 @@ export class BoundedQueue<T> {
     return this.items.length - this.head;
   }
 
-  /** The item that would be taken next; undefined when the queue is empty. */
+  /** The next item to be taken; undefined when the queue is empty. */
   get oldest(): T | undefined {
     return this.items[this.head];
   }
@@ -53,8 +53,8 @@ export class BoundedQueue<T> {
   }
 
   /**
-   * Takes up to `maxCount` items of `maxBytes` in all, oldest
-   * first; at least one, however large it is.
+   * Takes up to `maxCount` items and `maxBytes` in all, oldest first; at least one, however large
+   * it is.
    */
   take(maxCount: number, maxBytes = Number.POSITIVE_INFINITY): T[] {
     const last = Math.min(this.items.length, this.head + maxCount);
@@ -76,7 +76,7 @@ export class BoundedQueue<T> {
     return taken;
   }
 
-  /** Drops the consumed front once it outweighs the rest, so that `take` stays linear overall. */
+  /** Drops the consumed front once it outweighs the rest, so `take` stays linear overall. */
   private compact(): void {
     if (this.head < 1024 && this.head < this.items.length) return;
     if (this.head * 2 < this.items.length) return;

@@ -3,20 +3,21 @@ import { bareHost, isLoopbackHost, urlHost } from './url-host.ts';
 
 // A browser on this machine or in its network can reach our ports, but foreign pages in it must not
 // use them. Two headers identify such pages: the browser writes them itself, and no page can change
-// them. Other programs send neither an origin nor a site, and name the host that they were given.
+// them. Other programs send neither an origin nor a site, and their `Host` is the name they were
+// given.
 
 const withPort = /^(.*?)(?::\d{1,5})?$/;
 
 /**
- * Whether the `Host` of a request names this machine, the address that its connection came
- * to, or one of `names` (in lower case). With DNS rebinding the name of a foreign page
- * resolves to our address. Its browser then treats the page as our own origin and lets it
- * read our answers, but `Host` has its name.
+ * Whether a request's `Host` names this machine, the address its connection came to, or one of
+ * `names` (in lower case). With DNS rebinding a foreign page's name resolves to our address. Its
+ * browser then treats the page as our own origin and lets it read our answers, but `Host` has its
+ * name.
  */
 export function namesThisHost({ headers, socket }: IncomingMessage, names: ReadonlySet<string>): boolean {
   const host = (withPort.exec(headers.host ?? '')?.[1] ?? '').toLowerCase();
   if (isLoopbackHost(host) || names.has(host) || names.has(bareHost(host))) return true;
-  // A socket that listens on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6
+  // A socket listening on IPv6 shows an IPv4 address as `::ffff:10.0.0.7`; in `Host` an IPv6
   // address stands in brackets.
   const reached = socket.localAddress?.toLowerCase().replace(/^::ffff:/, '');
   return reached !== undefined && host === urlHost(reached);
@@ -25,10 +26,10 @@ export function namesThisHost({ headers, socket }: IncomingMessage, names: Reado
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Whether a page of another site, or of another port of this machine, asks for a change. A browser
- * sends a simple request (a POST without a JSON body) for any page and only hides the answer from
- * it. A page of one of `origins` is not foreign. Otherwise `Sec-Fetch-Site` decides where there is
- * one (W3C Fetch Metadata), `Origin` in an older browser.
+ * Whether a page from another site, or from another port on this machine, asks for a change. A
+ * browser sends a simple request (a POST without a JSON body) for any page and only hides the
+ * answer from it. A page from one of `origins` is not foreign. Otherwise `Sec-Fetch-Site` decides
+ * if it is there (W3C Fetch Metadata), and `Origin` in an older browser.
  */
 export function isChangeByForeignPage(
   { method = '', headers }: IncomingMessage,
@@ -45,10 +46,10 @@ export function isChangeByForeignPage(
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Whether a web page asks, for a port that serves no page of its own and has no sign-in: any page
- * is foreign there. A change has an `Origin` in every browser, also one by a name that was made to
- * resolve here. `byName`: the port is on loopback alone, so any other name in `Host` is such a
- * name, and a read is refused too.
+ * Whether a web page asks, for a port that serves no page itself and has no sign-in: any page is
+ * foreign there. A change has an `Origin` in every browser, even under a name made to resolve here.
+ * `byName`: the port is on loopback alone, so any other name in `Host` is such a name, and a read
+ * is refused too.
  */
 export function isByPage(request: IncomingMessage, byName: boolean): boolean {
   const { origin, 'sec-fetch-site': site } = request.headers;
@@ -57,7 +58,7 @@ export function isByPage(request: IncomingMessage, byName: boolean): boolean {
 }
 
 /**
- * Sent with every answer. Without a header of CORS (cross-origin.ts) no page of another origin can
+ * Sent with every answer. Without a CORS header (cross-origin.ts) no page from another origin can
  * read anything here. TLS and HSTS belong to the TLS terminator in front.
  */
 export const securityHeaders = Object.freeze({

@@ -1,4 +1,4 @@
-/** The part of a budget that one holder has. */
+/** One holder's part of a budget. */
 export interface ByteShare {
   /** False: there is no room, and nothing was taken. */
   take(bytes: number): boolean;
@@ -7,22 +7,22 @@ export interface ByteShare {
 }
 
 interface ShareOptions {
-  /** When it aborts all bytes are given back, and none can be taken any more. */
+  /** When it aborts, all bytes are given back, and none can be taken any more. */
   readonly signal: AbortSignal;
   /**
-   * It may be held for hours: taken only while less than half of the budget is in use, so that the
-   * other half is left to holders that give back soon. Otherwise orders that are remembered for
-   * long would end the audits for as long.
+   * It may be held for hours. It is taken only while less than half the budget is in use, so the
+   * other half is left to holders that give back soon. Otherwise orders remembered for long would
+   * end the audits for as long.
    */
   readonly lasting?: boolean;
 }
 
 /**
- * Bytes of memory that many holders take from together. They are estimates: a text, and the cost of
- * an entry of a map around it.
+ * Bytes of memory shared by many holders. They are estimates: a text, and the cost of a map entry
+ * around it.
  *
  * Invariant: the sum of all shares never passes `maxBytes`. Nothing waits for room: the holder
- * gives up the data that it was about to keep, and that is visible, or the data comes again.
+ * gives up the data it was about to keep. Either that is visible, or the data comes again.
  */
 export class ByteBudget {
   private used = 0;
@@ -66,8 +66,8 @@ export class ByteBudget {
 }
 
 /**
- * Approximate cost of an entry of a map in addition to its name: its object, two instants or
- * counters, its place in the table.
+ * Approximate cost of a map entry in addition to its name: its object, two instants or counters,
+ * its place in the table.
  */
 const besideName = 160;
 

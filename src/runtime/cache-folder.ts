@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { exitCodes, ProgramError } from './program-error.ts';
 
 /**
- * Where a user's files are kept that take long to make and are safe to lose. Throws
- * a `ProgramError` where there is no home folder: a container may run as a user that
- * no passwd file names, without HOME. No folder in /tmp instead: what lies there is
- * run, and others could put it there first.
+ * A user's files are kept here if they take long to make and are safe to lose. Throws a
+ * `ProgramError` if there is no home folder: a container may run without HOME, as a user no passwd
+ * file names. No folder in /tmp instead: the files in it are run, and others could put theirs there
+ * first.
  */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string {
   return join(env['XDG_CACHE_HOME'] || join(homeFolder(), '.cache'), 'tidemark');

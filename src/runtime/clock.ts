@@ -1,6 +1,6 @@
 /**
- * Time, passed in. Nothing outside `runtime/` and `main.ts` reads a clock or arms a timer of its
- * own, so that the simulator can run the real connectors, ingest and relay on a virtual clock.
+ * Time, passed in. Only `runtime/` and `main.ts` read a clock or arm a timer directly. So the
+ * simulator can run the real connectors, ingest and relay on a virtual clock.
  */
 export interface Timer {
   /** Disarms the timer; harmless when it has already fired. */
@@ -12,21 +12,18 @@ export interface Clock {
   nowMs(): number;
   /** Milliseconds from an arbitrary origin that never go back. Fractions are real. */
   monotonicMs(): number;
-  /**
-   * Calls `callback` once after `delayMs`, up to a second later
-   * where that is half a minute or more.
-   */
+  /** Calls `callback` once after `delayMs`; from half a minute on, up to a second later. */
   after(delayMs: number, callback: () => void): Timer;
-  /** Resolves after `delayMs`, or at once (never rejects) when one of the signals aborts. */
+  /** Resolves after `delayMs`, or at once (never rejects) when a signal aborts. */
   sleep(delayMs: number, ...signals: AbortSignal[]): Promise<void>;
   /**
-   * Resolves after the input that is already waiting has been handled: so one socket read becomes
-   * one batch instead of many.
+   * Resolves after the input already waiting has been handled: so one socket read becomes one batch
+   * instead of many.
    */
   turn(): Promise<void>;
 }
 
-/** One moment, by both clocks of this process. */
+/** One moment, by both clocks in this process. */
 export interface Moment {
   readonly wallMs: number;
   readonly monotonicMs: number;
@@ -41,20 +38,20 @@ export function momentOf(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>): Moment {
 
 /**
  * The moment as wall time in whole milliseconds, for a claim that may be too low but not too high.
- * Where the wall clock was set since, that is the lower of two times: the one that it showed then,
- * and the one that it shows `now` less what has passed.
+ * If the wall clock was set since, that is the lower time: either the one it showed then, or the
+ * one it shows `now` less the time passed.
  */
 export function cautiousWallMs(moment: Moment, now: Moment): number {
   return Math.floor(Math.min(moment.wallMs, now.wallMs - (now.monotonicMs - moment.monotonicMs)));
 }
 
 /**
- * 24.8 days. A longer timer fires after 1 ms in Node: a token that lives for a month would be
- * renewed a thousand times a second.
+ * 24.8 days. A longer timer fires after 1 ms in Node: a token with a month's life would be renewed
+ * a thousand times a second.
  */
 const longestMs = 2 ** 31 - 1;
 /**
- * Timers from this length on end at whole seconds: the audits of a thousand accounts wake the
+ * Timers from this length on end at whole seconds. So a thousand accounts' audits wake the
  * processor once a second and not 25 times.
  */
 const sharedFromMs = 30_000;
@@ -82,7 +79,7 @@ function toWholeSecond(delayMs: number): number {
 
 /**
  * `sleep` in terms of `after`, for every clock. Not by `AbortSignal.any`: Node keeps such a signal,
- * with all that waits for it, until a source aborts.
+ * with everything waiting for it, until a source aborts.
  */
 export function sleepOn(clock: Pick<Clock, 'after'>, delayMs: number, ...signals: AbortSignal[]): Promise<void> {
   if (signals.some(({ aborted }) => aborted)) return Promise.resolve();

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { type DialDeps, dial } from './dial.ts';
 
-/** How undici opens its sockets: by itself where no proxy leads to the origin. */
+/** How undici opens its sockets: by itself if no proxy leads to the origin. */
 export function connectorThrough(deps: DialDeps, connectMs: number): buildConnector.connector {
   const direct = buildConnector({ timeout: connectMs });
   return (options, callback) => {
@@ -19,14 +19,14 @@ export function connectorThrough(deps: DialDeps, connectMs: number): buildConnec
 
 const fetchConnectMs = 5_000;
 
-/** `fetch`, and through a proxy where one leads to the address. */
+/** `fetch`, and through a proxy if one leads to the address. */
 export function fetchThrough({ fetch: direct, ...deps }: DialDeps & { readonly fetch: typeof fetch }): typeof fetch {
   if (!deps.proxies.any) return direct;
   const dispatcher = new Agent({ connect: connectorThrough(deps, fetchConnectMs) });
   const through = async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
     const url = new URL(input instanceof Request ? input.url : input);
     if (deps.proxies.proxyFor(url) === undefined) return direct(input, init);
-    // The two differ in their types only: undici's is a newer version of the one that Node has.
+    // The two differ in their types only: undici's is newer than Node's own.
     return (await undiciFetch(url, { ...init, dispatcher } as Parameters<
       typeof undiciFetch
     >[1])) as unknown as Response;
@@ -36,7 +36,7 @@ export function fetchThrough({ fetch: direct, ...deps }: DialDeps & { readonly f
 
 type OnSocket = (error: Error | null, socket: Duplex) => void;
 
-/** For a client of `node:http` that opens its own sockets. */
+/** For a `node:http` client that opens its own sockets. */
 export function openThrough(deps: DialDeps, url: URL, connectMs: number) {
   return (_: ClientRequestArgs, onSocket: OnSocket): undefined => {
     dial(deps, url, { connectMs }).then(
@@ -46,7 +46,7 @@ export function openThrough(deps: DialDeps, url: URL, connectMs: number) {
   };
 }
 
-/** An agent of `node:http` for one address, or undefined where no proxy leads there. */
+/** A `node:http` agent for one address, or undefined if no proxy leads there. */
 export function agentThrough(deps: DialDeps, url: URL, connectMs: number): HttpAgent | undefined {
   if (deps.proxies.proxyFor(url) === undefined) return undefined;
   const agent = url.protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });

@@ -18,21 +18,21 @@ interface DialOptions {
 }
 
 /**
- * No connection came about, so not a byte of a request was sent. The
- * message names the proxy, if there was one.
+ * No connection came about, so not a byte of a request was sent. The message names the proxy, if
+ * there was one.
  */
 export class NotConnectedError extends Error {
   readonly code = 'NOT_CONNECTED';
 }
 
 /**
- * A socket that is connected to the origin of `url`, through its proxy if it has one,
- * with TLS where the scheme asks for it. It was never written to by us but for the
- * set-up. Rejects with a `NotConnectedError`.
+ * A socket connected to the origin of `url`, through its proxy if it has one, with TLS if the
+ * scheme asks for it. We never wrote to it except for the set-up. Rejects with a
+ * `NotConnectedError`.
  *
- * A proxy is always asked for a tunnel, for `http` too, and never given a request itself: it could
- * repeat one or answer in the platform's place, and a refusal of its own could not be distinguished
- * from one of the platform.
+ * A proxy is always asked for a tunnel, for `http` too, and never given a request itself. It could
+ * repeat a request or answer in the platform's place, and its own refusal could not be
+ * distinguished from the platform's.
  */
 export async function dial(
   { clock, proxies }: DialDeps,
@@ -60,7 +60,7 @@ export async function dial(
   }
 }
 
-/** `over`: TLS begins on this socket, which already leads to the host. */
+/** `over`: TLS begins on this socket, and it already leads to the host. */
 function connected(url: URL, signal: AbortSignal, opened: Socket[], over?: Socket): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   if (signal.aborted) return Promise.reject(signal.reason);
@@ -82,8 +82,8 @@ function connected(url: URL, signal: AbortSignal, opened: Socket[], over?: Socke
 }
 
 /**
- * Resolves when the proxy has answered 2xx; from then on the
- * socket leads to `authority` (`host:port`).
+ * Resolves when the proxy has answered 2xx; from then on the socket leads to `authority`
+ * (`host:port`).
  */
 function askForTunnel(socket: Socket, proxy: ProxyServer, authority: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,52 +1,52 @@
 import type { Clock } from './clock.ts';
 
 /**
- * The last commit of each kind by which something was forbidden, or allowed again. Each of its rows
- * stays for good, or has a number that only rises, so each is a proof. One may be lost alone: a
- * halt is neither a step of a command nor of a batch.
+ * The last commits by which something was forbidden, or allowed again, one for each kind. Each
+ * one's row stays for good, or has a number that only rises, so each is a proof. One may be lost
+ * alone: a halt is neither a step of a command nor of a batch.
  */
 interface WitnessedStops {
-  /** The halt that the journal took, and the one that it cleared. */
+  /** The halts the journal took and cleared. */
   readonly haltId?: string;
   readonly clearedHaltId?: string;
-  /** The line of the audit trail that was written with new limits. */
+  /** The audit line written with new limits. */
   readonly limitsChange?: { readonly auditId: string; readonly atMs: number };
   readonly cancelAllId?: string;
-  /** A timer of cancel-after that was armed, renewed or ended; its row counts that. */
+  /** A cancel-after timer was armed, renewed or ended; its row counts these. */
   readonly cancelTimer?: {
     readonly shard: number;
     readonly principal: string;
     readonly accountId: string;
     readonly changes: number;
   };
-  /** A token that was given an end, or an earlier one. */
+  /** A token was given an end, or an earlier one. */
   readonly endedToken?: { readonly principal: string; readonly number: number; readonly endsAtMs: number };
 }
 
 /**
- * The newest commits that one process has seen its database acknowledge. Its JSON goes to
- * `lacks_commits` (drizzle/0000_baseline.sql).
+ * The newest commits acknowledged to one process by its database. Its JSON goes to `lacks_commits`
+ * (drizzle/0000_baseline.sql).
  */
 export interface Witnessed extends WitnessedStops {
   readonly generation: number;
   /** The highest fencing number seen in the lane's row. */
   readonly epoch: bigint;
-  /** The highest batch number of the lane that is known to be committed. */
+  /** The lane's highest batch number known to be committed. */
   readonly batch: bigint;
-  /** The last step of a command that the journal acknowledged. */
+  /** The last step of a command the journal acknowledged. */
   readonly command?: { readonly commandId: string; readonly version: number };
-  /** The last attempt that the journal marked as being sent. */
+  /** The last attempt the journal marked as being sent. */
   readonly sentAttemptId?: string;
 }
 
 /**
- * The memory that proves a loss: a failover or a restore may bring the database back without
- * commits that it had acknowledged, and nothing in the database shows it. Commits are lost from the
+ * The memory that proves a loss. A failover or a restore may bring the database back without
+ * commits it had acknowledged, and nothing in the database shows it. Commits are lost from the
  * newest backwards, so the newest one of each kind is enough.
  *
- * Invariant: each value was acknowledged, or read, before it is kept here, and only
- * rises; until a row of a higher generation is seen: under that one the loss was
- * noticed, and every value known before is void.
+ * Invariant: each value was acknowledged, or read, before it is kept here, and only rises. This
+ * ends when a row with a higher generation is seen: under that one the loss was noticed, and every
+ * value known before is void.
  */
 export class CommitWitness {
   private known: Witnessed | undefined;
@@ -64,19 +64,19 @@ export class CommitWitness {
   }
 
   /**
-   * Rises with every change of `newest`: of two values, the one with the
-   * higher count says all that the other says.
+   * Rises with every change to `newest`. The value with the higher count says everything the other
+   * says.
    */
   get changes(): number {
     return this.changesSoFar;
   }
 
-  /** Another lane from now on: its numbers say nothing about those of the last one. */
+  /** Another lane from now on: its numbers say nothing about the last one's. */
   forget(): void {
     this.know(undefined);
   }
 
-  /** The lane's row, of any holder. */
+  /** The lane's row, from any holder. */
   sawLane(row: Pick<Witnessed, 'generation' | 'epoch' | 'batch'>): void {
     const { known } = this;
     if (known === undefined || row.generation > known.generation) {
@@ -98,8 +98,8 @@ export class CommitWitness {
   }
 
   /**
-   * A step of a command committed. Steps that are acknowledged at the same time may have committed
-   * in the other order: one of them is proof enough.
+   * A step of a command committed. Steps acknowledged at the same time may have committed in the
+   * other order: one is proof enough.
    */
   sawCommand(commandId: string, version: number): void {
     if (this.known !== undefined) this.know({ ...this.known, command: { commandId, version } });
@@ -124,22 +124,22 @@ export class CommitWitness {
   }
 }
 
-/** As JSON: numbers of 64 bits are text. */
+/** As JSON: 64-bit numbers are text. */
 export function encodeWitnessed(witnessed: Witnessed): string {
   return JSON.stringify(witnessed, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
 /**
- * The memory of this process about its hold on its lane. The lane's row in Postgres is the truth;
- * this is the memory of the last time it agreed, measured by the monotonic clock, so that a process
- * that was frozen knows that it was.
+ * This process's memory about its hold on its lane. The lane's row in Postgres is the truth. This
+ * is the memory of the last time it agreed, measured by the monotonic clock. So a process that was
+ * frozen knows that it was.
  *
- * Invariant: `mayAct` is true only while the last confirmed renewal began less than
- * `actForMs` ago. Everything that leaves the process (Kafka, platform) asks first; writes to
- * Postgres are fenced by the epoch as well.
+ * Invariant: `mayAct` is true only while the last confirmed renewal began less than `actForMs` ago.
+ * Everything that leaves the process (Kafka, platform) asks first; the epoch also fences writes to
+ * Postgres.
  */
 export class Lease {
-  /** The commits that this process has seen; kept over its terms. */
+  /** The commits this process has seen; kept over its terms. */
   readonly witness: CommitWitness;
   private confirmedAtMs = Number.NEGATIVE_INFINITY;
   private currentLane = 0;
@@ -155,7 +155,7 @@ export class Lease {
     this.witness = new CommitWitness(onCommand);
   }
 
-  /** The lane that this process holds, or asks for. It changes only while the lease is lost. */
+  /** The lane this process holds, or asks for. It changes only while the lease is lost. */
   get lane(): number {
     return this.currentLane;
   }
@@ -171,7 +171,7 @@ export class Lease {
   }
 
   /**
-   * The fencing number under which this process writes; rises with every change of holder and every
+   * This process writes under this fencing number. It rises with every change of holder and every
    * reclaim. 0n: never held.
    */
   get epoch(): bigint {
@@ -179,9 +179,8 @@ export class Lease {
   }
 
   /**
-   * A term begins by a taking that was sent at `sentAtMs` (monotonic). Its epoch
-   * may be below that of the last term: a database that came back without its
-   * newest commits counts on from where it was.
+   * A term begins by a taking sent at `sentAtMs` (monotonic). Its epoch may be below the last
+   * term's: a database that came back without its newest commits counts on from there.
    */
   take(epoch: bigint, sentAtMs: number): void {
     this.lostEpoch = epoch - 1n;
@@ -190,8 +189,8 @@ export class Lease {
   }
 
   /**
-   * Postgres agreed to a renewal that was *sent* at `sentAtMs` (monotonic): the answer may be old,
-   * the sending time is safe.
+   * Postgres agreed to a renewal *sent* at `sentAtMs` (monotonic): the answer may be old, the
+   * sending time is safe.
    */
   confirm(epoch: bigint, sentAtMs: number): void {
     if (epoch <= this.lostEpoch) return;
@@ -200,8 +199,8 @@ export class Lease {
   }
 
   /**
-   * Another process took the lane, or we gave it back. A late
-   * confirmation of the lost epoch changes nothing.
+   * Another process took the lane, or we gave it back. A late confirmation of the lost epoch
+   * changes nothing.
    */
   lose(): void {
     this.lostEpoch = this.currentEpoch;

@@ -1,9 +1,9 @@
 import { sqlstates, sqlstateWords } from './sqlstate-words.ts';
 
 /**
- * Exit codes of sysexits.h, so that a script can distinguish a wrong call, a wrong configuration
- * and a part that is down. `unresolved`: whether it took effect is not known yet, ask again.
- * `denied`: not with this token.
+ * Exit codes from sysexits.h, so a script can distinguish a wrong call, a wrong configuration and a
+ * part that is down. `unresolved`: whether it took effect is not known yet, ask again. `denied`:
+ * not with this token.
  */
 export const exitCodes = {
   ok: 0,
@@ -46,8 +46,8 @@ export class ProgramError extends Error {
 }
 
 /**
- * For people, where a server could not be bound because its port is taken; any other error as it
- * is. `setting` names the port.
+ * For people, if a server could not be bound because its port is taken; any other error as it is.
+ * `setting` names the port.
  */
 export function portFault(
   error: unknown,
@@ -64,8 +64,8 @@ export function portFault(
 }
 
 /**
- * Shows people an error that ended a command: one sentence and the remedy, and the stack only when
- * TIDEMARK_LOG_LEVEL is `debug` or `trace`. `name` begins the sentence. Returns the exit code.
+ * Shows people an error that ended a command: one sentence and the remedy. The stack comes only
+ * when TIDEMARK_LOG_LEVEL is `debug` or `trace`. `name` begins the sentence. Returns the exit code.
  */
 export function reportError(
   io: { readonly stderr: { write(text: string): unknown }; readonly env: Readonly<Record<string, string | undefined>> },
@@ -82,7 +82,7 @@ export function reportError(
 }
 
 /**
- * An error's `code`, or its first cause's: Node hides the reason of a failed connection in an
+ * An error's `code`, or its first cause's. Node hides a failed connection's reason in an
  * AggregateError, undici in `cause`.
  */
 function codeOf(error: unknown): string | undefined {
@@ -93,7 +93,7 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** A fault of the network, of a server or of a file, that its code says all about. */
+/** A fault in the network, a server or a file, and its code says everything. */
 export function isKnownByCode(error: unknown): boolean {
   const code = codeOf(error) ?? '';
   return code in sentences || code in sqlstates;
@@ -122,8 +122,8 @@ function wordsOf(code: string): string | undefined {
 }
 
 /**
- * One line about an error that we did not make ourselves. Never empty: an
- * AggregateError has no message of its own.
+ * One line about an error we did not make ourselves. Never empty: an AggregateError has no message
+ * itself.
  */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ProgramError) return error.message;
@@ -135,8 +135,8 @@ export function sentenceOf(error: unknown): string {
 }
 
 /**
- * `fetch` gives "fetch failed" for everything and keeps the reason in the
- * cause; drizzle gives the whole statement.
+ * `fetch` gives "fetch failed" for everything and keeps the reason in the cause; drizzle gives the
+ * whole statement.
  */
 function ownMessage(error: Error): string {
   if ('query' in error && error.cause instanceof Error) return error.cause.message;

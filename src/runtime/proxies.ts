@@ -9,7 +9,7 @@ export interface ProxyServer {
   readonly url: URL;
   /** `scheme://host:port`, for people: never with credentials. */
   readonly name: string;
-  /** The value of `Proxy-Authorization`. */
+  /** The value for `Proxy-Authorization`. */
   readonly authorization?: Secret;
 }
 
@@ -18,14 +18,11 @@ interface ProxySettings {
   readonly httpsProxy?: Secret;
   /** For `http` and `ws`. */
   readonly httpProxy?: Secret;
-  /** What is reached without one, as NO_PROXY has it: each a `Bypass` by its text. */
+  /** Addresses reached without one, as NO_PROXY has them: each a `Bypass` by its text. */
   readonly noProxy?: readonly string[];
 }
 
-/**
- * Which proxy leads to an address. The rules of NO_PROXY are
- * those of curl; docs/connect.md has them.
- */
+/** Which proxy leads to an address. The rules for NO_PROXY are curl's; docs/connect.md has them. */
 export class Proxies {
   private readonly secure: ProxyServer | undefined;
   private readonly plain: ProxyServer | undefined;
@@ -44,7 +41,7 @@ export class Proxies {
 
   /**
    * Undefined: the address is reached without one. An address on loopback goes only through a proxy
-   * that is on loopback too: any other would take it for its own machine.
+   * also on loopback: any other would take it for its own machine.
    */
   proxyFor(url: URL): ProxyServer | undefined {
     const isSecure = isSecureUrl(url);
@@ -61,7 +58,7 @@ export function isSecureUrl({ protocol }: URL): boolean {
   return protocol === 'https:' || protocol === 'wss:';
 }
 
-/** The port of the address, or the default one of its scheme. */
+/** The address's port, or its scheme's default. */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return isSecureUrl(url) ? 443 : 80;
@@ -69,7 +66,7 @@ export function portOf(url: URL): number {
 
 /**
  * `http://user:password@host:port`, or the same with `https`; without a scheme it is `http`.
- * Undefined where it is none of these.
+ * Undefined if it is neither.
  */
 export function parseProxy(text: string): ProxyServer | undefined {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
@@ -89,8 +86,8 @@ export function parseProxy(text: string): ProxyServer | undefined {
 }
 
 /**
- * One entry of NO_PROXY. An entry that makes no sense covers nothing, as
- * in other programs that read the variable.
+ * One entry in NO_PROXY. An entry that makes no sense covers nothing, as in other programs that
+ * read the variable.
  */
 interface Bypass {
   readonly port?: number;
@@ -121,7 +118,7 @@ function withinNetwork(network: string, version: number, bits: number): (host: s
   return (host) => isIP(host) !== 0 && list.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** As it is compared: without brackets and the dot of the root, in small letters, in ASCII. */
+/** As compared: without brackets and the root's dot, in small letters, in ASCII. */
 function hostOf(name: string): string {
   const bare = bareHost(name).replace(/\.$/, '').toLowerCase();
   return isIP(bare) === 0 ? domainToASCII(bare) : bare;

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 
 interface Bucket {
-  /** Number of the minute, by the monotonic clock. */
+  /** The minute's number, by the monotonic clock. */
   readonly minute: number;
-  /** Monotonic time of the first event of this minute. */
+  /** Monotonic time of the minute's first event. */
   readonly firstMs: number;
   events: number;
 }
@@ -14,15 +14,15 @@ const hourMinutes = 60;
 /** How many events the last hour had. */
 export interface RecentEvents {
   readonly events: number;
-  /** Wall time of the first of them; left out when there is none. */
+  /** Wall time of the first one; left out when there is none. */
   readonly firstMs?: number;
 }
 
 const none: RecentEvents = Object.freeze({ events: 0 });
 
 /**
- * Counts events of the last hour, by the minute: at most 61 small objects, whatever happens, and
- * none while nothing does.
+ * Counts the last hour's events, by the minute: at most 61 small objects, and none while nothing
+ * happens.
  */
 export class RecentCount {
   private buckets: Bucket[] = [];

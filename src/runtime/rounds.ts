@@ -7,7 +7,7 @@ interface RoundsDeps {
 }
 
 /**
- * A piece of work that is done again and again: a first round at once, then one after each rest.
+ * A piece of work done again and again: a first round at once, then one after each rest.
  *
  * Invariant: one round at a time, and none begins after `end`.
  */
@@ -26,7 +26,7 @@ export class Rounds {
     this.running = this.run();
   }
 
-  /** Resolves when the round that is under way is done. */
+  /** Resolves when the round under way is done. */
   async end(): Promise<void> {
     this.over.abort();
     await this.running;

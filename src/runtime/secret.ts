@@ -13,7 +13,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Call it where the bytes leave for their destination, and nowhere else. */
+  /** The value itself. Call it where the bytes leave for their destination, and only there. */
   reveal(): string {
     return this.#value;
   }

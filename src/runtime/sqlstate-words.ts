@@ -1,7 +1,7 @@
 /**
- * What a SQLSTATE of Postgres means to people (PostgreSQL, appendix "Error Codes"), as the
- * beginning of a sentence or after a colon. The log, `doctor`, `status` and a command that ends use
- * this one table, and docs/runbooks/IngestStuck.md lists it with what to do.
+ * A Postgres SQLSTATE's meaning for people (PostgreSQL, appendix "Error Codes"), as the beginning
+ * of a sentence or after a colon. The log, `doctor`, `status` and a command that ends use this one
+ * table. docs/runbooks/IngestStuck.md lists it with the remedies.
  */
 export const sqlstates: Readonly<Record<string, string>> = {
   '08006': 'the connection to the database broke',
@@ -32,7 +32,7 @@ export const sqlstates: Readonly<Record<string, string>> = {
   XX002: 'an index of the database is damaged',
 };
 
-/** For a code that the table does not have: its class. */
+/** For a code not in the table: its class. */
 const classes: Readonly<Record<string, string>> = {
   '08': 'the connection to the database broke',
   '22': 'the database refuses a value',
@@ -45,14 +45,14 @@ const classes: Readonly<Record<string, string>> = {
   XX: 'the database server has a fault of its own',
 };
 
-/** Undefined for what is no SQLSTATE of Postgres that people can do anything about. */
+/** Undefined if it is no Postgres SQLSTATE people can do anything about. */
 export function sqlstateWords(code: string): string | undefined {
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
   return sqlstates[code] ?? classes[code.slice(0, 2)];
 }
 
 /**
- * With the code, by which the documentation of Postgres and the runbooks are searched: `the disk of
+ * With the code, since Postgres' documentation and the runbooks are searched by it: `the disk of
  * the database is full (SQLSTATE 53100)`.
  */
 export function sqlstateSentence(code: string): string {

@@ -2,9 +2,9 @@ import type { Clock } from './clock.ts';
 import { abortAfter } from './waiting.ts';
 
 /**
- * A long-lived part of the process. Its phase says when the supervisor starts it,
- * and when it drains it. The drain is not simply the reverse of the start: a source
- * stops before the queue behind it is emptied.
+ * A long-lived part of the process. Its phase says when the supervisor starts it, and when it
+ * drains it. The drain is not simply the reverse of the start: a source stops before the queue
+ * behind it is emptied.
  */
 export interface Service {
   /** Short, stable, kebab-case: it names the part in logs and in `/status`. */
@@ -15,8 +15,8 @@ export interface Service {
    */
   start(): Promise<void>;
   /**
-   * Finishes the work in hand and takes nothing new. Resolves when no work of the part runs any
-   * more; gives up the rest when `signal` aborts (a crash must be equally safe, so giving up loses
+   * Finishes the work in hand and takes nothing new. Resolves when none of the part's work runs any
+   * more. Gives up the rest when `signal` aborts (a crash must be equally safe, so giving up loses
    * nothing). Called once, also after a failed start and while `start` still waits.
    */
   drain(signal: AbortSignal): Promise<void>;
@@ -28,17 +28,17 @@ export function closing(name: string, close: (signal: AbortSignal) => Promise<vo
 }
 
 /**
- * A stretch of the life of a process. Phases start from the first to the
- * last, and end from the last to the first.
+ * A stretch of a process's life. Phases start from the first to the last, and end from the last to
+ * the first.
  */
 export interface Phase {
-  /** Names it where the plan is wrong. */
+  /** Names it if the plan is wrong. */
   readonly name: string;
   /** Started one after the other. */
   readonly starts: readonly Service[];
   /**
-   * Drained one after the other. They may have started in another phase. Left out: those that this
-   * one starts, from the last to the first.
+   * Drained one after the other. They may have started in another phase. Left out: those this one
+   * starts, from the last to the first.
    */
   readonly ends?: readonly Service[];
 }
@@ -57,7 +57,7 @@ interface SupervisorOptions {
 type SupervisorState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped';
 
 /**
- * Runs the parts of a process from start to drain.
+ * Runs a process's parts from start to drain.
  *
  * idle → starting → running → draining → stopped; a failed start, a stop or a fatal report goes
  * from starting or running straight to draining.
@@ -77,8 +77,8 @@ export class Supervisor {
   private readonly drainDeadlineMs: number;
 
   /**
-   * Throws unless the phases start and end the same services, each
-   * once: a part left out would never be drained.
+   * Throws unless the phases start and end the same services, each once: a part left out would
+   * never be drained.
    */
   constructor(deps: SupervisorDeps, { phases, drainDeadlineMs }: SupervisorOptions) {
     this.deps = deps;
@@ -97,8 +97,8 @@ export class Supervisor {
   }
 
   /**
-   * Starts everything, waits for a reason to stop, drains. Resolves with
-   * the exit code; never rejects. Called once.
+   * Starts everything, waits for a reason to stop, drains. Resolves with the exit code; never
+   * rejects. Called once.
    */
   async run(): Promise<number> {
     const beganMs = this.deps.clock.monotonicMs();
@@ -113,8 +113,8 @@ export class Supervisor {
   }
 
   /**
-   * Begins the drain, for a reason that is not a fault: a signal, a
-   * command. Harmless when it has begun already.
+   * Begins the drain, for a reason that is not a fault: a signal, a command. Harmless when it has
+   * begun already.
    */
   stop(reason: string): void {
     this.deps.log.info({ reason }, 'stopping');
@@ -122,8 +122,8 @@ export class Supervisor {
   }
 
   /**
-   * A part can't go on and can't recover by itself: begins the drain
-   * and makes the process end with `exitCode`.
+   * A part can't go on and can't recover by itself: begins the drain and makes the process end with
+   * `exitCode`.
    */
   fatal(part: string, error: unknown, exitCode = 1): void {
     this.deps.log.error({ part, err: error }, 'a part cannot go on');
@@ -142,8 +142,8 @@ export class Supervisor {
       this.touched.add(service);
       const beganMs = this.deps.clock.monotonicMs();
       try {
-        // A start that hangs must not delay a drain: when a stop is
-        // asked for, the start is no longer waited for.
+        // A start that hangs must not delay a drain: when a stop is asked for, the start is no
+        // longer waited for.
         const done = await Promise.race([callStart(service).then(() => true), this.stopAsked().then(() => false)]);
         if (!done) return;
         this.deps.log.info(
@@ -173,15 +173,12 @@ export class Supervisor {
   }
 }
 
-/** Async, so that a start that throws before it awaits is a failed start like any other. */
+/** Async, so a start that throws before it awaits is a failed start like any other. */
 async function callStart(service: Service): Promise<void> {
   await service.start();
 }
 
-/**
- * A part may set `exitCode` on its error, for example to show
- * that the fault is one of configuration (78).
- */
+/** A part may set `exitCode` on its error, for example to show a configuration fault (78). */
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number' ? error.exitCode : 1;
 }
@@ -198,14 +195,14 @@ interface DrainStep {
   readonly outcome: 'drained' | 'failed' | 'gave_up';
 }
 
-/** The share of the deadline, at its end, that is kept for steps which must give up. */
+/** This share of the deadline, at its end, is kept for steps that must give up. */
 const giveUpShare = 0.1;
 
 /**
  * Drains the services one after the other under one deadline, and logs each step with its
  * milliseconds. When nine tenths of the time are gone every remaining step starts with an aborted
- * signal, and they share the rest evenly, so that one that hangs cannot take the time to close from
- * those after it. Never rejects, never takes longer than `deadlineMs`.
+ * signal. They share the rest evenly, so a step that hangs cannot take the time to close from those
+ * after it. Never rejects, never takes longer than `deadlineMs`.
  */
 async function drainInOrder(services: readonly Service[], deadlineMs: number, deps: DrainDeps): Promise<DrainStep[]> {
   const { clock, log } = deps;
@@ -248,12 +245,12 @@ async function drainOne(
   return { name, ms: Math.round(clock.monotonicMs() - beganMs), outcome };
 }
 
-/** Async, so that a drain that throws before it awaits fails its own step only. */
+/** Async, so a drain that throws before it awaits fails its own step only. */
 async function callDrain(service: Service, signal: AbortSignal): Promise<void> {
   await service.drain(signal);
 }
 
-/** The part of a logger that the lowest rooms need; the log of `observability/` fits it. */
+/** The lowest rooms need only this part of a logger; the log in `observability/` fits it. */
 interface RuntimeLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { exitCodes, ProgramError, sentenceOf } from './program-error.ts';
 
 /**
- * A new folder of this process's own, which it has to remove; `prefix` begins its name. Rejects
- * with a `ProgramError` where none can be made.
+ * A new folder for this process alone, to be removed by it; `prefix` begins its name. Rejects with
+ * a `ProgramError` if none can be made.
  */
 export function makeTemporaryFolder(prefix: string): Promise<string> {
   const parent = tmpdir();

@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts';
 import type { Secret } from './secret.ts';
 
 /**
- * The answer of the token endpoint (specification, "Token response"), with the
- * expiry as an instant instead of a duration.
+ * The token endpoint's answer (specification, "Token response"), with the expiry as an instant
+ * instead of a duration.
  */
 export interface Token {
   readonly accessToken: Secret;
@@ -15,13 +15,13 @@ export interface Token {
 }
 
 export interface StoredToken extends Token {
-  /** 1, 2, 3 … per credential, one for each save. A save names the generation that it replaces. */
+  /** 1, 2, 3 … per credential, one for each save. A save names the generation it replaces. */
   readonly generation: number;
 }
 
 /** A token is stored and can't be read: another key sealed it, or it was changed. */
 export interface UnreadableToken {
-  /** The generation of the stored token: a save that replaces it names this one. */
+  /** The stored token's generation: a save that replaces it names this one. */
   readonly generation: number;
   /** A sentence, without any stored value. */
   readonly unreadable: string;
@@ -30,18 +30,18 @@ export interface UnreadableToken {
 }
 
 /**
- * Tokens, shared by every process that uses the same credential. `credential` names it
- * (`client`, or a linked login); it is not a secret. Every call has a deadline;
- * rejects when the store can't be reached.
+ * Tokens, shared by every process with the same credential. `credential` names it (`client`, or a
+ * linked login); it is not a secret. Every call has a deadline; rejects when the store can't be
+ * reached.
  *
- * The way of a refresh: `claim` → `load` (another process may have refreshed meanwhile) → HTTP,
- * without any lock held → `save` → `unclaim`. A refresh token that the platform rotated is used
- * only after `save` resolved with true: before that a crash would lose the only valid one.
+ * A refresh takes this way: `claim` → `load` (another process may have refreshed meanwhile) → HTTP,
+ * without any lock held → `save` → `unclaim`. A refresh token the platform rotated is used only
+ * after `save` resolved with true: before that a crash would lose the only valid one.
  */
 export interface TokenStore {
   /**
-   * True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder that
-   * has the claim may claim again, which prolongs it.
+   * True: this holder alone may refresh for the next `forMs`, by the store's clock. A holder with
+   * the claim may claim again, which prolongs it.
    */
   claim(credential: string, holder: string, forMs: number): Promise<boolean>;
   /** Gives the claim back early; harmless when another process has it by now. */
@@ -49,15 +49,15 @@ export interface TokenStore {
   load(credential: string): Promise<StoredToken | UnreadableToken | undefined>;
   /**
    * Stores the token as generation `replaces + 1` (`replaces` is 0 when nothing was stored). False:
-   * another generation is there by now and nothing was written; load it. So an older answer that
-   * arrives late never overwrites a newer one.
+   * another generation is there by now and nothing was written; load it. So a late, older answer
+   * never overwrites a newer one.
    */
   save(credential: string, replaces: number, token: Token): Promise<boolean>;
 }
 
 /**
- * A credential whose tokens are stored. `generation` rises with each save; it begins again at 1
- * when the credential was forgotten in between.
+ * A credential with stored tokens. `generation` rises with each save; it begins again at 1 when the
+ * credential was forgotten in between.
  */
 export interface StoredCredential {
   readonly credential: string;
@@ -65,22 +65,22 @@ export interface StoredCredential {
 }
 
 /**
- * The credentials of a store, so that a login that was linked meanwhile is found. Every call has a
- * deadline; rejects when the store can't be reached.
+ * The credentials in a store, so a login linked meanwhile is found. Every call has a deadline;
+ * rejects when the store can't be reached.
  */
 export interface CredentialList {
-  /** Credentials whose name begins with `prefix`, sorted by name. */
+  /** Credentials with a name that begins with `prefix`, sorted by name. */
   stored(prefix: string): Promise<StoredCredential[]>;
   /** Drops the tokens; a refresh under way will not save any. False: there was nothing. */
   forget(credential: string): Promise<boolean>;
 }
 
-/** The prefix of the name of a login that a user gave us by `tidemark link`. */
+/** Prefix in the name of a login a user gave us by `tidemark link`. */
 export const loginPrefix = 'login:';
 
 /**
- * Tokens of this process alone, gone with it. Enough for client credentials, where a new token can
- * be had at any time; a rotating refresh token needs the durable store.
+ * This process's tokens alone, gone with it. Enough for client credentials, since a new token can
+ * be had at any time. A rotating refresh token needs the durable store.
  */
 export class MemoryTokenStore implements TokenStore {
   private readonly tokens = new Map<string, StoredToken>();

@@ -1,17 +1,16 @@
 import { isIPv6 } from 'node:net';
 
-// An IPv6 address stands in brackets where a port may follow it (RFC 3986,
-// section 3.2.2), and without them where it stands alone. Every address that we
-// print, take or guess is joined and split here.
+// An IPv6 address stands in brackets if a port may follow it (RFC 3986, section 3.2.2), and without
+// them if it stands alone. Every address we print, take or guess is joined and split here.
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})$/i;
 
-/** The host without brackets, as a socket takes it: `::1` of `[::1]`. */
+/** The host without brackets, as a socket takes it: `::1` for `[::1]`. */
 export function bareHost(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
-/** The host as it stands in a URL or before a port: `[::1]` of `::1`. */
+/** The host as it stands in a URL or before a port: `[::1]` for `::1`. */
 export function urlHost(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
@@ -22,7 +21,7 @@ export function httpAddress(host: string, port: number | string): string {
 }
 
 /**
- * Host (without brackets) and port of `host:port`. The port is NaN where there is none, also in an
+ * Host (without brackets) and port from `host:port`. The port is NaN if there is none, also for an
  * IPv6 address without brackets.
  */
 export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
@@ -32,8 +31,8 @@ export function splitHostPort(text: string): { readonly host: string; readonly p
 }
 
 /**
- * Where a program on this machine asks a service that listens on `host`: one that listens on every
- * address is asked on loopback.
+ * The address at which a program on this machine asks a service listening on `host`. One that
+ * listens on every address is asked on loopback.
  */
 export function askedHost(host: string): string {
   const bare = bareHost(host);
@@ -41,15 +40,15 @@ export function askedHost(host: string): string {
 }
 
 /**
- * Whether `host` is an address of this machine that no other machine can reach, in any spelling,
- * with or without brackets. Decides by the address and never resolves a name: a name that resolves
- * to loopback today may not do so tomorrow.
+ * Whether `host` is an address on this machine no other machine can reach, in any spelling, with or
+ * without brackets. Decides by the address and never resolves a name: a name that resolves to
+ * loopback today may not do so tomorrow.
  */
 export function isLoopbackHost(host: string): boolean {
   return loopback.test(canonical(bareHost(host)));
 }
 
-/** `::1` of `0:0:0:0:0:0:0:1`, and `::ffff:7f00:1` of `::ffff:127.0.0.1`. */
+/** `::1` for `0:0:0:0:0:0:0:1`, and `::ffff:7f00:1` for `::ffff:127.0.0.1`. */
 function canonical(host: string): string {
   return isIPv6(host) ? bareHost(URL.parse(`http://[${host}]`)?.hostname ?? host) : host;
 }

@@ -15,7 +15,7 @@ export class DeadlineError extends Error {
 
 /**
  * `work`, or a `DeadlineError` after `limitMs`. The work itself is not stopped: also cancel the
- * operation that it waits for.
+ * operation it waits for.
  */
 export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -27,9 +27,9 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
 type OwnSignal = { readonly signal: AbortSignal } & Disposable;
 
 /**
- * A signal that aborts with the first of the others, for its reason. Disposing of it (`using`) lets
- * go of the others. Not by `AbortSignal.any`: Node keeps such a signal, and all that its listeners
- * hold, for as long as none of its sources aborts.
+ * A signal that aborts with the first of the others, for its reason. Disposing it (`using`) lets go
+ * of the others. Not by `AbortSignal.any`: Node keeps such a signal, and everything its listeners
+ * hold, as long as none of its sources aborts.
  */
 export function abortWith(...others: readonly AbortSignal[]): OwnSignal {
   const over = new AbortController();
@@ -45,7 +45,7 @@ export function abortWith(...others: readonly AbortSignal[]): OwnSignal {
   return { signal: over.signal, [Symbol.dispose]: dispose };
 }
 
-/** `abortWith`, and after `limitMs` (with a `DeadlineError` that says that `what` took longer). */
+/** `abortWith`, and after `limitMs` (with a `DeadlineError` that says `what` took longer). */
 export function abortAfter(clock: Clock, limitMs: number, what: string, ...others: readonly AbortSignal[]): OwnSignal {
   const late = new AbortController();
   const timer = clock.after(limitMs, () => late.abort(new DeadlineError(what, limitMs)));
@@ -71,8 +71,8 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 }
 
 /**
- * Runs `work` at most once at a time: callers that come while
- * it runs share its result or its error.
+ * Runs `work` at most once at a time: callers that come while it runs share its result or its
+ * error.
  */
 export class SingleFlight<T> {
   private current: Promise<T> | undefined;
@@ -86,9 +86,8 @@ export class SingleFlight<T> {
 }
 
 /**
- * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one
- * came since the last `wait`. A loop that waits here never misses work that
- * arrives while it is busy, and never polls.
+ * One waiter, many wakers: `wait` resolves at the next `wake`, or at once when one came since the
+ * last `wait`. A loop that waits here never misses work arriving while it is busy, and never polls.
  */
 export class Wakeup {
   private pending = false;
@@ -123,8 +122,8 @@ interface Fetched {
 }
 
 /**
- * A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when
- * nothing answers. No redirect is followed.
+ * A GET with its body, or a `DeadlineError`. Rejects as `fetch` does when nothing answers. No
+ * redirect is followed.
  */
 export async function fetchWithin(
   io: { readonly fetch: typeof fetch; readonly clock: Clock },
@@ -146,7 +145,7 @@ export async function fetchWithin(
 
 /**
  * Works through all items, at most `width` at a time. Rejects with the first error, once all work
- * that had begun has ended.
+ * already begun has ended.
  */
 export async function inParallel<T>(
   items: Iterable<T>,
