@@ -13,17 +13,17 @@ export interface AcquireDeps {
 export interface CredentialOptions {
   /** The name in the store: `client`, or a linked login. */
   readonly name: string;
-  /** This process, among those that share the store. */
+  /** This process, among those sharing the store. */
   readonly holder: string;
   readonly baseUrl: string;
   readonly credential: Credential;
-  /** `refresh`: a linked login, whose refresh token is in the store. */
+  /** `refresh`: a linked login with its refresh token in the store. */
   readonly grant: 'client_credentials' | 'refresh';
 }
 
 /**
- * A token that was handed out by the platform and could not be stored yet. The
- * same object in every call of one source.
+ * A token the platform handed out and that could not be stored yet. The same object in every call
+ * from one source.
  */
 export interface PendingSave {
   saved?: { readonly replaces: number; readonly token: Token };
@@ -34,8 +34,8 @@ type AcquireResult =
   | { readonly ok: false; readonly error: PlatformError };
 
 /**
- * Longer than one exchange can take, so that a claim is never taken over from a
- * process that still waits for the answer.
+ * Longer than one exchange can take. So a claim is never taken over from a process still waiting
+ * for the answer.
  */
 const claimMs = 20_000;
 const waitForOthersMs = 12_000;
@@ -43,11 +43,11 @@ const pollMs = 250;
 
 /**
  * A newer token than generation `beyond`: another process's, if one is stored by now, else by one
- * exchange under the claim. No lock of the store is held over HTTP. A rotated refresh token is
- * stored before the access token that came with it is used; when the store fails just then, the
- * token waits in `pending` and is stored first thing next time. A token that another key sealed is
- * replaced where the client itself can have a new one; a login is left as it is, for a person: it
- * is still valid for those who have the right key. Never rejects.
+ * exchange under the claim. No store lock is held over HTTP. A rotated refresh token is stored
+ * before its access token is used. If the store fails just then, the token waits in `pending` and
+ * is stored first thing next time. A token sealed with another key is replaced if the client itself
+ * can have a new one. A login is left as it is, for a person: it is still valid for a process with
+ * the right key. Never rejects.
  */
 export async function acquireToken(
   deps: AcquireDeps,
@@ -101,8 +101,8 @@ async function claimOrAdopt(
 }
 
 /**
- * A claim that cannot be given back ends by itself, and the token that was had under it is as good:
- * whether there is one must not depend on this.
+ * A claim that cannot be given back ends by itself, and its token is just as good. The result must
+ * not depend on this.
  */
 async function giveBack({ store }: AcquireDeps, { name, holder }: CredentialOptions): Promise<void> {
   await store.unclaim(name, holder).catch(() => undefined);

@@ -5,22 +5,22 @@ import type { PlatformError } from './platform-error.ts';
 import { authorizeScreenPath } from './wire/oauth.ts';
 
 interface AuthorizationOptions {
-  /** Base address of the sign-in screen. */
+  /** The sign-in screen's base address. */
   readonly authUrl: string;
-  /** Base address of the token endpoint; an `iss` in the answer must be this. */
+  /** The token endpoint's base address; an `iss` in the answer must be this. */
   readonly platformUrl: string;
   readonly clientId: string;
-  /** As it is registered, character by character. */
+  /** As registered, character by character. */
   readonly redirectUri: string;
-  /** Space separated; left out: all that the client has. */
+  /** Space separated; left out: all the client has. */
   readonly scope?: string;
 }
 
-/** One sign-in that was begun. `state` and `verifier` are made for it alone and are used once. */
+/** One sign-in just begun. `state` and `verifier` are made for it alone and are used once. */
 export interface Authorization {
-  /** Where the user goes. */
+  /** The user goes to this address. */
   readonly url: string;
-  /** The same request, as the steps of `sign-in.ts` send it. */
+  /** The same request, as the steps in `sign-in.ts` send it. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly redirectUri: string;
   readonly state: Secret;
@@ -60,14 +60,14 @@ type CallbackResult =
    */
   | { readonly ok: false; readonly error: PlatformError };
 
-/** What the redirect brought back, checked: `state` is ours, and there is one code. */
+/** The redirect's answer, checked: `state` is ours, and there is one code. */
 export function readCallback(
   options: Pick<AuthorizationOptions, 'platformUrl' | 'clientId'>,
   authorization: Authorization,
   callback: URLSearchParams,
 ): CallbackResult {
   const server: oauth.AuthorizationServer = { issuer: options.platformUrl };
-  // Before anything else of it is believed, an error too (specification, "Authentication" 5).
+  // Before anything else in it is believed, an error too (specification, "Authentication" 5).
   if (callback.get('state') !== authorization.state.reveal() || callback.getAll('state').length !== 1)
     return refused(
       'STATE_MISMATCH',

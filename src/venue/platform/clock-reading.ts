@@ -1,27 +1,27 @@
 import type { HttpOutcome } from './http.ts';
 
-/** What one question showed of two clocks. Milliseconds. */
+/** One question's result about two clocks. Milliseconds. */
 export interface ClockReading {
   /** Ours less theirs: above zero, ours is ahead. */
   readonly aheadMs: number;
   /**
-   * The difference may be larger or smaller by so much: half of the
-   * question's time, and the unit of their clock.
+   * The difference may be larger or smaller by so much: half the question's time, and their clock's
+   * unit.
    */
   readonly uncertainMs: number;
 }
 
 /**
- * Their time, as it was somewhere between the question and the answer. `tookMs` is of the monotonic
- * clock, so that a step of ours meanwhile does not count as a slow answer.
+ * Their time, as it was somewhere between the question and the answer. `tookMs` comes from the
+ * monotonic clock, so a step of our clock meanwhile does not count as a slow answer.
  */
 export function clockReading(endedMs: number, tookMs: number, theirsMs: number, unitMs = 0): ClockReading {
   return { aheadMs: endedMs - tookMs / 2 - (theirsMs + unitMs / 2), uncertainMs: tookMs / 2 + unitMs / 2 };
 }
 
 /**
- * By the `Date` header (whole seconds) of any answer; undefined: it has
- * none, or is a copy from a cache (`Age`).
+ * By any answer's `Date` header (whole seconds); undefined: it has none, or is a copy from a cache
+ * (`Age`).
  */
 export function readingOf(outcome: HttpOutcome, endedMs: number, tookMs: number): ClockReading | undefined {
   if (outcome.kind === 'failed' || outcome.headers['age'] !== undefined) return undefined;
@@ -30,8 +30,8 @@ export function readingOf(outcome: HttpOutcome, endedMs: number, tookMs: number)
 }
 
 /**
- * From this difference on tokens are renewed at the wrong time,
- * and the times in records mislead people.
+ * From this difference on tokens are renewed at the wrong time, and the times in records mislead
+ * people.
  */
 export const harmfulSkewMs = 30_000;
 

@@ -8,13 +8,13 @@ import { tokenPath } from './wire/oauth.ts';
 import { tokenAnswer } from './wire/token-answer.ts';
 
 /**
- * The client that signs in. Without `clientSecret` it is a public client, which has no credentials
- * of its own: a user signs in, and it refreshes.
+ * The client that signs in. Without `clientSecret` it is a public client without its own
+ * credentials: a user signs in, and it refreshes.
  */
 export interface Credential {
   readonly clientId: string;
   readonly clientSecret?: Secret;
-  /** Space separated; left out: all that the client has. */
+  /** Space separated; left out: all the client has. */
   readonly scope?: string;
 }
 
@@ -38,15 +38,15 @@ type ExchangeResult =
   | { readonly ok: false; readonly refused: boolean; readonly error: PlatformError };
 
 /**
- * Where an answer leaves the lifetime out. The specification says "typically 3600"; our assumption
+ * If an answer leaves the lifetime out. The specification says "typically 3600"; our assumption
  * must not be longer than the true lifetime.
  */
 const assumedLifetimeSeconds = 300;
 
 /**
- * One call of the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1,
- * 4.4 and 6). The secret goes into the body, as the specification shows it. One attempt: a refresh
- * token may be rotated by an answer that is lost, so who calls decides about another.
+ * One call to the token endpoint (specification, "POST /v1/oauth2/token"; RFC 6749, sections 4.1,
+ * 4.4 and 6). The secret goes into the body, as the specification shows it. One attempt: a lost
+ * answer may rotate a refresh token, so the caller decides about another.
  */
 export async function exchangeToken(
   deps: { http: Http; clock: Clock },
@@ -61,7 +61,7 @@ export async function exchangeToken(
   let answered: { readonly url: string; readonly status: number } | undefined;
   const options = {
     // Outside loopback the configuration refuses plain http in production, and `serve` and `doctor`
-    // warn of it elsewhere. Here it would refuse every sandbox.
+    // warn about it elsewhere. Here it would refuse every sandbox.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (url: string, init: oauth.CustomFetchOptions<'POST', URLSearchParams>) => {
       const outcome = await deps.http.request({
@@ -95,7 +95,7 @@ interface Endpoint {
   readonly options: oauth.TokenEndpointRequestOptions;
 }
 
-/** The grant's own request and the checks of its own answer. */
+/** The grant's own request and the checks on its own answer. */
 async function ask(
   { server, client, options }: Endpoint,
   credential: Credential,
@@ -157,8 +157,8 @@ const refusals = new Set([
 ]);
 
 /**
- * For people, who do not read RFC 6749; the word of the standard stays beside it, since the
- * platform's support asks for it.
+ * For people, who do not read RFC 6749. The standard's word stays beside it, since the platform's
+ * support asks for it.
  */
 const refusalWords: Readonly<Record<string, string>> = {
   invalid_client: 'the platform does not know the client id, or its secret is another one',
@@ -200,8 +200,8 @@ function failure(
       },
     };
   }
-  // The library's own words speak of a Token Endpoint that does not conform; the address and the
-  // status are what shows that it is another server.
+  // The library's own words speak of a Token Endpoint that does not conform. Only the address and
+  // the status show that it is another server.
   const message =
     answered === undefined || !(error instanceof oauth.OperationProcessingError)
       ? messageOf(error)
@@ -213,7 +213,7 @@ function later(error: PlatformError): ExchangeResult {
   return { ok: false, refused: false, error };
 }
 
-/** oauth4webapi's messages name the fault of an answer, never its content. */
+/** oauth4webapi's messages name an answer's fault, never its content. */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 500) : 'the token endpoint answered something else';
 }

@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string | Secret>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
-  /** The largest answer that is read, for one that is known to be large. Left out: 8 MiB. */
+  /** The largest answer to read, for one known to be large. Left out: 8 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -29,7 +29,7 @@ export type HttpOutcome =
 
 /**
  * One request, one attempt: no redirect is followed (a 3xx is an answer), nothing is sent twice.
- * Never rejects. Deadlines: 2 s for the connection, 10 s for the whole; an answer is read up to 8
+ * Never rejects. Deadlines: 2 s for the connection, 10 s for the whole. An answer is read up to 8
  * MiB, or to the request's own bound.
  */
 export interface Http {

@@ -4,13 +4,13 @@ import { errorFromAnswer, reasonOf, retryAfterMsOf } from './platform-error.ts';
 import { flatError, nestedError } from './wire/error-bodies.ts';
 import type { WriteAnswer, WriteResult } from './write-result.ts';
 
-/** How the answers of one endpoint are read. */
+/** How one endpoint's answers are read. */
 export interface WriteReading {
-  /** Statuses beside 401 and 403 whose documented body (or none) says that nothing was done. */
+  /** Statuses beside 401 and 403 with a documented body (or none) that says nothing was done. */
   readonly refusals: ReadonlySet<number>;
   /** Whether 429 and 503 with the prediction codes promise that nothing was sent. */
   readonly promisesNotSent: boolean;
-  /** The content of a 200 or 202 that has the right shape and is about our order; else why not. */
+  /** The content of a 200 or 202 with the right shape and about our order; else why not. */
   readonly read: (value: unknown) => WriteAnswer | string;
 }
 
@@ -43,16 +43,15 @@ export function judgeWrite(outcome: HttpOutcome, reading: WriteReading): WriteRe
 }
 
 /**
- * One of the three general shapes (specification, "General
- * error bodies"). A page of a proxy is not.
+ * One of the three general shapes (specification, "General error bodies"). A proxy's page is not.
  */
 function isDocumented(body: unknown): boolean {
   return nestedError.safeParse(body).success || flatError.safeParse(body).success;
 }
 
 /**
- * A 409 of the prediction endpoints whose code is not the documented one. "Duplicate" is the
- * classic: said of the only order there is, which shows later.
+ * A 409 from a prediction endpoint with another code than the documented one. "Duplicate" is the
+ * classic: it may be said about the only order there is, as shows later.
  */
 function isOtherConflict(
   status: number,
@@ -62,7 +61,7 @@ function isOtherConflict(
   return status === 409 && promisesNotSent && body !== undefined && codeOf(body) !== 'ORDER_NOT_ACTIONABLE';
 }
 
-/** The code of a nested body: a flat one with the same word is not the platform's order entry. */
+/** A nested body's code. A flat body with the same word is not the platform's order entry. */
 function codeOf(body: unknown): string | undefined {
   return nestedError.safeParse(body).data?.error.code;
 }

@@ -33,7 +33,7 @@ import {
 } from './wire/research.ts';
 
 /**
- * Symbols and companies that match; a leading `.` searches options (specification, "GET
+ * Matching symbols and companies; a leading `.` searches options (specification, "GET
  * /v1/marketdata/search"). Needs an API key beside the token.
  */
 export function searchSymbols(
@@ -55,8 +55,8 @@ export function searchSymbols(
 }
 
 /**
- * Quotes of symbols just now (specification, "GET /v1/chart/quotes"). Prices are decimal text.
- * Symbols that the platform doesn't know are left out.
+ * Quotes for symbols just now (specification, "GET /v1/chart/quotes"). Prices are decimal text.
+ * Symbols the platform doesn't know are left out.
  */
 export async function readChartQuotes(
   deps: ReadDeps,
@@ -77,8 +77,8 @@ export async function readChartQuotes(
 }
 
 /**
- * The bar of the last session that is over (specification, "GET /v1/stocks/prev"); `adjusted`
- * false: as traded, before later splits. 404: no such ticker.
+ * The last finished session's bar (specification, "GET /v1/stocks/prev"); `adjusted` false: as
+ * traded, before later splits. 404: no such ticker.
  */
 export async function readPreviousDay(
   deps: ReadDeps,
@@ -97,20 +97,21 @@ export async function readPreviousDay(
 }
 
 /**
- * One page, or why there is no further one: after an error the iteration ends; the pages before it
+ * One page, or why there is no further one. After an error the iteration ends; the pages before it
  * are true but not complete.
  */
 type QuotesPage =
   | { readonly ok: true; readonly quotes: readonly OptionsQuote[] }
   | { readonly ok: false; readonly error: PlatformError };
 
-/** 50,000 quotes come to 8 MB of text, which is as much as an answer may have here. */
+/** 50,000 quotes come to 8 MB of text, an answer's limit here. */
 const usualPage = 10_000;
 
 /**
- * All quotes of one option contract, page by page; the next page is asked for when the caller wants
- * it (specification, "GET /v1/options/quotes"). Timestamps keep their nanoseconds, as digits. Only
- * the cursor is taken from `nextUrl`: an answer must not choose where our token is sent.
+ * All quotes for one option contract, page by page; the next page is asked for when the caller
+ * wants it (specification, "GET /v1/options/quotes"). Timestamps keep their nanoseconds, as digits.
+ * Only the cursor is taken from `nextUrl`: an answer must not choose the address our token is sent
+ * to.
  */
 export async function* readOptionsQuotes(
   deps: ReadDeps,
@@ -135,7 +136,7 @@ export async function* readOptionsQuotes(
 }
 
 function cursorOf(nextUrl: string): string | undefined {
-  // A relative address is as good: only its query matters.
+  // A relative address works too: only its query matters.
   const url = URL.parse(nextUrl, 'http://platform.invalid');
   return url?.searchParams.get('next') ?? undefined;
 }
@@ -146,7 +147,7 @@ function circle(): QuotesPage {
 }
 
 /**
- * Who holds a company's shares (specification, "GET /v1/ownership/data"). Empty for a symbol that
+ * The holders of a company's shares (specification, "GET /v1/ownership/data"). Empty for a symbol
  * the platform doesn't know.
  */
 export async function readOwnership(
@@ -161,8 +162,8 @@ export async function readOwnership(
 }
 
 /**
- * The symbols of a theme (specification, "GET
- * /v1/stock/investment-theme"). 404: the platform has no data for it.
+ * A theme's symbols (specification, "GET /v1/stock/investment-theme"). 404: the platform has no
+ * data for it.
  */
 export async function readInvestmentTheme(
   deps: ReadDeps,
@@ -180,7 +181,7 @@ export async function readInvestmentTheme(
 }
 
 /**
- * Meetings of the FDA's advisory committees (specification, "GET
+ * The FDA's advisory committee meetings (specification, "GET
  * /v1/stock/fda-advisory-committee-calendar"). 404: the platform has none.
  */
 export async function readFdaCalendar(

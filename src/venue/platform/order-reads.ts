@@ -2,16 +2,16 @@ import type { Stream } from '../../domain/order.ts';
 import type { PlatformError } from './platform-error.ts';
 import type { ListState } from './wire/order-pages.ts';
 
-/** The cost that one read may have, where requests are counted. */
+/** One read's allowed cost, if requests are counted. */
 export interface ReadBudget {
   /**
-   * A request leaves. Never waits: a read that has begun is not
-   * left half done, and others wait the longer.
+   * A request leaves. Never waits: a read already begun is not left half done, and others wait the
+   * longer.
    */
   spend(): void;
   /**
-   * Whether a request that failed may be made again. False: the
-   * read has failed, and its turn comes again.
+   * Whether a failed request may be made again. False: the read has failed, and its turn comes
+   * again.
    */
   mayRepeat(): boolean;
 }
@@ -22,23 +22,23 @@ export interface ListRequest {
   readonly state: ListState;
   /** ISO 8601; strictly later than. Left out: all. */
   readonly updatedAfter?: string;
-  /** Our reference: `clientOrderRef` of prediction orders, `clOrdId` of account orders. */
+  /** Our reference: `clientOrderRef` on prediction orders, `clOrdId` on account orders. */
   readonly reference?: string;
-  /** Rows of a page, at most 500, which it is when left out. */
+  /** Rows in a page, at most 500; left out: 500. */
   readonly pageRows?: number;
 }
 
 /**
- * Whether every page was read. Rows of an incomplete list have been handed over all the same (they
- * are true), but prove nothing about orders that were not among them.
+ * Whether every page was read. An incomplete list's rows have been handed over all the same (they
+ * are true). They prove nothing about orders not among them.
  */
 export type ListResult =
   | { readonly complete: true; readonly rows: number }
   | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * A page's rows as they came, one by one still to be decoded: one bad row must not hide the others.
- * `bytes` is the size of the page's text.
+ * A page's rows as they came, still to be decoded one by one: one bad row must not hide the others.
+ * `bytes` is the page's text size.
  */
 export interface Page {
   readonly rows: readonly unknown[];
@@ -55,28 +55,28 @@ export type GetResult =
 export interface PlatformAccount {
   readonly accountId: string;
   /**
-   * Its status is the word OPEN, in any case: nothing else, and
-   * no word that is left out, permits placing.
+   * Its status is the word OPEN, in any case. No other word permits placing, and a missing one
+   * neither.
    */
   readonly isOpen: boolean;
   /** The platform's own word, for people. Left out: it sent none. */
   readonly status?: string;
-  /** Left out: the list did not say, which changes nothing that it said before. */
+  /** Left out: the list did not say, so its earlier word still holds. */
   readonly isSim?: boolean;
 }
 
 export type AccountsResult =
   /**
-   * `unreadable`: items without an id. Each may be any account, so an account that such a list does
-   * not show is not gone. Each account once.
+   * `unreadable`: items without an id. Each may be any account, so an account missing from such a
+   * list is not gone. Each account once.
    */
   | { readonly complete: true; readonly accounts: readonly PlatformAccount[]; readonly unreadable?: number }
   | { readonly complete: false; readonly error: PlatformError };
 
 /**
- * The reads of a connector. None of them writes, so they are repeated on 5xx, 429 and broken
- * answers with jittered backoff until their deadline, or as long as `budget` lets them, and once on
- * 401 with a new token. They never reject: a read that was given up says so.
+ * A connector's reads. None writes, so they are repeated on 5xx, 429 and broken answers with
+ * jittered backoff until their deadline, or as long as `budget` lets them, and once on 401 with a
+ * new token. They never reject: a read given up says so.
  */
 export interface OrderReads {
   /**

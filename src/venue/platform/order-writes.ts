@@ -10,44 +10,44 @@ import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from
 import { notSent, type WriteAnswer, type WriteResult } from './write-result.ts';
 
 export interface WriteAddresses {
-  /** Production REST base: equity and option orders. */
+  /** Production's REST base: equity and option orders. */
   readonly platformUrl: string;
-  /** REST base of prediction orders; left out where there is none. */
+  /** The REST base for prediction orders; left out if there is none. */
   readonly stagingUrl?: string;
 }
 
-/** One write of an order: what it sends, and how its answer is read. */
+/** One write of an order: its body, and how its answer is read. */
 interface Write extends Omit<WriteReading, 'read'> {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
-  /** What is sent is checked against it, strictly, before a connection is made. */
+  /** The body is checked against it, strictly, before a connection is made. */
   readonly body?: z.ZodType<Readonly<Record<string, unknown>>>;
-  /** The field of the body that carries our reference, by which the order is found again. */
+  /** The body's field with our reference: the order is found again by it. */
   readonly reference?: string;
-  /** Content of a success, without its envelope. */
+  /** A success's content, without its envelope. */
   readonly answer: z.ZodType<Readonly<Record<string, unknown>>>;
-  /** Where its shape is from. `contract`: docs/platform-assumptions.md. */
+  /** Its shape comes from here. `contract`: docs/platform-assumptions.md. */
   readonly source: 'specification' | 'contract';
-  /** The field by which an answer is known to be about our order: it has to be there. */
+  /** An answer is known by this field to be about our order: it has to be there. */
   readonly names: string;
   /**
-   * The fields of an answer that repeat what was sent, each with its
-   * field there. All but `names` may be left out.
+   * The answer's fields that repeat the body, each with its field there. All but `names` may be
+   * left out.
    */
   readonly repeats: Readonly<Record<string, string>>;
   /**
-   * The fields that show the result, kept as evidence: an answer
-   * of a megabyte is not better evidence.
+   * The fields that show the result, kept as evidence: an answer of a megabyte is not better
+   * evidence.
    */
   readonly evidence: readonly string[];
   /**
-   * Whether the answer is an order with its id, which goes to ingest. Otherwise the first
-   * observation with our reference names the id.
+   * Whether the answer is an order with its id, for ingest. Otherwise the first observation with
+   * our reference names the id.
    */
   readonly showsOrder: boolean;
 }
 
 /**
- * The answers of the three writes of prediction orders (specification, "Prediction order errors";
+ * The answers to the three prediction writes (specification, "Prediction order errors";
  * docs/platform-assumptions.md: place and cancel answer alike).
  */
 const prediction = {
@@ -78,8 +78,8 @@ const prediction = {
 } as const;
 
 const writes = {
-  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing
-  // was done: no other status is documented.
+  // `POST /v1/orders` (specification). Only 400, 401 and 403 say that nothing was done: no other
+  // status is documented.
   place_order: {
     method: 'POST',
     body: orderRequest.required({ clientId: true }),
@@ -107,7 +107,7 @@ const writes = {
     showsOrder: false,
   },
   // `DELETE /v1/orders/{ordId}?accountId=` (docs/platform-assumptions.md). Accepted: the cancel was
-  // asked for; whether it happens is seen on the order.
+  // asked for; the order shows if it happens.
   cancel_order: {
     method: 'DELETE',
     refusals: new Set([400, 404, 409]),
@@ -133,8 +133,8 @@ const writes = {
       side: 'side',
     },
   },
-  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging.
-  // Accepted: seen pending, not yet applied.
+  // `PATCH /v1/predictions/orders/{orderId}` (specification), on staging. Accepted: seen pending,
+  // not yet applied.
   replace_prediction_order: { ...prediction, method: 'PATCH', body: replaceRequest },
   // `DELETE /v1/predictions/orders/{orderId}?accountId=` (docs/platform-assumptions.md), on
   // staging. Accepted: the cancel awaits the venue.
@@ -142,8 +142,8 @@ const writes = {
 } as const satisfies Record<WriteName, Write>;
 
 /**
- * The one write of a command, to the address that takes it, with the attempt's id as our reference.
- * A request that breaks the platform's own rules is never sent.
+ * A command's one write, to the address that takes it, with the attempt's id as our reference. A
+ * request that breaks the platform's own rules is never sent.
  */
 export async function writeOrder(
   deps: WriteDeps,
@@ -196,8 +196,8 @@ function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, 
 }
 
 /**
- * The platform may call the symbol and the word of the side otherwise than the request did: our
- * reference and the direction are enough.
+ * The platform may name the symbol and the side otherwise than the request did: our reference and
+ * the direction are enough.
  */
 function contradicts(field: string, answered: unknown, sent: unknown, isNeeded: boolean): boolean {
   if (answered === undefined || answered === null || answered === '') return isNeeded;

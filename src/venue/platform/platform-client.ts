@@ -28,7 +28,7 @@ const noApiKey = {
 } as const;
 
 /**
- * `tidemark/platform`: what the platform offers beside orders, for programs of others. Types and
+ * `tidemark/platform`: the platform's offers beside orders, for other people's programs. Types and
  * promises are in types/platform.d.ts. Its token lives in memory, with client credentials.
  */
 export function createPlatformClient({
@@ -63,7 +63,7 @@ function readDeps(baseUrl: string, credential: { readonly clientId: string; read
   const [clock, random] = [systemClock, systemRandom];
   const http = new UndiciHttp({ clock });
   const { platform: metrics } = createMetrics();
-  // Results say what went wrong; a library writes no log of its own.
+  // Results say what went wrong; a library writes no log itself.
   const log = createLog(
     { destination: { write: () => undefined } },
     { level: 'silent', version: '', pretty: false, secrets: [] },

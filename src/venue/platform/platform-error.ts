@@ -10,8 +10,8 @@ export interface PlatformError {
   /** HTTP status; absent when no answer came. */
   readonly status?: number;
   /**
-   * The platform's own code where it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer
-   * of another shape than expected), `LOGIN_REQUIRED` (no token can be had without a person),
+   * The platform's own code if it sent one. Ours otherwise: `NO_ANSWER`, `BAD_ANSWER` (an answer
+   * with another shape than expected), `LOGIN_REQUIRED` (no token can be had without a person),
    * `TOKEN_UNAVAILABLE` (none just now), `LOOP` (a list that never ends).
    */
   readonly code?: string;
@@ -20,21 +20,21 @@ export interface PlatformError {
   readonly message: string;
   /** Whether the same request may succeed later by itself. */
   readonly retryable: boolean;
-  /** `Retry-After` of the answer. */
+  /** The answer's `Retry-After`. */
   readonly retryAfterMs?: number;
   /** Whether the platform may have received the request. */
   readonly sent: 'no' | 'yes' | 'maybe';
 }
 
 /**
- * The word of a flat body that is a code, as OAuth2's are (`invalid_grant`). Any other text is for
+ * A flat body's word if it is a code, as OAuth2's are (`invalid_grant`). Any other text is for
  * people, "not fixed and must not be relied on".
  */
 const flatCode = /^[a-z_]{1,40}$/;
 
 /**
- * An answer that came, with a status that is no success, as an error. `body` is the parsed body, or
- * undefined where it was empty or not JSON.
+ * An answer with a status other than success, as an error. `body` is the parsed body, or undefined
+ * if it was empty or not JSON.
  */
 export function errorFromAnswer(status: number, body: unknown): PlatformError {
   const nested = nestedError.safeParse(body);
@@ -63,8 +63,8 @@ export function reasonOf({ code, status, message }: Pick<PlatformError, 'code' |
 }
 
 /**
- * `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 where
- * there is none. A date is not worth parsing.
+ * `Retry-After` in seconds (RFC 9110, section 10.2.3); 0 if there is none. A date is not worth
+ * parsing.
  */
 export function retryAfterMsOf(outcome: HttpOutcome): number {
   const seconds = outcome.kind === 'answered' ? outcome.headers['retry-after'] : undefined;

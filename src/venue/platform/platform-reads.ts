@@ -22,9 +22,11 @@ import {
 } from './wire/user.ts';
 
 interface PlatformAddresses {
-  /** Production REST base, without a trailing slash: accounts, equity and option orders, tokens. */
+  /**
+   * Production's REST base, without a trailing slash: accounts, equity and option orders, tokens.
+   */
   readonly platformUrl: string;
-  /** REST base of the prediction endpoints. */
+  /** The prediction endpoints' REST base. */
   readonly stagingUrl: string;
 }
 
@@ -100,13 +102,13 @@ export async function getOrder(
 }
 
 /**
- * A list that goes on beyond this, 500 rows a page, is a cursor
- * that does not move rather than an account.
+ * Beyond this many pages, 500 rows each, a list is a cursor that does not move rather than an
+ * account.
  */
 const maxPages = 20_000;
 
 /**
- * All pages of one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
+ * All pages with one account's orders (docs/platform-assumptions.md: `GET /v1/orders`, `GET
  * /v1/predictions/orders`), oldest change first. A row may come twice: an order that changes during
  * the read moves to the end.
  */
@@ -151,16 +153,13 @@ function incomplete(code: string, message: string, retryable: boolean): ListResu
   return { complete: false, error };
 }
 
-/**
- * Items of the list that are read in one go: 5 ms, where 100,000 at
- * once would hold up every frame for a second.
- */
+/** List items read in one go: 5 ms. 100,000 at once would hold up every frame for a second. */
 const itemsAtOnce = 500;
 
 /**
- * The accounts that the token may see, of every status (specification, "GET
- * /v2/users/me/accounts"). One that two users share may be listed twice: it is open only if both
- * say so, and simulated likewise: one that says nothing of it takes no part.
+ * The accounts the token may see, in every status (specification, "GET /v2/users/me/accounts"). One
+ * that two users share may be listed twice. It is open only if both say so, and simulated likewise:
+ * an item that says nothing about it takes no part.
  */
 export async function listAccounts(deps: ReadDeps, baseUrl: string, signal: AbortSignal): Promise<AccountsResult> {
   const answer = await readPlatform(deps, 'list_accounts', `${baseUrl}${accountsPath}`, signal, {

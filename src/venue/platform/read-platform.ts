@@ -17,17 +17,17 @@ export interface ReadDeps {
   readonly tokens: TokenSource;
   readonly metrics: Metrics['platform'];
   /**
-   * Each request takes from it, and none is repeated without it.
-   * Left out: requests are not counted.
+   * Each request takes from it, and none is repeated without it. Left out: requests are not
+   * counted.
    */
   readonly budget?: ReadBudget | undefined;
 }
 
-/** The options of one read. */
+/** One read's options. */
 interface ReadSpecials {
   /** Beside the token. */
   readonly headers?: HttpRequest['headers'];
-  /** How the body becomes a value; `parseJson` when left out. Throws where it is none. */
+  /** How the body becomes a value; `parseJson` when left out. Throws if it is none. */
   readonly parse?: (text: string) => unknown;
   /** As in `HttpRequest`. */
   readonly maxBytes?: number;
@@ -41,10 +41,10 @@ type ReadResult =
 const readDeadlineMs = 30_000;
 
 /**
- * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken,
- * with full-jitter backoff (or the Retry-After that the platform asks for), until 30 s have passed;
- * on 401 one renewal of the token and one further try. Reads only: nothing that writes may be
- * repeated like this. `value` is the parsed body.
+ * A GET with the bearer token, repeated on 5xx, 429 and answers that never came or were broken. The
+ * backoff has full jitter (or is the platform's Retry-After), until 30 s have passed. On 401 one
+ * renewal of the token and one further try. Reads only: a write may not be repeated like this.
+ * `value` is the parsed body.
  */
 export async function readPlatform(
   deps: ReadDeps,
@@ -132,7 +132,7 @@ export type Fetched<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: PlatformError };
 
-/** The parts of one read. `query` leaves out undefined values. */
+/** One read's parts. `query` leaves out undefined values. */
 interface ShapedRead<Shape extends z.ZodType> extends ReadSpecials {
   /** A metric label. */
   readonly operation: string;
@@ -157,7 +157,7 @@ export async function readShape<Shape extends z.ZodType>(
 }
 
 /**
- * An answer that says of itself that it is none: `status` or `s` is another word than success
+ * An answer that itself says it is none: `status` or `s` is another word than success
  * (specification, "Options quote response").
  */
 export function unsuccessful(operation: string, word: string): { readonly ok: false; readonly error: PlatformError } {

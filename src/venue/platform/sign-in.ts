@@ -9,7 +9,7 @@ interface SignInDeps {
   readonly http: Http;
 }
 
-/** The result of a step of a sign-in. A step is one write: it is never repeated by itself. */
+/** A sign-in step's result. A step is one write: it is never repeated by itself. */
 export type SignInStep =
   /** Over: read it with `readCallback`, as a redirect would have brought it. */
   | { readonly kind: 'callback'; readonly callback: URLSearchParams }
@@ -18,7 +18,7 @@ export type SignInStep =
 
 /**
  * User name and password, for a program that is itself the sign-in screen
- * (docs/platform-assumptions.md, "OAuth2"). On the address of the screen.
+ * (docs/platform-assumptions.md, "OAuth2"). On the screen's address.
  */
 export async function signIn(
   deps: SignInDeps,
@@ -46,7 +46,7 @@ export async function verifySignIn(
   const answer = await post(deps, `${platformUrl}${mfaPath}`, body);
   if ('error' in answer) return { kind: 'failed', error: answer.error };
   const shape = mfaAnswer.safeParse(answer.value);
-  // The answer's shape is an assumption of ours: without an id in it, the one that we have goes on.
+  // The answer's shape is our assumption: without an id in it, the one we have goes on.
   return { kind: 'confirm', nextStepAuthId: shape.success ? new Secret(shape.data.next_step_auth_id) : nextStepAuthId };
 }
 

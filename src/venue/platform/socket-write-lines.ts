@@ -11,20 +11,20 @@ import type { OpenLine, WriteLine, WriteLines, WriteRequest } from './write-resu
 export interface SocketWriteOptions {
   readonly connectMs?: number;
   /**
-   * From the first byte to the last of the answer. Above the
-   * platform's own deadline, so that its 504 is seen.
+   * From the first byte to the answer's last. Above the platform's own deadline, so its 504 is
+   * seen.
    */
   readonly totalMs?: number;
   readonly maxBodyBytes?: number;
 }
 
 /**
- * `WriteLines` by a socket of its own for each write, spoken to by Node's HTTP client. Not by
- * undici, which serves the reads: 8.12.4 wrote each request once in our trials (FIN and RST on a
- * kept-alive socket; DELETE, PATCH, POST), but its queue decides when and on which socket the bytes
+ * `WriteLines` by a new socket for each write, spoken to by Node's HTTP client. Not by undici,
+ * which serves the reads. Version 8.12.4 wrote each request once in our trials (FIN and RST on a
+ * kept-alive socket; DELETE, PATCH, POST). But its queue decides when and on which socket the bytes
  * leave, and whether a DELETE counts as repeatable has changed between versions. Here the socket is
  * connected before, used once, and closed; Node's client repeats nothing. It costs one connection
- * set-up for each write, which is over before the attempt is recorded.
+ * set-up for each write, and that is over before the attempt is recorded.
  */
 export class SocketWriteLines implements WriteLines {
   private readonly clock: Clock;
@@ -38,8 +38,8 @@ export class SocketWriteLines implements WriteLines {
   }
 
   /**
-   * Behind a proxy the line is open once its tunnel is: a proxy
-   * that refuses has seen no byte of the write.
+   * Behind a proxy the line is open once its tunnel is: a proxy that refuses has seen no byte of
+   * the write.
    */
   async open(url: string, signal?: AbortSignal): Promise<OpenLine> {
     if (signal?.aborted) return { open: false, message: 'given up by the caller' };
@@ -109,7 +109,7 @@ class SocketWriteLine implements WriteLine {
       const timer = this.clock.after(totalMs, () => end(coded('DEADLINE', `no whole answer within ${totalMs} ms`)));
       signal?.addEventListener('abort', onAbort, { once: true });
       written.on('error', end);
-      // An upgrade that was not asked for, or an end without an answer.
+      // An upgrade not asked for, or an end without an answer.
       written.on('close', () => end(coded('CLOSED', 'the connection ended without a whole answer')));
       written.on('response', (answer) => {
         readBody(answer, maxBodyBytes).then((body) => {

@@ -12,7 +12,7 @@ import type { PlatformError } from './platform-error.ts';
 
 export interface AccessToken {
   readonly secret: Secret;
-  /** Rises with every new token of this source, in this process. */
+  /** Rises with every new token from this source, in this process. */
   readonly generation: number;
   /** Wall time, milliseconds since the epoch. */
   readonly expiresAtMs: number;
@@ -27,18 +27,18 @@ export type TokenResult =
   | { readonly ok: false; readonly error: PlatformError };
 
 /**
- * Access tokens of one credential. Renewals are single flight: callers that come meanwhile share
- * the one under way. Never rejects.
+ * One credential's access tokens. Renewals are single flight: callers that come meanwhile share the
+ * one under way. Never rejects.
  */
 export interface TokenSource {
   /**
-   * A token that is good now. Near its end a renewal is begun in the background, and the old one is
-   * handed out until it is there.
+   * A token good now. Near its end a renewal is begun in the background, and the old one is handed
+   * out until it is there.
    */
   get(): Promise<TokenResult>;
   /**
-   * The platform answered 401 to the token of `rejectedGeneration`: another
-   * one, unless a newer one is there already.
+   * The platform answered 401 to the token of `rejectedGeneration`: another one, unless a newer one
+   * is there already.
    */
   renew(rejectedGeneration: number): Promise<TokenResult>;
   /** Calls back with each new token; returns the way to unsubscribe. */
@@ -64,7 +64,7 @@ type TokenState = (typeof tokenStates)[number];
 /** For `/status`. */
 export interface TokenStatus {
   readonly state: TokenState;
-  /** Of the token in use; wall time, milliseconds since the epoch. */
+  /** For the token in use; wall time, milliseconds since the epoch. */
   readonly expiresAtMs?: number;
   readonly lastError?: string;
 }
@@ -74,11 +74,11 @@ const aheadShare = 0.2;
 const aheadMaxMs = 300_000;
 
 /**
- * Tokens of one credential, renewed ahead of their end.
+ * One credential's tokens, renewed ahead of their end.
  *
  * States: *none* → *held* → *ending* (within a fifth of its end: handed out, a renewal is under way
  * or waits for its backoff) → *ended*. A failed renewal is answered with its reason until the next
- * attempt is due (full jitter, at most 60 s), so that a thousand callers make one request.
+ * attempt is due (full jitter, at most 60 s). So a thousand callers make one request.
  *
  * Invariant: at most one renewal runs in this process, and by the store's claim at most one in all.
  * A token answered with 401 is never handed out again once `renew` was called for it.
@@ -137,8 +137,8 @@ export class RefreshingTokenSource implements TokenSource, Service {
     const held = this.usable();
     if (held !== undefined) return { ok: true, token: held };
     const result = await this.renewal();
-    // It may have been under way already when the 401 came, and have
-    // ended with the very token that was refused.
+    // It may have been under way already when the 401 came, and have ended with the very token that
+    // was refused.
     return result.ok && result.token.generation <= this.rejectedGeneration ? this.renewal() : result;
   }
 
@@ -147,7 +147,7 @@ export class RefreshingTokenSource implements TokenSource, Service {
     return () => this.callbacks.delete(callback);
   }
 
-  /** A person has signed in again: a credential that was refused before may work now. */
+  /** A person has signed in again: a credential refused before may work now. */
   retryNow(): void {
     this.notBeforeMs = Number.NEGATIVE_INFINITY;
     this.backoff.reset();
@@ -217,8 +217,8 @@ export class RefreshingTokenSource implements TokenSource, Service {
     this.timer?.cancel();
     if (!this.running) return;
     const dueMs = Math.max(this.held?.renewAtMs ?? 0, this.lastError === undefined ? 0 : this.notBeforeMs);
-    // Never sooner than 100 ms: a platform that hands out tokens
-    // without life must not make this a loop.
+    // Never sooner than 100 ms: a platform that hands out tokens without life must not make this a
+    // loop.
     this.timer = this.clock.after(Math.max(100, dueMs - this.clock.monotonicMs()), () => void this.renewal());
   }
 }
@@ -233,9 +233,9 @@ const patienceMs = 30_000;
 const pollMs = 100;
 
 /**
- * Replaces the credential's tokens by those of a sign-in. Under its claim, like a refresh: one that
- * is under way would otherwise find its own save refused, or replace the new login by the old.
- * False: another process held the claim all the time.
+ * Replaces the credential's tokens by a sign-in's. Under its claim, like a refresh. Without that, a
+ * refresh under way would find its own save refused, or replace the new login by the old. False:
+ * another process held the claim all the time.
  */
 export async function storeLogin(
   deps: StoreLoginDeps,
@@ -250,7 +250,7 @@ export async function storeLogin(
     await clock.sleep(pollMs);
   }
   try {
-    // Not by `load`: a token that was sealed with a key that is gone can still be replaced.
+    // Not by `load`: a token can still be replaced if the key it was sealed with is gone.
     const before = (await store.stored(credential)).find((known) => known.credential === credential);
     return await store.save(credential, before?.generation ?? 0, token);
   } finally {

@@ -17,8 +17,8 @@ interface UndiciHttpOptions {
 }
 
 /**
- * `Http` by undici. Pipelining is off (1): a request behind another on a socket that breaks would
- * be neither sent nor unsent. `undici.request` follows no redirect and retries nothing by itself.
+ * `Http` by undici. Pipelining is off (1): a request behind another on a breaking socket would be
+ * neither sent nor unsent. `undici.request` follows no redirect and retries nothing by itself.
  */
 export class UndiciHttp implements Http {
   private readonly agent: Agent;
@@ -94,8 +94,8 @@ function failed(code: string, message: string, sent: 'no' | 'maybe'): HttpOutcom
 }
 
 /**
- * Errors that end a connection before a request byte could leave on
- * it: name resolution, TCP and TLS set-up.
+ * Errors that end a connection before a request byte could leave on it: name resolution, TCP and
+ * TLS set-up.
  */
 const neverSent =
   /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
@@ -112,7 +112,7 @@ function failure(error: unknown): HttpOutcome {
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'UNKNOWN';
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // Happy eyeballs: one error for each address that was tried.
+  // Happy eyeballs: one error for each address tried.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return 'UNKNOWN';
 }

@@ -8,7 +8,7 @@ import { type Fetched, readShape } from './read-platform.ts';
 import { changeEmailPath, health, healthPath, settingPath, settingsPath } from './wire/user.ts';
 
 /**
- * Asks for another e-mail address of the signed-in user (specification, "POST
+ * Asks for another e-mail address for the signed-in user (specification, "POST
  * /v1/users/me/email/change"). One attempt: see `sendWrite`.
  */
 export async function changeEmail(
@@ -28,9 +28,9 @@ export async function changeEmail(
 }
 
 /**
- * The value of one setting, any JSON, with `version` in it an ordinary key (specification, "GET
- * /v1/config/{category}/user-settings/{key}"). A number that a double would change comes as the
- * string of its digits. 404: there is none.
+ * One setting's value, any JSON, with `version` in it an ordinary key (specification, "GET
+ * /v1/config/{category}/user-settings/{key}"). A number a double would change comes as its digits
+ * in a string. 404: there is none.
  */
 export function readUserSetting(
   deps: ReadDeps,
@@ -43,7 +43,7 @@ export function readUserSetting(
 }
 
 /**
- * Deletes settings of one category (specification, "DELETE /v1/config/{category}/user-settings").
+ * Deletes settings in one category (specification, "DELETE /v1/config/{category}/user-settings").
  * One attempt: see `sendWrite`.
  */
 export async function deleteUserSettings(
@@ -70,9 +70,9 @@ interface Write {
 type WriteDeps = Pick<ReadDeps, 'http' | 'clock' | 'tokens' | 'metrics'>;
 
 /**
- * One request, with any result: a write may have taken effect although its answer was lost or bad,
- * so only the caller can know whether to send it again. A 401 renews the token for the next
- * request. `value` is the parsed body of a 2xx, undefined when it was empty. Never rejects.
+ * One request, with any result. A write may have taken effect although its answer was lost or bad,
+ * so only the caller can know if it should be sent again. A 401 renews the token for the next
+ * request. `value` is a 2xx's parsed body, undefined when it was empty. Never rejects.
  */
 async function sendWrite(deps: WriteDeps, write: Write, signal: AbortSignal): Promise<Fetched<unknown>> {
   const credential = await deps.tokens.get();
@@ -123,7 +123,8 @@ function parsed(text: string): { readonly readable: boolean; readonly value: unk
 
 /**
  * The platform's own word on its health (docs/platform-assumptions.md, "Data": `GET /v1/health`).
- * One attempt and no token: it is asked for the state of this moment, also when no one can sign in.
+ * One attempt and no token: it is asked for its state at this moment, even when sign-in fails for
+ * everybody.
  */
 export async function readHealth(
   deps: { readonly http: Http },

@@ -15,21 +15,21 @@ export interface WriteDeps {
 
 export interface WriteOptions {
   /**
-   * Asked once there is a token and the socket is connected, immediately before the one
-   * write: the place to record that it is about to happen. False or a rejection: nothing
-   * is written, and the result is `not_sent`.
+   * Asked once there is a token and the socket is connected, immediately before the one write. The
+   * coming write is recorded here. False or a rejection: nothing is written, and the result is
+   * `not_sent`.
    */
   readonly mayWrite: () => Promise<boolean>;
   /**
-   * Asked once after `mayWrite`, synchronously with the write: nothing is awaited between its
-   * answer and the first byte, so that no byte follows a halt that was raised before. False:
-   * nothing is written, and the result is `not_sent`.
+   * Asked once after `mayWrite`, synchronously with the write. Nothing is awaited between its
+   * answer and the first byte, so no byte follows a halt raised before. False: nothing is written,
+   * and the result is `not_sent`.
    */
   readonly mayStillWrite: () => boolean;
   readonly signal: AbortSignal;
 }
 
-/** Names of the platform's writes: a metric label. */
+/** Names for the platform's writes: a metric label. */
 export type WriteName =
   | 'place_order'
   | 'cancel_order'
@@ -38,9 +38,9 @@ export type WriteName =
   | 'cancel_prediction_order';
 
 /**
- * One write to the platform: at most one request, on a connection of its own. Never
- * rejects and repeats nothing: not on 401 either, after which the token is renewed and
- * the caller decides about another attempt.
+ * One write to the platform: at most one request, on its own connection. Never rejects and repeats
+ * nothing, not on 401 either: then the token is renewed and the caller decides about another
+ * attempt.
  */
 export async function writePlatform(
   { tokens, lines, clock, metrics }: WriteDeps,
@@ -76,8 +76,8 @@ export async function writePlatform(
   metrics.requestSeconds.observe({ operation, code_class: codeClass }, (clock.monotonicMs() - startedMs) / 1000);
   const result = judgeWrite(outcome, reading);
   if (result.kind !== 'refused' || result.reason.status !== 401) return result;
-  // At once when the used token is not the current one any more; otherwise
-  // by the one renewal that all callers share.
+  // At once when the used token is not the current one any more; otherwise by the one renewal all
+  // callers share.
   const next = await tokens.renew(generation);
   return next.ok && next.token.generation !== generation ? { ...result, staleToken: true } : result;
 }
@@ -85,8 +85,8 @@ export async function writePlatform(
 const givenUp = 'given up before it was written';
 
 /**
- * Why the caller does not permit the write: its refusal, or its failure, must not look like a
- * connection that could not be made, which may be tried again.
+ * Why the caller does not permit the write. Its refusal, or its failure, must not look like a
+ * failed connection, which may be tried again.
  */
 async function refusalOf(mayWrite: WriteOptions['mayWrite']): Promise<string | undefined> {
   try {

@@ -3,10 +3,10 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { HttpOutcome } from './http.ts';
 
 /**
- * The outcome of one write (docs/settling.md, "Outcome of a write", table "observed → outcome").
+ * One write's outcome (docs/settling.md, "Outcome of a write", table "observed → outcome").
  *
- * - `accepted`: a success that names our order. `rejected`: the platform
- *   answered that this very order was rejected.
+ * - `accepted`: a success that names our order. `rejected`: the platform answered that this very
+ *   order was rejected.
  * - `refused`: the platform said no before the order existed. `not_sent`: no byte left, or the
  *   platform's documented word is that nothing was sent.
  * - `unknown`: everything else. It is never to be sent again on the strength of this answer.
@@ -15,19 +15,19 @@ export type WriteResult =
   | WriteAnswer
   /**
    * `staleToken`: a 401 for a token that is not the current one any more, or was current and has
-   * now been refreshed: one further attempt is allowed.
+   * now been refreshed. One further attempt is allowed.
    */
   | { readonly kind: 'refused'; readonly reason: Reason; readonly staleToken?: true }
   /**
-   * `mayRepeat`: the documented 429 and 503, or a connection that could not be made: the next
-   * attempt may succeed. `retryAfterMs`: the platform asks to wait for so long.
+   * `mayRepeat`: the documented 429 and 503, or a failed connection: the next attempt may succeed.
+   * `retryAfterMs`: the platform asks to wait for so long.
    */
   | { readonly kind: 'not_sent'; readonly reason: Reason; readonly mayRepeat: boolean; readonly retryAfterMs?: number }
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
 /**
  * An answer about our order. `answer`: its content, for the evidence; no secrets. `order`: the
- * order, where the answer shows it, for ingest.
+ * order, if the answer shows it, for ingest.
  */
 export interface WriteAnswer {
   readonly kind: 'accepted' | 'rejected';
@@ -43,7 +43,7 @@ export function notSent(code: string, message: string): WriteResult {
 
 export interface WriteRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
-  /** Absolute; of the origin that the line was opened to. */
+  /** Absolute, with the origin the line was opened to. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | Secret>>;
   readonly body?: string;
@@ -52,8 +52,8 @@ export interface WriteRequest {
 /** One connection for one request. */
 export interface WriteLine {
   /**
-   * Writes the request once and reads its answer. Never rejects; `sent` is `no` only where no byte
-   * of it left. The line is closed afterwards. Throws when it is called a second time.
+   * Writes the request once and reads its answer. Never rejects; `sent` is `no` only if no byte
+   * left. The line is closed afterwards. Throws when it is called a second time.
    */
   send(request: WriteRequest, signal?: AbortSignal): Promise<HttpOutcome>;
   /** Gives the line up unused. Harmless afterwards. */
@@ -62,13 +62,13 @@ export interface WriteLine {
 
 export type OpenLine =
   | { readonly open: true; readonly line: WriteLine }
-  /** Name, TCP or TLS failed: nothing of any request was sent. */
+  /** Name, TCP or TLS failed: no part of any request was sent. */
   | { readonly open: false; readonly message: string };
 
 /**
- * How writes reach the platform: connected first, so that only one write follows the caller's
- * decision to send, on a socket that is known to be there. Nothing is ever sent twice: no retry, no
- * redirect, no connection that served a request before.
+ * The way writes reach the platform. The connection comes first, so only one write follows the
+ * caller's decision to send, on a socket known to be there. Nothing is ever sent twice: no retry,
+ * no redirect, no connection that served a request before.
  */
 export interface WriteLines {
   open(url: string, signal?: AbortSignal): Promise<OpenLine>;

@@ -3,13 +3,13 @@ import { z } from 'zod';
 /**
  * Equity and option orders.
  *
- * Specification ("Events", "Equity or option order response"): the fields of
- * `payload.data` of an `account.order` event; decimals are strings; `ordStatus`
- * shows at least `NEW` and `PARTIALLY_FILLED`.
+ * Specification ("Events", "Equity or option order response"): the fields in an `account.order`
+ * event's `payload.data`; decimals are strings; `ordStatus` shows at least `NEW` and
+ * `PARTIALLY_FILLED`.
  *
- * Assumption: the further `ordStatus` values; `legs` and their fields; an item of the list and the
- * answer to the get have the fields of the event and `accountId` and `createdAt` besides; events
- * leave out `price` and `stopPrice` where the type has none; `avgPrice` is absent before a fill.
+ * Assumption: the further `ordStatus` values; `legs` and their fields; a list item and the answer
+ * to the get have the event's fields and `accountId` and `createdAt` besides; events leave out
+ * `price` and `stopPrice` if the type has none; `avgPrice` is absent before a fill.
  */
 export const accountOrderStatuses = [
   'PENDING_NEW',
@@ -31,8 +31,8 @@ export const accountOrderTypes = ['MARKET', 'LIMIT', 'STOP', 'STOP_LIMIT'] as co
 export const accountOrderTimesInForce = ['DAY', 'GTC', 'IOC', 'FOK'] as const;
 
 /**
- * Assumption: the fields of a leg. `symbol` is compact OCC
- * (`AAPL261218C00200000`), `ratioQty` a decimal string.
+ * Assumption: a leg's fields. `symbol` is compact OCC (`AAPL261218C00200000`), `ratioQty` a decimal
+ * string.
  */
 const orderLeg = z.looseObject({
   symbol: z.string(),
@@ -42,8 +42,8 @@ const orderLeg = z.looseObject({
 });
 
 /**
- * `payload.data` of an `account.order` event. Enum-like fields are strings: a word that we don't
- * know is carried as it came.
+ * `payload.data` in an `account.order` event. Enum-like fields are strings: a word we don't know is
+ * carried as it came.
  */
 export const accountOrderEventData = z.looseObject({
   ordId: z.string().min(1),
@@ -68,7 +68,7 @@ export const accountOrderEventData = z.looseObject({
   ordRejReason: z.string().optional(),
 });
 
-/** An item of `GET /v1/orders`, and the answer of `GET` and `DELETE /v1/orders/{ordId}`. */
+/** An item of `GET /v1/orders`, and the answer to `GET` and `DELETE /v1/orders/{ordId}`. */
 export const accountOrderItem = accountOrderEventData.extend({
   accountId: z.string().min(1),
   createdAt: z.string(),

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { neededText, optionalField, optionalText, readableOf } from './optional-field.ts';
 
 /**
- * The shapes in which an error may come; a client must not
- * depend on one of them, nor on message texts.
+ * An error may come in these shapes; a client must depend neither on one shape nor on message
+ * texts.
  *
  * Specification ("General error bodies", "Prediction order errors", "Flat error body"): flat body,
  * nested body, prediction envelope, or no body; the prediction codes below.
  *
- * Assumption: `error.type` of each prediction error, that 401 and 403 of the
- * prediction endpoints use the nested body (403 with code `FORBIDDEN`), and
- * `NOT_SPECIFIED` for endpoint groups that have no shape.
+ * Assumption: each prediction error's `error.type`, that 401 and 403 from the prediction endpoints
+ * use the nested body (403 with code `FORBIDDEN`), and `NOT_SPECIFIED` for endpoint groups without
+ * a shape.
  */
 export const flatError = z
   .looseObject({
@@ -33,8 +33,8 @@ export const nestedError = z.looseObject({
 export const predictionError = nestedError.extend({ success: z.literal(false) });
 
 /**
- * Status, `error.code` and `error.type` of the prediction endpoints (replace is specified; place,
- * get and cancel are assumed to answer alike).
+ * The prediction endpoints' status, `error.code` and `error.type` (replace is specified; place, get
+ * and cancel are assumed to answer alike).
  */
 export const predictionErrors = {
   INVALID_ORDER: { status: 400, type: 'invalid_request' },

@@ -3,21 +3,20 @@ import { z } from 'zod';
 import { neededText, optionalField, optionalText, readableOf, shownText } from './optional-field.ts';
 
 /**
- * Numbers of the market data endpoints, which send prices as JSON numbers (specification,
- * "Chart quote response") where order entry sends strings. Readers get text: `parseJson`
- * has kept every digit of a number that a double cannot hold, and a double that came
- * through shows the digits that were sent.
+ * Numbers from the market data endpoints. These send prices as JSON numbers (specification, "Chart
+ * quote response"); order entry sends strings. Readers get text. If a double cannot hold a number,
+ * `parseJson` has kept its every digit. If one came through as a double, it shows the digits sent.
  */
 export const wireNumber = z
   .union([z.number(), z.string().regex(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/)])
   .transform((value) => new Decimal(value).toFixed());
 
-/** An integer of up to 64 bits as its digits: a nanosecond timestamp is beyond 2^53. */
+/** An integer with up to 64 bits as its digits: a nanosecond timestamp is beyond 2^53. */
 export const wireInteger = z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]).transform(String);
 
 /**
- * Query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches options;
- * `limit` 1 to 100, default 20.
+ * The query of `GET /v1/marketdata/search`. Specification, all of it: a leading `.` searches
+ * options; `limit` 1 to 100, default 20.
  */
 export const symbolSearchQuery = z.object({
   query: z.string().min(1),
@@ -45,14 +44,13 @@ export type SymbolSearchQuery = z.infer<typeof symbolSearchQuery>;
 export type FoundSymbol = z.infer<typeof foundSymbol>;
 
 /**
- * Query of `GET /v1/chart/quotes`. Specification: `symbols`.
- * Assumption: several are separated by commas.
+ * The query of `GET /v1/chart/quotes`. Specification: `symbols`. Assumption: several are separated
+ * by commas.
  */
 export const chartQuotesQuery = z.object({ symbols: z.string().min(1) });
 
 /**
- * Specification, "Chart quote response": the names of all
- * fields. Assumption: any of `v` may be absent.
+ * Specification, "Chart quote response": all fields' names. Assumption: any in `v` may be absent.
  */
 const chartQuoteValues = z.looseObject({
   ask: optionalField(wireNumber),
@@ -75,7 +73,7 @@ const chartQuoteValues = z.looseObject({
 
 const chartQuote = z.looseObject({ n: shownText, s: neededText, v: chartQuoteValues });
 
-/** `s` is `ok` on success, which is what it means where it is left out. */
+/** `s` is `ok` on success. Left out, it means the same. */
 export const chartQuotes = z.looseObject({ s: optionalText, d: readableOf(chartQuote) });
 
 export const chartQuotesPath = '/v1/chart/quotes';
@@ -83,7 +81,7 @@ export const chartQuotesPath = '/v1/chart/quotes';
 export type ChartQuote = z.infer<typeof chartQuote>;
 
 /**
- * Query of `GET /v1/stocks/prev`. Specification: the meaning. Assumption: the names, and that
+ * The query of `GET /v1/stocks/prev`. Specification: the meaning. Assumption: the names, and
  * `adjusted` is true when left out.
  */
 export const previousDayQuery = z.object({ ticker: z.string().min(1), adjusted: z.boolean().optional() });
@@ -123,8 +121,8 @@ export type PreviousDay = z.infer<typeof previousDay>;
 const when = z.union([z.iso.date(), z.string().regex(/^(?:0|[1-9]\d{0,18})$/)]);
 
 /**
- * Query of `GET /v1/options/quotes`. Specification: the meaning of each
- * parameter, `order`, `limit` 1 to 50000, `next`.
+ * The query of `GET /v1/options/quotes`. Specification: each parameter's meaning, `order`, `limit`
+ * 1 to 50000, `next`.
  *
  * Assumption: the names `ticker` (with a leading `O:`, required), `timestamp` and `timestamp.gte`
  * to `timestamp.lt`; a date is a New York day; without `order` the newest come first, without
@@ -144,7 +142,7 @@ export const optionsQuotesQuery = z.object({
 });
 
 /**
- * Specification, "Options quote response": every field of an item. Assumption: any may be absent.
+ * Specification, "Options quote response": an item's every field. Assumption: any may be absent.
  */
 const optionsQuote = z.looseObject({
   askExchange: optionalField(wireInteger),

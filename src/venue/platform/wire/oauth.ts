@@ -4,15 +4,15 @@ import { neededFlag, neededText, optionalText } from './optional-field.ts';
 /**
  * Signing a user in.
  *
- * Specification ("OAuth2", "Authentication"): the address of the screen and its query, `is_mfa` and
- * `next_step_auth_id`, the fields of the MFA step, and that confirm comes after it.
+ * Specification ("OAuth2", "Authentication"): the screen's address and query, `is_mfa` and
+ * `next_step_auth_id`, the MFA step's fields, and confirm after it.
  *
  * Assumption: the screen posts to `POST /v1/oauth2/authorize` with the request's own parameters,
- * `username` and `password`; the answers of its three steps; that a code lives 60 s.
- * `decision=deny` in that post says no.
+ * `username` and `password`; the answers to its three steps; a code lives 60 s. `decision=deny` in
+ * that post says no.
  */
 export const authorizeScreenPath = '/oauth2/authorize';
-/** Assumption, on the address of the screen. */
+/** Assumption, on the screen's address. */
 export const signInPath = '/v1/oauth2/authorize';
 export const mfaPath = '/v1/oauth2/authorize/mfa';
 export const confirmPath = '/v1/oauth2/authorize/confirm';
@@ -21,7 +21,7 @@ export const metadataPath = '/.well-known/oauth-authorization-server';
 
 /** Assumption, but `is_mfa` and `next_step_auth_id`. */
 export const mfaAsked = z.looseObject({ is_mfa: neededFlag.pipe(z.literal(true)), next_step_auth_id: neededText });
-/** Assumption. A field that is left out of `state` was left out of the request. */
+/** Assumption. A field left out of `state` was left out of the request. */
 export const codeGiven = z.looseObject({
   code: neededText,
   state: optionalText,
@@ -39,9 +39,9 @@ export type CodeGiven = z.infer<typeof codeGiven>;
  * Specification ("Token response", "POST /v1/oauth2/token"): the fields; a returned refresh token
  * replaces the one before it.
  *
- * Assumption: the body of the client-credentials grant (`client_id`, `client_secret`,
- * optional `scope`; no refresh token in the answer), and that errors are RFC 6749
- * bodies, which are also the flat error body.
+ * Assumption: the client-credentials grant's body (`client_id`, `client_secret`, optional `scope`;
+ * no refresh token in the answer). Errors are RFC 6749 bodies, and these are also the flat error
+ * body.
  */
 export const tokenResponse = z.looseObject({
   access_token: z.string().min(1),
@@ -54,7 +54,7 @@ export const tokenResponse = z.looseObject({
 /** RFC 6749, section 5.2. */
 export const tokenError = z.looseObject({ error: z.string(), error_description: z.string().optional() });
 
-/** Specification ("Authentication"): every scope that is named there. */
+/** Specification ("Authentication"): every scope named there. */
 export const scopes = [
   'user:information',
   'watchlist:information',

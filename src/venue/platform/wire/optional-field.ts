@@ -1,31 +1,31 @@
 import { z } from 'zod';
 
 /**
- * Fields that a platform may leave out. Null and the empty text are ways to leave one out, and a
- * number stands for its text. What nothing depends on never decides about an answer: where it can't
- * be read it is absent.
+ * Fields a platform may leave out. Null and the empty text are ways to leave one out, and a number
+ * stands for its text. A field nothing depends on never decides about an answer: if it can't be
+ * read it is absent.
  */
 export function optionalField<Shape extends z.ZodType>(shape: Shape) {
   return z.preprocess(presentOf, shape.optional()).catch(undefined);
 }
 
-/** A text that nothing depends on. */
+/** A text nothing depends on. */
 export const optionalText = optionalField(z.preprocess(textOf, z.string()));
 
-/** A text for people, empty where there is none. */
+/** A text for people, empty if there is none. */
 export const shownText = optionalText.transform((text) => text ?? '');
 
-/** A text without which the answer says nothing. Never empty. */
+/** Without this text the answer says nothing. Never empty. */
 export const neededText = z.preprocess(textOf, z.string().min(1));
 
-/** A list, where null is the empty one: so some servers write it. */
+/** A list. Null is the empty one: some servers write it so. */
 export function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.preprocess((value) => (value === null ? [] : value), z.array(shape));
 }
 
 /**
- * A list of which the items that can't be read are left out: one bad item must not
- * hide the others. Null is the empty list.
+ * A list without the items that can't be read: one bad item must not hide the others. Null is the
+ * empty list.
  */
 export function readableOf<Shape extends z.ZodType>(shape: Shape) {
   return listOf(z.unknown()).transform((items) =>
@@ -36,7 +36,7 @@ export function readableOf<Shape extends z.ZodType>(shape: Shape) {
   );
 }
 
-/** Whether a truth value was sent, as such or as its word. */
+/** A truth value, sent as such or as its word. */
 export const neededFlag = z.preprocess(
   (value) => (value === 'true' ? true : value === 'false' ? false : value),
   z.boolean(),

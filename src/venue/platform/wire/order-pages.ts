@@ -4,7 +4,7 @@ import { listOf, neededText } from './optional-field.ts';
 import { predictionOrder } from './prediction-order.ts';
 
 /**
- * The order lists. The specification names them and shows nothing, so all of this is an
+ * The order lists. The specification names them and shows nothing, so all this is an
  * **assumption**: `GET /v1/orders` with `accountId`, `clOrdId`, `status=open|closed|all`,
  * `updatedAfter` (strictly later than), `cursor`, `limit` (1 to 500, default 100); `GET
  * /v1/predictions/orders` with `clientOrderRef` and `state` in place of the middle two; oldest
@@ -33,7 +33,7 @@ export const listStates = ['open', 'closed', 'all'] as const;
 export type ListState = (typeof listStates)[number];
 
 /**
- * Success of a prediction endpoint: `{ success: true, data }`. Specification, "Prediction
+ * A prediction endpoint's success: `{ success: true, data }`. Specification, "Prediction
  * envelopes". Errors: error-bodies.ts.
  */
 function predictionEnvelope<T extends z.ZodType>(data: T) {
@@ -41,14 +41,14 @@ function predictionEnvelope<T extends z.ZodType>(data: T) {
 }
 
 /**
- * Place, replace, get and cancel answer with the order. The specification says so of replace; of
- * the others it is an assumption.
+ * Place, replace, get and cancel answer with the order. The specification says so about replace;
+ * about the others it is an assumption.
  */
 export const predictionOrderReply = predictionEnvelope(predictionOrder);
 
 /**
- * The envelope before its content is looked at. Only a word that
- * says no is a no: the content shows the rest.
+ * The envelope before its content is looked at. Only a word that says no is a no: the content shows
+ * the rest.
  */
 export const rawPredictionAnswer = z.looseObject({
   success: z

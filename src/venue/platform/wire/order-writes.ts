@@ -10,12 +10,12 @@ import {
 } from './prediction-order.ts';
 
 /**
- * Body of `POST /v1/orders`. Specification, "Equity or option order request": every field and
+ * The body of `POST /v1/orders`. Specification, "Equity or option order request": every field and
  * length. Some examples there send `tradingAccountId` instead of `accountId`; we send `accountId`.
  *
- * Assumption: the fields of a leg, whose symbol is compact OCC and so has up to 21 characters, one
- * more than the specification has for an order's own; `price` and `stopPrice` are sent where the
- * type needs them and nowhere else.
+ * Assumption: a leg's fields. Its symbol is compact OCC and so has up to 21 characters, one more
+ * than the specification has for an order's own. `price` and `stopPrice` are sent only if the type
+ * needs them.
  */
 const orderRequestLeg = z.strictObject({
   symbol: z.string().min(1).max(longestOptionSymbol),
@@ -40,12 +40,12 @@ export const orderRequest = z.strictObject({
 });
 
 /**
- * Answer of `POST /v1/orders`. Specification, "Equity or option order
- * response": the fields. It names no order id.
+ * The answer to `POST /v1/orders`. Specification, "Equity or option order response": the fields. It
+ * names no order id.
  *
  * Assumption: status 200 also when the order is rejected (`success` false); `clOrdId` repeats the
- * `clientId` that was sent, else is a UUID; every field is present but `text` and `ordRejReason`. A
- * reader needs the first two: they say whether our order was accepted.
+ * sent `clientId`, else is a UUID; every field is present but `text` and `ordRejReason`. A reader
+ * needs the first two: they say if our order was accepted.
  */
 export const orderResponse = z.looseObject({
   success: neededFlag,
@@ -63,9 +63,9 @@ export const orderResponse = z.looseObject({
 });
 
 /**
- * Body of `POST /v1/predictions/orders`. The specification names the endpoint only: all of it is an
- * **assumption**. Prices lie in (0, 1); `price`, `stopPx` and `expireTime` stand where the type or
- * time in force needs them and nowhere else.
+ * The body of `POST /v1/predictions/orders`. The specification names the endpoint only, so all this
+ * is an **assumption**. Prices lie in (0, 1); `price`, `stopPx` and `expireTime` are there only if
+ * the type or time in force needs them.
  */
 export const predictionOrderRequest = z.strictObject({
   accountId: z.string().min(1),
@@ -85,9 +85,9 @@ export const predictionOrderRequest = z.strictObject({
 });
 
 /**
- * Body of `PATCH /v1/predictions/orders/{orderId}`. Specification, "Replace prediction order
- * request": no other field is accepted, a term left out keeps the working value. That decimals are
- * canonical (no sign, no exponent) is our own strictness as a writer.
+ * The body of `PATCH /v1/predictions/orders/{orderId}`. Specification, "Replace prediction order
+ * request": no other field is accepted, a term left out keeps the working value. Canonical decimals
+ * (no sign, no exponent) are our own strictness as a writer.
  */
 export const replaceRequest = z.strictObject({
   accountId: z.string().min(1),

@@ -33,7 +33,7 @@ export const predictionOrderTypes = ['market', 'limit', 'stop', 'stop_limit'] as
 
 /**
  * As a reader sees it. `version` is a JSON number on the wire and may exceed 2^53 − 1: `parseJson`
- * hands it over as the digits that stood in the text, so here it is a string.
+ * hands it over as the digits in the text, so here it is a string.
  */
 export const predictionOrder = z.looseObject({
   orderId: z.string().min(1),

@@ -3,8 +3,8 @@ import { wireInteger, wireNumber } from './market-data.ts';
 import { neededText, optionalField, readableOf, shownText } from './optional-field.ts';
 
 /**
- * Query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, that
- * `symbol` is required, and the bounds of `limit`.
+ * The query of `GET /v1/ownership/data`. Specification: the meaning. Assumption: the names, a
+ * required `symbol`, and the bounds on `limit`.
  */
 export const ownershipQuery = z.object({ symbol: z.string().min(1), limit: z.int().min(1).max(1000).optional() });
 
@@ -72,7 +72,7 @@ export const investmentThemePath = '/v1/stock/investment-theme';
 
 /**
  * Specification, "FDA advisory committee calendar response". Dates are `YYYY-MM-DD HH:MM:SS`, in a
- * zone that it does not name.
+ * zone it does not name.
  */
 const fdaEvent = z.looseObject({
   fromDate: neededText,

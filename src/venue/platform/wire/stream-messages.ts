@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
 /**
- * The envelope of every event on a stream.
+ * Every stream event's envelope.
  *
- * Specification ("Events"): `type` = `event`, `timestamp`, `payload.topic`,
- * `payload.name`, `payload.target` = `account:<account_id>`, `payload.data`;
- * topic `account` with name `account.order`.
+ * Specification ("Events"): `type` = `event`, `timestamp`, `payload.topic`, `payload.name`,
+ * `payload.target` = `account:<account_id>`, `payload.data`; topic `account` with name
+ * `account.order`.
  *
- * Assumption: topic `prediction` with name `prediction.order`,
- * whose `data` is the whole prediction order.
+ * Assumption: topic `prediction` with name `prediction.order`, and `data` there is the whole
+ * prediction order.
  */
 export const streamTopics = ['account', 'prediction'] as const;
 export type StreamTopic = (typeof streamTopics)[number];
@@ -29,28 +29,28 @@ export const eventEnvelope = z.looseObject({
   }),
 });
 
-/** The target of an account: `account:<account_id>`. */
+/** An account's target: `account:<account_id>`. */
 export function accountTarget(accountId: string): string {
   return `account:${accountId}`;
 }
 
-/** The account of a target, or undefined when it names none. */
+/** A target's account, or undefined if it names none. */
 export function accountOfTarget(target: string): string | undefined {
   return target.startsWith('account:') && target.length > 8 ? target.slice(8) : undefined;
 }
 
 /**
- * Everything on the order stream besides events. The specification shows none of it ("Connection
- * address, subscription handshake … not shown"), so all of this is an **assumption**: upgrade of
- * `GET /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
+ * Everything on the order stream besides events. The specification shows none ("Connection address,
+ * subscription handshake … not shown"), so all this is an **assumption**: upgrade of `GET
+ * /v1/stream` with a bearer token, `subscribe` and `unsubscribe` answered by `subscribed`,
  * `unsubscribed` or `error`, a heartbeat every 15 s beside WebSocket pings every 15 s, the close
  * codes; no replay, no sequence number.
  */
 const subscriptionPayload = z.looseObject({ topic: z.string(), target: z.string() });
 
 /**
- * Answers the client's `subscribe` or `unsubscribe`, which have
- * the same payload; `id` is the client's own.
+ * Answers the client's `subscribe` or `unsubscribe`, and these have the same payload; `id` is the
+ * client's own.
  */
 export const subscribedMessage = z.looseObject({
   type: z.enum(['subscribed', 'unsubscribed']),
@@ -59,7 +59,7 @@ export const subscribedMessage = z.looseObject({
   payload: subscriptionPayload,
 });
 
-/** `id` is absent where the message that it answers could not be read. */
+/** `id` is absent if the answered message could not be read. */
 export const streamErrorMessage = z.looseObject({
   type: z.literal('error'),
   id: z.string().optional(),
@@ -78,5 +78,5 @@ export const streamCloseCodes = {
   slowConsumer: 4429,
 } as const;
 
-/** The path of the stream below its base. */
+/** The stream's path below its base. */
 export const streamPath = '/v1/stream';

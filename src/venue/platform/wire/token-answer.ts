@@ -4,7 +4,7 @@ import { neededText, optionalField, optionalText } from './optional-field.ts';
 const answer = z.object({
   access_token: optionalField(z.string()),
   token_type: optionalField(z.string()),
-  // A text of seconds counts; a lifetime that is none is left out, and assumed.
+  // A text with seconds counts. A lifetime that is none is left out, and assumed.
   expires_in: optionalField(z.coerce.number().positive().finite()),
   refresh_token: optionalText,
   scope: optionalText,
@@ -13,12 +13,12 @@ const answer = z.object({
 });
 
 /**
- * The body of a token endpoint's answer with what we need of it, for a reader that knows RFC 6749
- * to the letter: of the rest, nothing decides. Undefined: no JSON object.
+ * A token endpoint's answer with only the parts we need, for a reader that follows RFC 6749 to the
+ * letter: nothing else in it decides. Undefined: no JSON object.
  *
- * A token whose type is left out is `Bearer`, the only one that we can send; a
- * token that says it is another must not be used (RFC 6749, section 7.1). An id
- * token that a server adds is not ours to check.
+ * A token without a type is `Bearer`, the only one we can send. A token that says it is another
+ * must not be used (RFC 6749, section 7.1). A server may add an id token; checking it is not our
+ * task.
  */
 export function tokenAnswer(text: string): Readonly<Record<string, unknown>> | undefined {
   let body: unknown;
