@@ -9,17 +9,17 @@ interface NameFindings {
 }
 
 const ourPrefixes = /^(TIDEMARK|PLATFORM|KAFKA|DATABASE)_/;
-/** The exporter of traces reads these by itself. */
+/** The trace exporter reads these by itself. */
 const readByExporter = /^OTEL_EXPORTER_OTLP_(TRACES_)?(CERTIFICATE|CLIENT_CERTIFICATE|CLIENT_KEY|COMPRESSION)$/;
 
 /**
- * Finds names that belong to no option. A name that is one or two letters away from an option which
- * is not set is a typing error, and so a fault: the program would run without the intended setting
+ * Finds names that belong to no option. If a name is one or two letters away from an option that is
+ * not set, it is a typing error, and so a fault: the program would run without the intended setting
  * (`PLATFORM_ACOUNTS` would follow every account). Any other unknown `TIDEMARK_*` only causes a
- * warning, since it may belong to a newer version that was rolled back, and so does an `OTEL_*`
- * that is not read here. Unknown names with the other prefixes may belong to other programs
- * (`KAFKA_HEAP_OPTS`): there is a warning where one looks like an option, also one of another
- * family (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
+ * warning, since it may belong to a newer version that was rolled back. So does an `OTEL_*` not
+ * read here. Unknown names with the other prefixes may belong to other programs
+ * (`KAFKA_HEAP_OPTS`). They get a warning if they look like an option, also one in another family
+ * (`KAFKA_TOPIC_PREFIX`) or one that is set as well.
  */
 export function checkNames(env: Environment, known: readonly string[]): NameFindings {
   const faults: ConfigFault[] = [];
@@ -47,10 +47,7 @@ export function checkNames(env: Environment, known: readonly string[]): NameFind
   return { faults, warnings };
 }
 
-/**
- * The option that a person may have meant: the same name in
- * another family, or one that is near enough.
- */
+/** The option a person may have meant: the same name in another family, or one near enough. */
 function likely(name: string, near: Near | undefined, known: readonly string[]): string | undefined {
   const own = name.replace(ourPrefixes, '');
   const elsewhere = known.find((option) => option.replace(ourPrefixes, '') === own || option === `TIDEMARK_${name}`);
@@ -74,8 +71,8 @@ function nearest(name: string, known: readonly string[]): Near | undefined {
 }
 
 /**
- * Insertions, deletions, substitutions and swaps of neighbours that turn
- * `a` into `b` (optimal string alignment).
+ * How many insertions, deletions, substitutions and swaps of neighbours turn `a` into `b` (optimal
+ * string alignment).
  */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

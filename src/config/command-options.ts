@@ -3,8 +3,8 @@ import { integer, list, oneOf } from './option.ts';
 const hour = 3_600_000;
 
 /**
- * Placing, replacing and cancelling: whether it is on, for
- * which accounts, how fast, and when it stops.
+ * Placing, replacing and cancelling: whether it is on, for which accounts, how fast, and when it
+ * stops.
  */
 export const commandOptions = {
   commands: oneOf({

@@ -9,10 +9,10 @@ export type Config = { readonly [K in WithFallback]: ValueOf<K> } & {
   readonly [K in Exclude<OptionName, WithFallback>]?: ValueOf<K>;
 };
 
-/** A configuration in which the named options are certainly set. */
+/** A configuration with the named options certainly set. */
 export type ConfigWith<K extends OptionName> = Config & { readonly [N in K]: ValueOf<N> };
 
-/** One fault of the configuration: a line for people, without any secret. */
+/** One configuration fault: a line for people, without any secret. */
 export interface ConfigFault {
   /** The environment variable. */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface ConfigFault {
   readonly problem: string;
 }
 
-/** Where a value came from, and how it may be printed. */
+/** A value's source, and how it may be printed. */
 export interface EffectiveValue {
   readonly env: string;
   readonly source: 'default' | 'environment' | 'file' | 'unset';

@@ -1,16 +1,15 @@
-/** What libpq calls a server that takes writes. The service asks for that in any case. */
+/** libpq's words for a server that takes writes. The service asks for one in any case. */
 const takesWrites = new Set(['read-write', 'primary']);
-/** Those that `pg` knows. Any other one it would pass over, and connect without TLS. */
+/** Those `pg` knows. Any other one it would pass over, and connect without TLS. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
  * Why `DATABASE_URL` can't be used, although libpq would take it; continues a sentence, and quotes
- * nothing of the address but a misspelt `sslmode`. `pg` knows no list of hosts: it would take
- * `one,two` as the name of one host and never find it, and it passes over `target_session_attrs`.
+ * nothing from the address but a misspelt `sslmode`. `pg` knows no list of hosts: it would take
+ * `one,two` as one host's name and never find it. It also passes over `target_session_attrs`.
  *
- * Not supported here either: which host of a list is the primary is found out
- * by trying, while a name or an address that follows the primary costs nothing
- * and is what every managed database offers.
+ * Lists are not supported here either. A list's primary is found only by trying. A name or an
+ * address that follows the primary costs nothing, and every managed database offers one.
  */
 export function databaseAddressProblem(value: string): string | undefined {
   const [, rest = ''] = value.split('://');

@@ -9,7 +9,7 @@ type LoadResult<K extends OptionName> =
   | {
       readonly ok: true;
       readonly config: ConfigWith<K>;
-      /** Every option, in the order of the table. */
+      /** Every option, in the table's order. */
       readonly effective: readonly EffectiveValue[];
       readonly warnings: readonly string[];
     }
@@ -17,7 +17,7 @@ type LoadResult<K extends OptionName> =
 
 const entries = Object.entries<Option<unknown>>(optionTable);
 
-/** Every variable that the program reads. */
+/** Every variable the program reads. */
 const knownNames: readonly string[] = entries.flatMap(([, option]) => [
   option.env,
   ...(option.secret ? [`${option.env}_FILE`] : []),
@@ -25,8 +25,8 @@ const knownNames: readonly string[] = entries.flatMap(([, option]) => [
 
 /**
  * Reads the whole configuration once. All faults are found at once: options that don't parse,
- * options in `needed` that are missing, broken rules between options, and typing errors in names.
- * `readFile` reads the files that `*_FILE` variables name.
+ * missing options in `needed`, broken rules between options, and typing errors in names. `readFile`
+ * reads the files named by `*_FILE` variables.
  */
 export function loadConfig<K extends OptionName = never>(
   env: Environment,
@@ -48,8 +48,8 @@ export function loadConfig<K extends OptionName = never>(
       faults.push({ name: option.env, problem: `is not set (${option.kind}): ${option.describe}` });
   }
   const names = checkNames(env, knownNames);
-  // The values were parsed by the table from which `Config` is inferred, key by key; the type
-  // checker can't follow that through a loop.
+  // The table parsed the values, and `Config` is inferred from it, key by key; the type checker
+  // can't follow that through a loop.
   const config = Object.freeze(values) as ConfigWith<K>;
   faults.push(...checkRules(config, env), ...names.faults);
   if (faults.length > 0) return { ok: false, faults, warnings: names.warnings };
@@ -85,8 +85,7 @@ type ReadText =
   | { readonly kind: 'fault'; readonly name: string; readonly problem: string };
 
 /**
- * The text of one option, trimmed: from its variable or, for a
- * secret, from the file that `<env>_FILE` names.
+ * One option's text, trimmed: from its variable or, for a secret, from the file in `<env>_FILE`.
  */
 function readOptionText(
   option: OptionText & Pick<OptionKind<unknown>, 'secret' | 'refusesBlank' | 'alsoInSmallLetters'>,
@@ -113,8 +112,8 @@ function readOptionText(
 }
 
 /**
- * A blank value counts as not set, except where that would widen a choice that it was meant to
- * narrow, or sign in without a secret.
+ * A blank value counts as not set. The exceptions: it would widen a choice it was meant to narrow,
+ * or sign in without a secret.
  */
 function given(
   option: Pick<OptionKind<unknown>, 'refusesBlank'>,
@@ -139,8 +138,8 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /**
- * Only what is certainly a path: a secret that was written into a `_FILE` variable by mistake is
- * not printed, and has no short parts between slashes.
+ * Only a certain path: a secret written into a `_FILE` variable by mistake is not printed, and has
+ * no short parts between slashes.
  */
 function shownPath(path: string): string {
   return /^(?:\.{0,2}|~)(?:\/[\w.@+-]{1,40})+$/.test(path) && path.length <= 300 ? `, ${path}` : '';
@@ -162,8 +161,8 @@ type Rule = (config: Draft, env: Environment) => ConfigFault | undefined;
 const fault = (option: OptionName, problem: string): ConfigFault => ({ name: optionTable[option].env, problem });
 
 /**
- * Rules between several options. A rule looks only at options that are
- * valid, so that one mistake is reported once.
+ * Rules between several options. A rule looks only at valid options, so one mistake is reported
+ * once.
  */
 const rules: readonly Rule[] = [
   below('streamPingMs', 'streamIdleMs', 'a ping has to be answered before the stream counts as dead'),
@@ -218,7 +217,7 @@ const rules: readonly Rule[] = [
       : undefined,
 ];
 
-/** Every broken rule, in the order of the rules. */
+/** Every broken rule, in their order. */
 function checkRules(config: Draft, env: Environment): ConfigFault[] {
   return rules.map((rule) => rule(config, env)).filter((found) => found !== undefined);
 }

@@ -12,7 +12,7 @@ const gibibyte = 1_073_741_824;
 
 /**
  * Every option of the program: the only place that names an environment variable. `tidemark config
- * docs` prints it, docs/configuration.md is that print, and `Config` is inferred from it.
+ * docs` prints it as docs/configuration.md, and `Config` is inferred from it.
  */
 export const optionTable = {
   environment: text({

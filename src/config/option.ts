@@ -3,7 +3,7 @@ import { isReservedName } from '../domain/reserved-name.ts';
 import { Secret } from '../runtime/secret.ts';
 import { bareHost } from '../runtime/url-host.ts';
 
-/** The groups of options in the documentation, in this order. */
+/** The option groups in the documentation, in this order. */
 export const optionGroups = [
   'Process',
   'Postgres',
@@ -21,7 +21,7 @@ export const optionGroups = [
 
 type OptionGroup = (typeof optionGroups)[number];
 
-/** The data of an option in the table, in addition to its kind. */
+/** An option's data in the table, in addition to its kind. */
 export interface OptionText {
   /** The environment variable. */
   readonly env: string;
@@ -29,31 +29,31 @@ export interface OptionText {
   /** For the person who has to choose a value: its effect, and when to change it. */
   readonly describe: string;
   /**
-   * The value when the variable is not set, as it would be written there.
-   * Without it the option is absent unless set.
+   * The value if the variable is not set, as it would be written there. Without it the option is
+   * absent unless set.
    */
   readonly fallback?: string;
 }
 
 type Parsed<T> =
-  /** `shown` may be printed: the value as it would be written, masked where it is secret. */
+  /** `shown` may be printed: the value as it would be written, masked if it is secret. */
   { readonly ok: true; readonly value: T; readonly shown: string } | { readonly ok: false; readonly problem: string };
 
 export interface OptionKind<T> {
   /** For people: unit and range. */
   readonly kind: string;
-  /** True: `<env>_FILE` may name a file that holds it, and no part of it is ever printed. */
+  /** True: `<env>_FILE` may name a file that holds it, and no part is ever printed. */
   readonly secret: boolean;
   /**
-   * True: set but blank is a fault, not the same as unset. A blank list would
-   * widen a choice that it was meant to narrow.
+   * True: set but blank is a fault, not the same as unset. A blank list would widen a choice it was
+   * meant to narrow.
    */
   readonly refusesBlank: boolean;
-  /** True: the name in small letters is read too, and wins where it is not blank. */
+  /** True: the name in small letters is read too, and wins if it is not blank. */
   readonly alsoInSmallLetters?: boolean;
   /**
-   * `text` is trimmed and not empty. The problem continues the
-   * sentence "<env> …" and never quotes a secret.
+   * `text` is trimmed and not empty. The problem continues the sentence "<env> …" and never quotes
+   * a secret.
    */
   parse(text: string): Parsed<T>;
 }
@@ -61,12 +61,12 @@ export interface OptionKind<T> {
 export type Option<T> = OptionText & OptionKind<T>;
 
 /**
- * A principal that may use REST with a static token. The configuration has only the hash of the
- * token, so that it does not reveal any.
+ * A principal that may use REST with a static token. The configuration has only the token's hash,
+ * so it does not reveal any.
  */
 interface StaticToken {
   /**
-   * The name of the principal: in the journal, in the audit trail. Several tokens of one name are
+   * The principal's name in the journal and in the audit trail. Several tokens with one name are
    * one caller, which owns its idempotency keys.
    */
   readonly name: string;
@@ -117,7 +117,7 @@ function parseEntry(text: string): StaticToken | undefined {
   };
 }
 
-/** `S` keeps whether a fallback is given, which decides whether the value can be absent. */
+/** `S` keeps whether a fallback is given, since that decides if the value can be absent. */
 type Built<S extends OptionText, T> = S & OptionKind<T>;
 
 const refused = (problem: string) => ({ ok: false, problem }) as const;
@@ -125,7 +125,7 @@ const accepted = <T>(value: T, shown: string): Parsed<T> => ({ ok: true, value, 
 
 /**
  * A fault quotes a number or a word of at most five letters, since a person who sees it can correct
- * it; any other value may be a secret in the wrong variable.
+ * it. Any other value may be a secret in the wrong variable.
  */
 function quoted(text: string): string {
   return /^(?:[+-]?[\d.]\w{0,9}|[a-z]{1,5})$/i.test(text) ? `; "${text}" is not one` : '';
@@ -159,10 +159,10 @@ export function integer<const S extends OptionText & Range>(spec: S): Built<S, n
   };
 }
 
-/** A person who writes the one means the other; no list has these words beside `on` and `off`. */
+/** A person who writes the one means the other. No list has these words beside `on` and `off`. */
 const switchWords: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
 
-/** One word of a list. */
+/** One word from a list. */
 export function oneOf<const S extends OptionText & { readonly words: readonly string[] }>(
   spec: S,
 ): Built<S, S['words'][number]> {
@@ -177,11 +177,11 @@ export function oneOf<const S extends OptionText & { readonly words: readonly st
 
 interface Pattern {
   readonly pattern: RegExp;
-  /** Continues "must be": the shape that the pattern asks for. */
+  /** Continues "must be": the shape the pattern asks for. */
   readonly shape: string;
 }
 
-/** Text of a given shape. */
+/** Text with a given shape. */
 export function text<const S extends OptionText & Pattern>(spec: S): Built<S, string> {
   const parse = (value: string): Parsed<string> => {
     return spec.pattern.test(value) ? accepted(value, value) : refused(`must be ${spec.shape}`);
@@ -190,8 +190,8 @@ export function text<const S extends OptionText & Pattern>(spec: S): Built<S, st
 }
 
 /**
- * A host name or an IP address to listen on; an IPv6 address
- * with brackets or without, kept without.
+ * A host name or an IP address to listen on; an IPv6 address with brackets or without, kept
+ * without.
  */
 export function host<const S extends OptionText>(spec: S): Built<S, string> {
   const kind = 'a host name or an IP address';
@@ -218,14 +218,14 @@ export function list<const S extends OptionText & Pattern>(spec: S): Built<S, re
 }
 
 /**
- * A whole address without credentials, query or fragment, as it was
- * written: an issuer is compared by its text.
+ * A whole address without credentials, query or fragment, as written: an issuer is compared by its
+ * text.
  */
 export function url<const S extends OptionText & { readonly schemes: readonly string[] }>(spec: S): Built<S, string> {
   return address(spec, (text) => text);
 }
 
-/** The same, without a slash at its end, so that paths can be appended. */
+/** The same, without a slash at its end, so paths can be appended. */
 export function baseUrl<const S extends OptionText & { readonly schemes: readonly string[] }>(
   spec: S,
 ): Built<S, string> {
@@ -263,9 +263,7 @@ interface SecretShape {
   readonly pattern?: RegExp;
 }
 
-/**
- * A secret: kept in a `Secret`, never printed, and readable from the file that `<env>_FILE` names.
- */
+/** A secret: kept in a `Secret`, never printed, and readable from the file in `<env>_FILE`. */
 export function secret<const S extends OptionText & SecretShape>(spec: S): Built<S, Secret> {
   const parse = (value: string): Parsed<Secret> => {
     if (spec.pattern !== undefined && !spec.pattern.test(value)) return refused(`must be ${spec.shape}`);
@@ -277,8 +275,7 @@ export function secret<const S extends OptionText & SecretShape>(spec: S): Built
 interface UrlText extends OptionText {
   readonly schemes: readonly string[];
   /**
-   * A whole address that can't be used, and why; continues the
-   * sentence "<env> …" and quotes nothing of it.
+   * Why a whole address can't be used; continues the sentence "<env> …" and quotes nothing from it.
    */
   readonly problemOf?: (value: string) => string | undefined;
 }
@@ -299,8 +296,8 @@ export function secretUrl<const S extends UrlText>(spec: S): Built<S, Secret> {
 }
 
 /**
- * Host, port, path and user; the password and the whole query (libpq
- * takes a password there too) are left out.
+ * Host, port, path and user. The password and the whole query (libpq takes a password there too)
+ * are left out.
  */
 function maskedUrl(parsed: URL): string {
   const user = parsed.username === '' ? '' : `${parsed.username}${parsed.password === '' ? '' : ':[redacted]'}@`;
@@ -308,7 +305,7 @@ function maskedUrl(parsed: URL): string {
 }
 
 /**
- * Hashed tokens with their rights. Treated as a secret, so that a file may hold it; names may be
+ * Hashed tokens with their rights. Treated as a secret, so a file may hold it; names may be
  * printed, hashes never are.
  */
 export function staticTokens<const S extends OptionText>(spec: S): Built<S, readonly StaticToken[]> {

@@ -2,10 +2,7 @@ import { parseProxy } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { OptionKind, OptionText } from './option.ts';
 
-/**
- * The way out, by the names that curl and most other programs
- * read. In small letters too, which win.
- */
+/** The way out, by the names curl and most other programs read. In small letters too, which win. */
 export const proxyOptions = {
   httpsProxy: proxy({
     env: 'HTTPS_PROXY',
@@ -27,8 +24,8 @@ export const proxyOptions = {
 } as const;
 
 /**
- * An address that may carry credentials: printed without any of them, the user included, since some
- * proxies take a key there.
+ * An address that may carry credentials. It is printed without them, even without the user, since
+ * some proxies take a key there.
  */
 function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
   const kind = 'address, http:// or https://';
@@ -53,7 +50,7 @@ function proxy<const S extends OptionText>(spec: S): S & OptionKind<Secret> {
 
 /**
  * Separated by commas or blanks. Any text is taken: other programs read the same variable, and each
- * leaves out what it does not know.
+ * leaves out the parts it does not know.
  */
 function bypasses<const S extends OptionText>(spec: S): S & OptionKind<readonly string[]> {
   return {

@@ -1,8 +1,7 @@
 import { baseUrl, host, integer, list, oneOf, secret, staticTokens, text, url } from './option.ts';
 
 /**
- * REST: its callers and its address, and the address at which
- * the commands of the command line find it.
+ * REST: its callers and its address, and the address at which commands on the command line find it.
  */
 export const restOptions = {
   httpPort: integer({
@@ -30,7 +29,7 @@ export const restOptions = {
   httpOrigins: list({
     env: 'TIDEMARK_HTTP_ORIGINS',
     group: 'REST',
-    // As a browser writes them: without a port where it is the default one of the scheme.
+    // As a browser writes them: without a port if it is the scheme's default.
     pattern:
       /^(?:https:\/\/(?!.*:443$)|http:\/\/(?!.*:80$))(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,10}|\[[0-9a-f:]{2,39}\])(?::[1-9]\d{0,4})?$/,
     shape:

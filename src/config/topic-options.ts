@@ -1,6 +1,6 @@
 import { integer, text } from './option.ts';
 
-/** Of the topics of Kafka (`service/log/topics.ts`). */
+/** For Kafka's topics (`service/log/topics.ts`). */
 export const topicOptions = {
   topicPrefix: text({
     env: 'TIDEMARK_TOPIC_PREFIX',

@@ -1,8 +1,8 @@
 import { baseUrl, integer, oneOf, secret, text } from './option.ts';
 
 /**
- * OpenTelemetry, by the names of its own specification. Certificates and compression have variables
- * too, which the exporter reads by itself.
+ * OpenTelemetry, by its own specification's names. Certificates and compression have variables too,
+ * but the exporter reads them by itself.
  */
 export const traceOptions = {
   otlpEndpoint: baseUrl({
