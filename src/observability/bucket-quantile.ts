@@ -1,13 +1,13 @@
 /**
- * Observations of a histogram, counted up to each bound in ascending order; the last bound is
+ * A histogram's observations, counted up to each bound in ascending order; the last bound is
  * infinite and has them all.
  */
 export type BucketCounts = readonly (readonly [boundSeconds: number, count: number])[];
 
 /**
- * The quantile (0 to 1) of the observations, in seconds, as `histogram_quantile` of
- * Prometheus finds it: linear within its bucket. Undefined: there are none. One
- * above the last finite bound is that bound.
+ * The observations' quantile (0 to 1) in seconds, as Prometheus' `histogram_quantile` finds it:
+ * linear within its bucket. Undefined: there are none. One above the last finite bound is that
+ * bound.
  */
 export function bucketQuantile(quantile: number, counts: BucketCounts): number | undefined {
   const total = counts.at(-1)?.[1] ?? 0;

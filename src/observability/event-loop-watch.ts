@@ -11,10 +11,10 @@ interface EventLoopWatchOptions {
 
 /**
  * Watches whether the event loop still turns in time, for `/livez`. A restart takes longer than one
- * long pause, so one pause is not a reason to be restarted; a loop that is late again and again is.
+ * long pause, so one pause is not a reason for a restart. A loop late again and again is one.
  *
- * Invariant: `lateInARow` counts the samples since the last one in time;
- * one timer is armed from `start` to `stop`.
+ * Invariant: `lateInARow` counts the samples since the last one in time; one timer is armed from
+ * `start` to `stop`.
  */
 export class EventLoopWatch {
   private lateSamples = 0;

@@ -11,7 +11,7 @@ export interface HealthCheck {
   /** Stable, kebab-case: `database`, `topics`, `lane`. */
   readonly name: string;
   /**
-   * The meaning of a failure. `unready`: no traffic, please. `degraded`: callers should know of it,
+   * A failure's meaning. `unready`: no traffic, please. `degraded`: callers should know about it,
    * but reads continue. `leader`: ready, but not for probes that ask for the leader.
    */
   readonly effect: 'unready' | 'degraded' | 'leader';
@@ -26,7 +26,7 @@ interface CheckReport extends CheckResult {
 
 interface HealthReport {
   readonly status: 'ready' | 'degraded' | 'unready';
-  /** True when every check of effect `leader` passes too. */
+  /** True when every check with the effect `leader` passes too. */
   readonly leader: boolean;
   readonly checks: readonly CheckReport[];
 }
@@ -35,17 +35,17 @@ interface HealthOptions {
   /** For each check; they run side by side. */
   readonly checkDeadlineMs: number;
   /**
-   * A report is valid for this long: with any number of probes
-   * the database is asked once in that time.
+   * A report is valid for this long: with any number of probes the database is asked once in that
+   * time.
    */
   readonly maxAgeMs: number;
 }
 
 /**
- * The named checks of a process, and one report of all.
+ * A process's named checks, and one report about all.
  *
- * Invariant: `report` never rejects and never takes longer than the deadline of one check; a check
- * that hangs is not started again until it ends.
+ * Invariant: `report` never rejects and never takes longer than one check's deadline; a check that
+ * hangs is not started again until it ends.
  */
 export class HealthRegistry {
   private readonly checks: { readonly check: HealthCheck; readonly flight: SingleFlight<CheckResult> }[] = [];

@@ -4,9 +4,7 @@ import type { Metrics } from './metrics.ts';
 const streams = ['account', 'prediction'] as const;
 const causes = ['stream', 'snapshot', 'reply', 'probe'] as const;
 const outcomes = ['applied', 'duplicate', 'stale', 'conflict', 'quarantined'] as const;
-/**
- * `takeoverCauses` of ingest/, which this room may not import; a test checks that the two agree.
- */
+/** Equal to `takeoverCauses` in store/. This room may not import it; a test compares the two. */
 export const laneTakeoverCauses = ['first', 'released', 'expired', 'own'] as const;
 const stages = ['receive_to_commit', 'commit_to_ack', 'total'] as const;
 const topics = ['updates', 'continuity', 'state', 'outcomes'] as const;
@@ -20,15 +18,15 @@ const sourceStates = [
   'login_required',
   'frozen',
 ] as const;
-/** `endReasons` of http/, which this room may not import; a test checks that the two agree. */
+/** Equal to `endReasons` in service/rest/. This room may not import it; a test compares the two. */
 export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
 /**
- * `absenceCauses` of connectors/, which this room may not import; a test checks that the two agree.
+ * Equal to `absenceCauses` in service/sources/. This room may not import it; a test compares both.
  */
 export const absenceCauses = ['store_lost', 'forgotten'] as const;
 const frameTypes = ['event', 'control', 'unreadable', 'foreign'] as const;
 
-/** `limitNames` of domain/, which this room may not import; a test checks that the two agree. */
+/** Equal to `limitNames` in domain/. This room may not import it; a test compares the two. */
 export const limitNames = [
   'maxQuantity',
   'maxNotional',
@@ -57,7 +55,9 @@ const commandOutcomes = [
 const settledOutcomes: readonly string[] = ['applied', 'rejected', 'moot', 'refused', 'not_sent', 'conflict'];
 const settlingEvidence = ['stream', 'snapshot', 'reply', 'probe', 'correction', 'log', 'answer', 'person'] as const;
 
-/** `EndReason` of connectors/, which this room may not import; a test checks that the two agree. */
+/**
+ * Equal to `EndReason` in service/sources/. This room may not import it; a test compares the two.
+ */
 export const reconnectReasons = [
   'unauthorized',
   'forbidden',
@@ -80,9 +80,7 @@ export const reconnectReasons = [
   'stopped',
   'store_lost',
 ] as const;
-/**
- * The codes of `PublishError` after which a producer is replaced (service/log/publish-sends.ts).
- */
+/** A producer is replaced after these codes of `PublishError` (service/log/publish-sends.ts). */
 const replaceReasons = [
   'timeout',
   'connection',
@@ -101,14 +99,14 @@ const replaceReasons = [
 ] as const;
 
 /**
- * `AuthFailure` and `ResetReason` of http/, which this room may
- * not import; a test checks that they agree.
+ * Equal to `AuthFailure` and `ResetReason` in service/rest/. This room may not import them; a test
+ * compares them.
  */
 export const authFailureReasons = ['missing', 'malformed', 'unknown_token', 'expired', 'claims', 'signature'] as const;
 export const streamResetReasons = ['slow_reader', 'too_old', 'unknown_id'] as const;
 
 /**
- * Makes every series exist from the first scrape on: a counter that appears with its first fault
+ * Makes every series exist from the first scrape on. A counter that appears with its first fault
  * has no increase for that fault, and an alert on it stays silent. Timestamps begin at 0, which
  * means "not yet"; rules ask for more than 0. Called once, by a service: the simulator and short
  * commands do not need it.
@@ -122,9 +120,9 @@ export function initialiseMetrics(metrics: Metrics, version: string): void {
   initialiseConnections(metrics.process);
   initialiseRest(metrics.rest);
   metrics.process.buildInfo.set({ version }, 1);
-  // Each sample of the event loop's lag wakes the process. With prom-client's default
-  // of 10 ms it was about 100 of the 110 times a second that an idle service woke (4 ms
-  // of processor a second; with 50 it is 1).
+  // Each sample of the event loop's lag wakes the process. With prom-client's default, 10 ms, it
+  // was about 100 of the 110 times a second an idle service woke (4 ms of processor a second; with
+  // 50 it is 1).
   collectDefaultMetrics({ register: metrics.registry, eventLoopMonitoringPrecision: 50 });
 }
 

@@ -11,7 +11,7 @@ import { escapeControls, escapeTwice } from './escape-controls.ts';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
 
 interface LogDeps {
-  /** Where the lines go. Written synchronously, so that the last line before a crash is there. */
+  /** The lines go here. Written synchronously, so the last line before a crash is there. */
   readonly destination: DestinationStream;
 }
 
@@ -27,7 +27,7 @@ export interface LogOptions {
 }
 
 /**
- * Field names whose values are never logged. The first net is `Secret`; this is for values from
+ * Fields with these names are never logged. The first net is `Secret`; this is for values from
  * elsewhere, such as headers.
  */
 const neverLogged = [
@@ -43,16 +43,15 @@ const neverLogged = [
 const redactPaths = neverLogged.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 /**
- * A value shorter than this is so common that replacing it would
- * spoil the log rather than save the secret.
+ * A shorter value is so common that replacing it would spoil the log rather than save the secret.
  */
 const shortestSecret = 6;
 
 /**
- * The log of a process: JSON lines with `time` (ISO 8601), `level` as a word, `service`,
- * `version`, `msg`, and errors under `err`. Three nets against secrets: values of class
- * `Secret` print as `[redacted]`, fields with revealing names are redacted, and the known
- * values are replaced in the finished line.
+ * A process's log: JSON lines with `time` (ISO 8601), `level` as a word, `service`, `version`,
+ * `msg`, and errors under `err`. There are three nets against secrets. Values in class `Secret`
+ * print as `[redacted]`, fields with revealing names are redacted, and the known values are
+ * replaced in the finished line.
  */
 export function createLog(deps: LogDeps, options: LogOptions): Log {
   const destination = options.pretty ? prettyDestination(deps.destination, options.colour === true) : deps.destination;
@@ -112,11 +111,11 @@ interface ErrorDescription {
 const deepest = 5;
 
 /**
- * An error as it is logged: type, message, code, stack and causes. Every other property stays out,
- * since errors of clients carry requests, headers and parameters with them. An error that names its
- * remedy has that instead of a stack, and so have its causes: a person can act on it. A fault of
- * the network or of a server has no stack either: eight parts meet a database that is away within
- * the same instant, and where each met it says nothing.
+ * An error for the log: type, message, code, stack and causes. Every other property stays out,
+ * since clients' errors carry requests, headers and parameters with them. An error that names its
+ * remedy has it instead of a stack, and so have its causes: a person can act on it. A fault in the
+ * network or a server has no stack either. Eight parts meet a database that is away within the same
+ * instant, and the place of each says nothing.
  */
 function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(error)): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -141,8 +140,8 @@ function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(err
 
 /**
  * Lines for people: time of day, level, message, then the fields. Only pino-pretty's formatter,
- * without its stream, whose buffer would lose the last lines before an exit; and loaded only here,
- * since production writes JSON.
+ * without its stream: the stream's buffer would lose the last lines before an exit. Loaded only
+ * here, since production writes JSON.
  */
 function prettyDestination(destination: DestinationStream, colorize: boolean): DestinationStream {
   const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');

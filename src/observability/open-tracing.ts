@@ -48,26 +48,26 @@ interface OpenTracingOptions {
   readonly ratio: number;
 }
 
-/** Traces, and the part that sends what is left of them when the process ends. */
+/** Traces, and the part that sends the rest when the process ends. */
 export interface OpenedTracing extends Service {
   readonly tracing: Tracing;
 }
 
 /**
- * A span takes about 1 kB: what waits for the collector stays
- * below some 3 MB. Further spans are dropped.
+ * A span takes about 1 kB: the spans waiting for the collector stay below some 3 MB. Further spans
+ * are dropped.
  */
 const queue = { maxQueueSize: 2048, maxExportBatchSize: 512, scheduledDelayMillis: 1000, exportTimeoutMillis: 12_000 };
 /** For one batch, with the exporter's own repeats. */
 const exportMs = 10_000;
 /** Through a proxy. */
 const connectMs = 5_000;
-/** The drain goes on after this time, and what is left is dropped. */
+/** The drain goes on after this time, and the rest is dropped. */
 const flushMs = 2_000;
 
 /**
- * Traces over OTLP/HTTP in JSON. This file alone knows the SDK, and is loaded only where traces are
- * on. Nothing of it is global.
+ * Traces over OTLP/HTTP in JSON. This file alone knows the SDK, and is loaded only if traces are
+ * on. Nothing in it is global.
  */
 export function openTracing(deps: OpenTracingDeps, options: OpenTracingOptions): OpenedTracing {
   const url = `${options.endpoint}/v1/traces`;
@@ -77,8 +77,8 @@ export function openTracing(deps: OpenTracingDeps, options: OpenTracingOptions):
     ...(agent && { httpAgentOptions: () => agent }),
     headers: readHeaders(options.headers),
     timeoutMillis: exportMs,
-    // At the end of the process, the whole queue leaves at once
-    // behind a batch that may be under way.
+    // At the end of the process, the whole queue leaves at once behind a batch that may be under
+    // way.
     concurrencyLimit: queue.maxQueueSize / queue.maxExportBatchSize + 1,
   });
   return startTracing(
@@ -112,8 +112,8 @@ export function startTracing(
     start: async () => undefined,
     drain: async (signal) => {
       const flushed = withDeadline(clock, signal.aborted ? 0 : flushMs, 'sending the last spans', provider.shutdown());
-      // A failure was reported by the exporter already, or the collector does not answer: spans are
-      // not worth a longer drain.
+      // The exporter reported a failure already, or the collector does not answer: spans are not
+      // worth a longer drain.
       await flushed.catch(() => undefined);
     },
   };
@@ -142,7 +142,7 @@ function readHeaders(headers: Secret | undefined): Record<string, string> {
 
 /**
  * One warning when the collector begins to fail, and one line when it works again, with the number
- * of spans that were lost.
+ * of lost spans.
  */
 class ReportedExporter implements SpanExporter {
   private lost = 0;

@@ -3,7 +3,7 @@ import type { BucketCounts } from './bucket-quantile.ts';
 interface Series {
   readonly labels: object;
   readonly value: number;
-  /** Of a histogram: `…_bucket`, `…_sum` or `…_count`. */
+  /** For a histogram: `…_bucket`, `…_sum` or `…_count`. */
   readonly metricName?: string;
 }
 
@@ -14,15 +14,14 @@ interface Readable {
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The values of a counter or gauge, added up over the series
- * that have these labels. Only memory is read.
+ * A counter's or gauge's values, added up over the series with these labels. Only memory is read.
  */
 export async function sumOfSeries(metric: Readable, labels: Labels = {}): Promise<number> {
   const { values } = await metric.get();
   return values.reduce((sum, series) => (has(series, labels) ? sum + series.value : sum), 0);
 }
 
-/** The buckets of a histogram, added up over the series that have these labels. */
+/** A histogram's buckets, added up over the series with these labels. */
 export async function sumOfBuckets(histogram: Readable, labels: Labels): Promise<BucketCounts> {
   const { values } = await histogram.get();
   const counts = new Map<number, number>();

@@ -17,7 +17,8 @@ interface Beginning {
   readonly kind?: keyof typeof kinds;
   readonly parent?: SpanContext | undefined;
   /**
-   * It comes after its parent has ended, and was caused by it: a link says so beside the parent.
+   * It comes after its parent has ended, and the parent caused it: a link says so beside the
+   * parent.
    */
   readonly follows?: boolean;
   /** Monotonic time in milliseconds; left out: now. */
@@ -39,13 +40,12 @@ const traceparentPattern = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-(
 const mostCommands = 10_000;
 
 /**
- * Traces, where they are turned on; every part takes it as an optional one, and does without where
- * they are off (docs/decisions/042-traces-at-the-edges.md).
+ * Traces, if they are turned on. Every part takes it as an optional one, and does without when they
+ * are off (docs/decisions/042-traces-at-the-edges.md).
  *
- * Times come from our clock and ids from our `Random`, as
- * everywhere. No call waits, and none fails.
- * Invariant: at most 10,000 commands are remembered, the
- * newest; only those whose trace is recorded.
+ * Times come from our clock and ids from our `Random`, as everywhere. No call waits, and none
+ * fails. Invariant: at most 10,000 commands are remembered, the newest, and only those with a
+ * recorded trace.
  */
 export class Tracing {
   private readonly commands = new Map<string, SpanContext>();
@@ -70,9 +70,7 @@ export class Tracing {
     return new TracedSpan(tracer.startSpan(name, options, context), { clock, startMs, startTime });
   }
 
-  /**
-   * The steps and the records of this command belong to the trace of `context`, if it is recorded.
-   */
+  /** This command's steps and records belong to the trace of `context`, if it is recorded. */
   rememberCommand(commandId: string, context: SpanContext): void {
     if (!isSampled(context)) return;
     for (const oldest of this.commands.size < mostCommands ? [] : [...this.commands.keys()].slice(0, 1))
@@ -81,8 +79,8 @@ export class Tracing {
   }
 
   /**
-   * The span of a caller, from its headers; undefined where there is none, or none that can be
-   * read: a trace never makes a request fail.
+   * The caller's span, from its headers; undefined if there is none, or none that can be read: a
+   * trace never makes a request fail.
    */
   callersSpan(headers: Readonly<Record<string, string | readonly string[] | undefined>>): SpanContext | undefined {
     const { traceparent, tracestate } = headers;
@@ -100,8 +98,8 @@ export class Tracing {
   }
 
   /**
-   * Undefined: its trace is not recorded, or it was taken over from
-   * another process, or 10,000 others came since.
+   * Undefined: its trace is not recorded, or it was taken over from another process, or 10,000
+   * others came since.
    */
   ofCommand(commandId: string): SpanContext | undefined {
     return this.commands.get(commandId);
@@ -122,7 +120,7 @@ export class TracedSpan {
     return this.span.spanContext();
   }
 
-  /** It will be sent, and those that continue it may be too. */
+  /** It will be sent, and spans that continue it may be too. */
   get sampled(): boolean {
     return isSampled(this.context);
   }
