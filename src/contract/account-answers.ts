@@ -3,7 +3,7 @@ import { instant } from './normalised-order.ts';
 import { int64 } from './rest-answers.ts';
 import { stream } from './words.ts';
 
-/** What the platform's list of accounts says. */
+/** The words in the platform's list of accounts. */
 const standingFields = {
   platformStatus: z
     .string()

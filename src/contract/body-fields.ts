@@ -3,7 +3,7 @@ import { compareDecimals, parseDecimal } from '../domain/decimal.ts';
 import { canonicalInstant } from '../domain/instant.ts';
 import { canonicalSymbol } from '../domain/symbol.ts';
 
-/** The fault of a body. `path` names the field (`legs[1].side`), empty for the body itself. */
+/** A body's fault. `path` names the field (`legs[1].side`), empty for the body itself. */
 interface BodyFault {
   readonly path: string;
   readonly message: string;
@@ -17,8 +17,8 @@ export type BodyResult<T> =
 export const mostFaults = 20;
 
 /**
- * Parses `body` by its shape; all faults at once, one a field, in the order of the shape. Values of
- * the body are never repeated in a fault.
+ * Parses `body` by its shape; all faults at once, one a field, in the shape's order. A fault never
+ * repeats a value from the body.
  */
 export function parseBody<S extends z.ZodType, T extends object>(
   shape: S,
@@ -32,8 +32,8 @@ export function parseBody<S extends z.ZodType, T extends object>(
   const parsed = shape.safeParse(body);
   if (parsed.success) return { ok: true, ...read(parsed.data) };
   const byPath = new Map<string, BodyFault>();
-  // The first fault of a field is the plainest: "must be a decimal
-  // string" before "must be greater than zero".
+  // A field's first fault is the plainest: "must be a decimal string" before "must be greater than
+  // zero".
   for (const found of parsed.error.issues.flatMap((issue) => faultsOf(issue, body)))
     if (!byPath.has(found.path)) byPath.set(found.path, found);
   const [first = { path: '', message: 'is not what this route takes' }, ...others] = [...byPath.values()].slice(
@@ -44,8 +44,8 @@ export function parseBody<S extends z.ZodType, T extends object>(
 }
 
 /**
- * What is wrong with the part of `given` that the issue is about. A missing part is said to be
- * missing: no caller of REST has an `undefined`.
+ * The fault in the part of `given` the issue is about. A missing part is said to be missing: no
+ * REST caller has an `undefined`.
  */
 export function wordsOf(issue: z.core.$ZodIssue, given: unknown): string {
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return issue.message;
@@ -74,12 +74,10 @@ export function nameToShow(key: string): string {
   return JSON.stringify(key.toWellFormed().slice(0, 50)).slice(1, -1);
 }
 
-// Fields of the bodies that callers send. The messages are for the people who wrote the caller:
-// each names a value that would have passed.
+// Fields in callers' bodies. The messages are for the people who wrote the caller: each names a
+// value that would have passed.
 
-/**
- * `parseDecimal`'s grammar with the digits that a caller may send; the parser refuses `-0` besides.
- */
+/** `parseDecimal`'s grammar with the digits a caller may send; the parser refuses `-0` besides. */
 const decimalPattern = /^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,12})?$/;
 const decimalWords =
   'must be a decimal string like "12.5": at most 18 + 12 digits, no exponent, no plus sign, no leading zero';
@@ -102,9 +100,7 @@ export const decimalText = z.string(decimalWords).regex(decimalPattern, decimalW
 /** Quantities and prices: "greater than zero" (specification, "Limits"). */
 export const positiveDecimal = decimalText.refine((text) => isBetween(text, '0'), 'must be greater than zero');
 
-/**
- * Price of a prediction contract: in (0, 1) (docs/platform-assumptions.md, "Prediction orders").
- */
+/** A prediction contract's price: in (0, 1) (docs/platform-assumptions.md, "Prediction orders"). */
 export const probability = priceOfContract('must lie between 0 and 1');
 export const replacedPrice = priceOfContract('must lie between 0 and 1: only prediction orders can be replaced');
 
@@ -112,7 +108,7 @@ function priceOfContract(fault: string) {
   return decimalText.refine((text) => isBetween(text, '0', '1'), fault);
 }
 
-/** A real instant: `2026-02-30` is not one, nor is a year of six digits. */
+/** A real instant: `2026-02-30` is not one, nor is a year with six digits. */
 export const instantText = z
   .string('must be an ISO 8601 date-time')
   .refine(
@@ -123,18 +119,18 @@ export const instantText = z
 
 /**
  * Account ids and symbols have a length in the specification and no grammar. Visible ASCII is our
- * rule: a blank, a quote of another script or a letter that only looks Latin can't name an account
- * or a market, and it is better to refuse it here than to send it to the platform.
+ * rule. A blank, a quote from another script or a letter that only looks Latin can't name an
+ * account or a market. It is better to refuse it here than to send it to the platform.
  */
 export const accountIdText = z.string().regex(/^[!-~]{1,50}$/, 'must be 1 to 50 visible ASCII characters');
 
-/** Or an option whose root is padded with blanks. */
+/** Or an option with its root padded by blanks. */
 const symbolPattern =
   /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;
 
 /**
- * In the platform's form, not the caller's: the text that is limited, sent and journaled has to
- * equal the one that the platform shows of the order. The length is that of this form.
+ * In the platform's form, not the caller's: the text limited, sent and journaled has to equal the
+ * one the platform shows on the order. The length is counted in this form.
  */
 export const symbolText = (longest: number) =>
   z
@@ -143,15 +139,15 @@ export const symbolText = (longest: number) =>
     .overwrite(canonicalSymbol)
     .max(longest, `must have at most ${longest} characters`);
 
-/** A symbol that a reader looks for: also one that no order of ours could have. */
+/** A symbol a reader looks for: also one no order of ours could have. */
 export const searchedSymbol = z
   .string()
   .regex(/^(?=.*[!-~])[ -~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')
   .overwrite(canonicalSymbol);
 
 /**
- * Text for people or for the caller's own use: stored, logged and sent on, so it has to survive
- * Postgres (no NUL), UTF-8 (no lone surrogate) and one line of a log (no control characters).
+ * Text for people or for the caller's own use. It is stored, logged and sent on, so it has to
+ * survive Postgres (no NUL), UTF-8 (no lone surrogate) and one log line (no control characters).
  * Lengths count characters as JSON Schema does, not UTF-16 units.
  */
 export function plainTextField(shortest: number, longest: number) {

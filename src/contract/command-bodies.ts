@@ -19,13 +19,13 @@ import {
 } from './body-fields.ts';
 import { stream } from './words.ts';
 
-// The bodies of the specification, as our callers send them: strict. Every rule that does not
-// depend on an order's state is checked before anything is journaled.
+// The specification's bodies, as our callers send them: strict. Every rule that does not depend on
+// an order's state is checked before anything is journaled.
 
 /**
- * The rules between fields run beside the shape, so that a caller gets all faults in one answer. A
- * field that the rule reads may then have any value: `isOf` says whether it is one of its words,
- * and no other value goes into a sentence.
+ * The rules between fields run beside the shape, so a caller gets all faults in one answer. A field
+ * the rule reads may then have any value. `isOf` says if it is one of its words, and no other value
+ * goes into a sentence.
  */
 const beside = {
   when: ({ value }: z.core.ParsePayload) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -180,8 +180,8 @@ export function parseReplace(body: unknown): BodyResult<Omit<Placed<ReplaceTerms
 }
 
 /**
- * A field of a place that is null counts as left out. Not in a replace:
- * there a null could mean that a term is to go.
+ * A null field in a place counts as left out. Not in a replace: there a null could mean that a term
+ * is to go.
  */
 function withoutNulls(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -191,8 +191,8 @@ function withoutNulls(body: unknown): unknown {
 type Context = z.core.$RefinementCtx;
 
 /**
- * The fields that the rules read. Written out, since the shape's own type
- * would depend on the check that is part of it.
+ * The fields the rules read. Written out, since the shape's own type would depend on the check that
+ * is part of it.
  */
 interface AccountFields {
   readonly accountId?: string | undefined;
@@ -252,7 +252,7 @@ function placed<Terms>(
 
 type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** zod keeps `undefined` where a caller in this process passed it: absent is absent. */
+/** zod keeps `undefined` if a caller in this process passed it: absent is absent. */
 function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }
@@ -263,8 +263,8 @@ export const reasonText = plainTextField(1, 500)
   .describe('Why: recorded in the audit trail');
 
 /**
- * The outcomes that a person may declare. Not `refused` (an answer of the
- * platform) or `unknown` (not an outcome).
+ * The outcomes a person may declare. Not `refused` (the platform's answer) or `unknown` (not an
+ * outcome).
  */
 const settledOutcomes = ['applied', 'rejected', 'not_sent', 'moot'] as const;
 type SettledOutcome = (typeof settledOutcomes)[number];
@@ -374,7 +374,7 @@ export function parseSettlement(
   return parseBody(settlementBody, body, (value) => ({ outcome: value.outcome, reason: value.reason.trim() }));
 }
 
-/** `sinceMs`: of a backfill, milliseconds since the epoch. */
+/** `sinceMs`: for a backfill, milliseconds since the epoch. */
 export function parseAccountRead(
   kind: 'read' | 'backfill',
   body: unknown,

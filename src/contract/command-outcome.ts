@@ -17,8 +17,8 @@ const attemptRecord = z
   .meta({ id: 'OutcomeAttempt', description: 'One write to the platform, as the topic has it' });
 
 /**
- * One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep the highest
- * (generation, version) of each command and drop those at or below it.
+ * One step of a command, as it goes to `tidemark.command-outcomes.v1`. Readers keep each command's
+ * highest (generation, version) and drop those at or below it.
  */
 export const commandOutcomeRecord = z
   .object({

@@ -1,7 +1,7 @@
-// The demo's own desk, which is no part of REST: its shapes are here because the console's page
-// "Break it" and the demo share them.
+// The demo's own desk, no part of REST. Its shapes are here because the console's page "Break it"
+// and the demo share them.
 
-/** The faults that the page has a button for. */
+/** The faults with a button on the page. */
 export const faultNames = [
   'duplicate',
   'reorder',
@@ -22,11 +22,11 @@ export interface IncidentLine {
   readonly afterMs: number;
   readonly kind: 'deed' | 'harm' | 'doubt' | 'doubt_gone' | 'evidence' | 'wait' | 'end';
   readonly text: string;
-  /** The order that it is about. */
+  /** The order it is about. */
   readonly order?: { readonly stream: string; readonly orderId: string };
 }
 
-/** One press of a button, and all that followed. */
+/** One press of a button, and everything that followed. */
 export interface IncidentDocument {
   readonly id: number;
   readonly fault: FaultName;
@@ -36,7 +36,7 @@ export interface IncidentDocument {
   readonly state: 'under_way' | 'waits' | 'healed' | 'stuck';
   readonly endedAfterMs?: number;
   readonly lines: readonly IncidentLine[];
-  /** Changes of orders that met the fault, and those of them that the service has by now. */
+  /** Order changes that met the fault, and how many the service has by now. */
   readonly harmed: number;
   readonly recovered: number;
   readonly commandId?: string;
@@ -47,8 +47,8 @@ export interface ProofFigures {
   readonly observations: number;
   readonly updates: number;
   /**
-   * Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no
-   * event: the first list has every order once.
+   * The part of `updates` read from lists or single orders, or shown by a write's answer. They need
+   * no event: the first list has every order once.
    */
   readonly byReads: number;
   /** Absent without Kafka. */

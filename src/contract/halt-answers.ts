@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instant } from './normalised-order.ts';
 
-// What REST answers about halts, and about acts that wait for a second principal.
+// REST's answers about halts, and about acts that wait for a second principal.
 
 const haltScope = z
   .discriminatedUnion('kind', [

@@ -15,8 +15,8 @@ export const decimal = z
   .describe('Exact decimal in canonical form: no exponent, no leading or trailing zeros');
 
 /**
- * ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our
- * parser, which knows which days a month has.
+ * ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our parser, which knows
+ * each month's days.
  */
 export const instant = z
   .string()
@@ -48,8 +48,8 @@ const working = z
 
 /**
  * The normalised order (docs/consuming.md), as it stands in Postgres, on Kafka and in REST answers.
- * Optional means absent at the source: never zero, never empty. Objects are open: a field that a
- * later minor version adds must not break a reader of this one.
+ * Optional means absent at the source: never zero, never empty. Objects are open: a field added by
+ * a later minor version must not break a reader of this one.
  */
 export const normalisedOrder = z
   .object({

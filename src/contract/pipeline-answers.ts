@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { instant } from './normalised-order.ts';
 
-// The way of the data over time, and its readers at Kafka. Both are
-// of the whole service and name no account.
+// The data's way over time, and its readers at Kafka. Both cover the whole service and name no
+// account.
 
 const count = z.int().nonnegative();
 const millis = z.number().nonnegative();

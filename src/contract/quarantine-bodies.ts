@@ -57,8 +57,8 @@ export function parseQuarantineJob(body: unknown): BodyResult<QuarantineJobReque
   }));
 }
 
-// Answers. Objects are open: a field that a later minor version
-// adds must not break a reader of this one.
+// Answers. Objects are open: a field added by a later minor version must not break a reader of this
+// one.
 
 const entry = z
   .object({

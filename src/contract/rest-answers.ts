@@ -5,8 +5,8 @@ import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
 import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
-// The answers of REST. Objects are open: a field that a later minor version
-// adds must not break a reader of this one.
+// REST's answers. Objects are open: a field added by a later minor version must not break a reader
+// of this one.
 
 export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
@@ -68,7 +68,7 @@ const attempt = z
   })
   .meta({ id: 'Attempt', description: 'One write to the platform' });
 
-/** Named, so that each client has one class for it, although two shapes have the field. */
+/** Named, so each client has one class for it, although two shapes have the field. */
 const evidenceDetail = z
   .record(z.string(), z.unknown())
   .meta({ id: 'EvidenceDetail', description: 'The facts of a piece of evidence, by its code' });

@@ -3,14 +3,13 @@ import { troubles } from './fleet-answer.ts';
 import { instant } from './normalised-order.ts';
 import { stream } from './words.ts';
 
-// The state of the service, as REST and the admin port show it.
-// Objects are open, as all answers are.
+// The service's state, as REST and the admin port show it. Objects are open, as in all answers.
 
 const at = instant.nullable();
 const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 const count = z.int().nonnegative();
 
-/** Why the data, or what became of a command, may not be as it is shown. */
+/** Why the data, or a command's outcome, may not be as shown. */
 export const doubtNames = [
   'no_holder',
   'standby',

@@ -12,8 +12,8 @@ const fill = z.object({ quantity: decimal, price: decimal.optional(), inferred: 
 });
 
 /**
- * One accepted change, as it stands in the log and on the order-updates
- * and order-state topics (docs/consuming.md).
+ * One accepted change, as it stands in the log and on the order-updates and order-state topics
+ * (docs/consuming.md).
  */
 export const updateRecord = z
   .object({
@@ -57,7 +57,7 @@ const proof = z
   .meta({ id: 'BatchProof', description: 'Count and hash of the updates of some batches of a lane' });
 
 /**
- * A statement about a source, as it stands in the log and on the continuity topic: a record before
+ * A statement about a source, as it stands in the log and on the continuity topic. A record before
  * it in the log also happened before it.
  */
 export const continuityRecord = z

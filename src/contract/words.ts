@@ -3,7 +3,7 @@ import { attemptStates, type CommandOutcome, commandStates } from '../domain/com
 import { instrumentKinds } from '../domain/limits.ts';
 import { orderStatuses } from '../domain/order.ts';
 
-// Words that many shapes have: each is one named schema, so a generated client has one type for it.
+// Words in many shapes. Each is one named schema, so a generated client has one type for it.
 
 export const stream = z
   .enum(['account', 'prediction'])
