@@ -26,8 +26,8 @@ interface ConfigDeedOptions {
 
 /**
  * Writes the configuration into the audit trail if it differs from the last recorded one. It does
- * so at the start of a term, so the record is that of the process at work. A term does not wait for
- * it, and it is tried until the database takes it.
+ * so at the start of a term, so the trail has the settings of the process at work. A term does not
+ * wait for it, and it is tried until the database takes it.
  */
 export class ConfigDeed {
   private recording: Promise<void> = Promise.resolve();

@@ -26,10 +26,7 @@ const noKey = 'TIDEMARK_ENCRYPTION_KEY is not set, and their tokens are sealed w
 /** How soon a newly linked login is followed. Each look is one short statement. */
 const lookEveryMs = 2_000;
 
-/**
- * A source for every credential that the settings allow. Parts that several of them share are made
- * once.
- */
+/** A source for every credential in the settings. Parts shared by several sources are made once. */
 export function credentialSources(deps: CredentialPartsDeps, config: PlatformConfig): CredentialSources {
   const { store, platform, ingest, held, ...shared } = deps;
   const metrics = shared.metrics.source;

@@ -70,15 +70,14 @@ const notListed =
   'no login lists it any more: it is followed on as far as the platform lets us, and nothing is placed on it';
 
 /**
- * Compares the followed accounts with those that ought to be: the accounts in the database (each
- * was followed once), in the logins' lists, and in the settings. Their status makes no difference.
- * If no login lists an account any more, it is followed on as far as the platform lets us, and
- * named here too: its changes may stay away without a visible fault. Each account belongs to one
- * shard and so to one process, and that process reports the number to the others.
+ * Compares the followed accounts with the expected ones: the accounts in the database (each was
+ * followed once), in the logins' lists, and in the settings. Their status makes no difference. If
+ * no login lists an account any more, it is followed on as far as the platform lets us, and named
+ * here too: its changes may stay away without a visible fault. Each account belongs to one shard
+ * and so to one process. This process reports the number to the others.
  *
  * Without this, "every account is live" only speaks about followed accounts. It says nothing about
- * the others: a login without its key, a removed login, a list that came back empty, a stream that
- * is not set up.
+ * the others: a login without its key, a removed login, an empty list, a stream without an address.
  *
  * Invariant: if this process ought to follow an account stream for `graceMs` + 2 × `everyMs`, the
  * stream is followed or in `unfollowed`. A shard that changes hands begins this time again: its new

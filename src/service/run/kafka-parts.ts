@@ -47,7 +47,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
     );
   const ofThisLane = {
     publisher: logPublisher(),
-    /** For this process's lane's witnesses, and those of lanes that it finishes. */
+    /** For the witnesses of this process's lane, and of lanes that it finishes. */
     witnessPublisher: logPublisher(),
     /**
      * A separate publisher: each takes one send at a time, and sends of updates must not wait for
@@ -59,8 +59,7 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
   return {
     ...ofThisLane,
     /**
-     * Publishers for another lane, to finish its log: this state writer fences its former
-     * process's.
+     * Publishers for another lane, to finish its log: this state writer fences the one before it.
      */
     publishersOf: (other: number) => ({
       updates: logPublisher(),

@@ -84,8 +84,8 @@ export class LaneParts implements LaneTenant {
     relay.end();
     stateWriter.end();
     outcomes?.end();
-    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a
-    // commands' probe may wait for its source.
+    // In parallel: a source may wait for a barrier that only the end of ingest answers, and a probe
+    // of the commands may wait for its source.
     await Promise.all([shards.end(), sources.end(), ingest.end()]);
   }
 }

@@ -34,13 +34,12 @@ const accountsAtOnce = 8;
 const beforeJobsMs = 2_000;
 
 /**
- * Carries out the requests in `repair_requests` for this process's accounts. Requests for other
- * accounts are left to the process that follows them. Beside them, the rows of jobs: each round
- * takes a bounded part.
+ * Carries out the requests in `repair_requests` for this process's accounts. Other processes carry
+ * out theirs. Beside them, the rows of jobs: each round takes a bounded part.
  *
- * One at a time for each account and stream, so a read that hangs for its half hour delays only its
- * own account. If its process dies, a request stays open and is done again; reading an order twice
- * is harmless.
+ * One at a time for each account and stream, so a hanging read delays only its own account, for
+ * half an hour at most. If its process dies, a request stays open and is done again; reading an
+ * order twice is harmless.
  */
 export class RepairWorker implements Service {
   readonly name = 'repairs';

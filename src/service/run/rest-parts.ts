@@ -27,15 +27,13 @@ interface RestSources
 
 /** Sockets at once, including those for the stream of updates. */
 const maxConnections = 2000;
-/**
- * The largest answers have some megabytes: a slower connection than that is of no use to a desk.
- */
+/** The largest answers have some megabytes. A connection too slow for them is no use to a desk. */
 const takeAnswerMs = 30_000;
 /** Requests that wait for one other instance. */
 const mostForwards = 64;
 /**
- * A part of the time after which a silent instance loses its lane: no caller waits for its answer
- * until the others have taken over.
+ * A silent instance loses its lane after some time, and this is a part of it: no caller waits for
+ * an answer until the others have taken over.
  */
 const silentPart = 0.8;
 /** Longer than any route's answer; a command may be tried for its whole deadline before. */

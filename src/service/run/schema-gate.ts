@@ -15,11 +15,11 @@ import {
 import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
 
 /**
- * Stops a build on sessions that are none (a pooler in transaction mode, a server with locks that
- * hold nothing), and on a schema that it does not fit. Sessions that are none end the process with
- * 78. So does a newer schema that does not name this build as compatible: waiting does not fix
- * that. An older one makes it unready until it is migrated, because a rolling deployment may start
- * the service before the migration job has ended.
+ * Refuses sessions that a lock can't be held on (a pooler in transaction mode, a server with locks
+ * that hold nothing): the process ends with 78. Refuses a schema that this build does not fit. A
+ * newer schema that does not name this build as compatible ends the process with 78 too: waiting
+ * does not fix it. An older one makes it unready until it is migrated, because a rolling deployment
+ * may start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';

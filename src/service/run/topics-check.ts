@@ -24,9 +24,7 @@ export interface TopicDoubts {
  * second. After any other one each report asks again.
  */
 const maxAgeMs = 15_000;
-/**
- * Below a health check's deadline, so that a broker that hangs counts as one that does not answer.
- */
+/** Below a health check's deadline: a broker that hangs then counts as silent. */
 const askWithinMs = 2_500;
 /** How often it asks if no probe asks for readiness: doubts are in the status, and in an alert. */
 const lookEveryMs = 60_000;
