@@ -1,8 +1,8 @@
 import type { Stream } from '../../domain/order.ts';
 
 /**
- * An account that this process follows, on one stream. Times are
- * wall time, milliseconds since the epoch.
+ * An account that this process follows, on one stream. Times are wall time, milliseconds since the
+ * epoch.
  */
 export interface FollowedAccount {
   readonly stream: Stream;
@@ -20,14 +20,14 @@ export interface FollowedAccount {
   };
   readonly silentLosses: number;
   readonly lastError?: string;
-  /** Left out: no list of the platform has shown it yet. */
+  /** Left out: none of the platform's lists has shown it yet. */
   readonly standing?: { readonly isOpen: boolean; readonly status?: string; readonly unlistedSinceMs?: number };
-  /** Of the credential that follows it. Left out while there is no usable token. */
+  /** The expiry of its credential's token. Left out while there is no usable token. */
   readonly tokenExpiresMs?: number;
 }
 
 /**
- * The accounts as their follower knows them. Undefined: this
- * process stands by, so another one follows them.
+ * The accounts as their follower knows them. Undefined: this process stands by, so another one
+ * follows them.
  */
 export type AccountStates = () => readonly FollowedAccount[] | undefined;

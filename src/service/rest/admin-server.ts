@@ -19,7 +19,7 @@ interface AdminServerDeps {
   readonly metrics: Metrics;
   readonly health: HealthRegistry;
   readonly eventLoop: EventLoopWatch;
-  /** The body of `/status`: anything that JSON can hold, without secrets. */
+  /** The body of `/status`: anything JSON can hold, without secrets. */
   readonly status: () => unknown;
 }
 
@@ -27,17 +27,14 @@ interface AdminServerOptions {
   readonly host: string;
   /** 0: any free port; see `address`. */
   readonly port: number;
-  /**
-   * Names that `Host` may have in addition to loopback, `host`
-   * and the address that a request came to.
-   */
+  /** Names that `Host` may have besides loopback, `host` and the address that a request came to. */
   readonly names?: readonly string[] | undefined;
 }
 
 const statusDeadlineMs = 5000;
 /**
- * Probes and scrapes are few. Without a bound strangers could
- * take every socket that the process may open.
+ * Probes and scrapes are few. Without a bound strangers could take every socket that the process
+ * may open.
  */
 const maxConnections = 200;
 const hostNotNamed =
@@ -94,8 +91,8 @@ export class AdminServer implements Service {
 }
 
 /**
- * The limits are those of the REST port where they apply: headers 8 KiB and 64, header deadline 5
- * s, request 10 s. No body is read at all.
+ * The same limits as on the REST port, as far as they apply: headers 8 KiB and 64, header deadline
+ * 5 s, request 10 s. No body is read at all.
  */
 function buildServer(deps: AdminServerDeps, { host, names = [] }: AdminServerOptions): FastifyInstance {
   const server = Fastify({
@@ -139,8 +136,8 @@ function addRoutes(server: FastifyInstance, { health, eventLoop, metrics, status
 }
 
 /**
- * `?role=leader`: ready only where commands would be taken. `?verbose`: with every check; without
- * it only the verdict, which is enough for a probe.
+ * `?role=leader`: ready only if commands would be taken. `?verbose`: with every check; without it
+ * only the verdict, enough for a probe.
  */
 async function answerReady(
   health: HealthRegistry,

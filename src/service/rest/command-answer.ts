@@ -3,8 +3,8 @@ import { formatInstant } from '../../domain/instant.ts';
 
 /**
  * A command as callers see it: `{ commandId, outcome, orderId?, orderStatus?, attempts, evidence?
- * }` and the fields around it. The outcome of an open command is not known yet, so it is `unknown`.
- * `evidence` is present where it was read.
+ * }` and the fields around it. An open command's outcome is not known yet, so it is `unknown`.
+ * `evidence` is present if it was read.
  */
 export function commandAnswer(command: Command, evidence?: readonly Evidence[]) {
   const { commandId, request, orderId, orderStatus, reason, state } = command;
@@ -74,8 +74,8 @@ function evidenceAnswer({ number, kind, code, detail, attemptId, atMs }: Evidenc
 }
 
 /**
- * Attempts and evidence, sorted by time. Entries of the same millisecond keep the order in which
- * they must have happened: the steps of an attempt, then facts.
+ * Attempts and evidence, sorted by time. Entries in the same millisecond keep the order in which
+ * they must have happened: an attempt's steps, then facts.
  */
 export function commandTimeline(command: Command, evidence: readonly Evidence[]) {
   const entries = [

@@ -14,11 +14,11 @@ interface ConnectionPlacesOptions {
   readonly port: 'rest' | 'admin';
   /** Sockets at once. */
   readonly max: number;
-  /** Whether callers sign in. Where they do not, all sockets are alike, and may have all places. */
+  /** Whether callers sign in. If they do not, all sockets are alike, and may have all places. */
   readonly signIn: boolean;
 }
 
-/** The caller of a request, as far as places depend on it. */
+/** A request's caller, as far as places depend on it. */
 interface SignedIn {
   readonly name: string;
   readonly scopes: ReadonlySet<string>;
@@ -30,40 +30,41 @@ interface Place {
   readonly sinceMs: number;
   /** Requests that were read and are not answered whole. */
   busy: number;
-  /** A request of it was answered. */
+  /** One of its requests was answered. */
   hasAsked: boolean;
-  /** The principal of its last request; undefined: no caller has signed in on it. */
+  /** Its last request's principal; undefined: no caller has signed in on it. */
   principal: string | undefined;
 }
 
 /**
- * Why a socket was ended: its peer, all strangers, or its principal have more
- * than their share, or every place is taken.
+ * Why a socket was ended: its peer, all strangers, or its principal have more than their share, or
+ * every place is taken.
  */
 export const endReasons = ['peer', 'strangers', 'principal', 'full'] as const;
 type EndReason = (typeof endReasons)[number];
 
 /**
- * A new socket has this long to send its first request before it counts as idle for the bound of
- * its peer: a client may open hundreds at once.
+ * A new socket has this long to send its first request before it counts as idle for its peer's
+ * bound: a client may open hundreds at once.
  */
 const firstRequestMs = 1_000;
 const logEveryMs = 60_000;
 
 /**
- * The sockets of one port, and who may have how many. A socket is a stranger's until a request on
- * it has signed in. Strangers have half of the places, and one address half of those; a principal
- * has half of all. The last tenth is for tokens with `ops:write`. A new socket is always taken:
- * where a share is full, the socket of that share that has been idle longest goes instead, of the
- * address with the most. So strangers never keep an operator out, however many places they hold,
- * and behind a proxy, where all callers have one address, a socket that carries signed-in requests
- * does not count for that address.
+ * One port's sockets, and who may have how many. A socket is a stranger's until a request on it has
+ * signed in. Strangers have half of all places, and one address half of those; a principal has half
+ * of all. The last tenth is for tokens with `ops:write`.
  *
- * Invariant: the counts are those of the sockets in `held`; a busy
- * socket of a signed-in caller is never ended.
+ * A new socket is always taken. If a share is full, one of its sockets goes instead: the one idle
+ * longest, at the address with the most. So strangers never keep an operator out, however many
+ * places they hold. Behind a proxy all callers have one address, so a socket with signed-in
+ * requests does not count for that address.
+ *
+ * Invariant: the counts are those of the sockets in `held`; a busy socket of a signed-in caller is
+ * never ended.
  */
 export class ConnectionPlaces {
-  /** The socket that was active last comes last. */
+  /** The last active socket comes last. */
   private readonly held = new Map<Socket, Place>();
   private readonly strangersOf = new Map<string, number>();
   private readonly socketsOf = new Map<string, number>();
@@ -100,8 +101,8 @@ export class ConnectionPlaces {
   }
 
   /**
-   * A request on the socket has signed in. False: there is no place for one more socket of this
-   * principal, and no idle one that could go.
+   * A request on the socket has signed in. False: this principal has no place for one more socket,
+   * and no idle one could go.
    */
   signIn(socket: Socket, { name, scopes }: SignedIn): boolean {
     const place = this.held.get(socket);
@@ -170,9 +171,9 @@ export class ConnectionPlaces {
   }
 
   /**
-   * The stranger's socket of the peer that goes: the one that has been idle longest, else the one
-   * that has been busy longest, since a stranger that does not take its answer is busy for as long
-   * as it likes. `settled`: only one that has had the time to ask.
+   * The peer's stranger socket that goes: the one idle longest, else the one busy longest, since a
+   * stranger that does not take its answer is busy for as long as it likes. `settled`: only one
+   * that has had the time to ask.
    */
   private strangerOf(peer: string | undefined, newcomer: Place, settled: boolean): Place | undefined {
     const asLongAs = this.deps.clock.monotonicMs() - firstRequestMs;
@@ -228,8 +229,8 @@ export class ConnectionPlaces {
   }
 
   /**
-   * One line at once, then one a minute for as long as it goes
-   * on: a flood must not fill the log as well.
+   * One line at once, then one a minute for as long as it goes on: a flood must not fill the log as
+   * well.
    */
   private report(reason: EndReason): void {
     const { strangers, ended } = this;

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { routeTable } from './route-table.ts';
 
-// CORS: pages of the origins that the configuration names may use REST as programs do,
-// with a token of their own. No cookie is ever read, so no credentials are allowed.
-// Without origins no header of CORS is sent.
+// CORS: pages from the configured origins may use REST as programs do, with a token of their own.
+// No cookie is ever read, so no credentials are allowed. Without origins no CORS header is sent.
 
 const allowedMethods = [...new Set(routeTable.map(({ method }) => method))].join(', ');
 
@@ -16,7 +15,7 @@ const allowedHeaders = [
   ...new Set(routeTable.flatMap(({ headers = [] }) => headers)),
 ].join(', ');
 
-/** Headers of answers that a page could not read otherwise. */
+/** Answers' headers that a page could not read otherwise. */
 const exposedHeaders = [
   'Allow',
   'ETag',
@@ -38,8 +37,8 @@ const exposedHeaders = [
 const preflightSeconds = '600';
 
 /**
- * The headers by which a browser lets a page of `origin` read the answer. `origins`: as a browser
- * writes them. With any origin configured, answers depend on it, which `Vary` says to caches.
+ * With these headers a browser lets a page from `origin` read the answer. `origins`: as a browser
+ * writes them. With any origin configured, answers depend on it, and `Vary` says so to caches.
  */
 export function allowOrigin(reply: FastifyReply, origin: string | undefined, origins: ReadonlySet<string>): void {
   if (origins.size === 0) return;
@@ -48,14 +47,13 @@ export function allowOrigin(reply: FastifyReply, origin: string | undefined, ori
   reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders });
 }
 
-/** A browser asks whether a page of another origin may ask. */
+/** A browser asks for another origin's page whether it may ask. */
 export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 /**
- * Answers a preflight of an allowed origin: it carries no
- * token, and does nothing. False: it is none.
+ * Answers an allowed origin's preflight: it carries no token, and does nothing. False: it is none.
  */
 export function answerPreflight(reply: FastifyReply, origins: ReadonlySet<string>): boolean {
   const { headers } = reply.request;

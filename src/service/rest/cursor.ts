@@ -5,18 +5,18 @@ import type { z } from 'zod';
 export const longestCursor = 600;
 
 /**
- * A position in a list, in the form that callers get: base64url of JSON, with a check sum over the
- * list and its filters, since with others it would silently skip rows. It is not secret and grants
+ * A position in a list, in the callers' form: base64url of JSON. It has a check sum over the list
+ * and its filters, since with others it would silently skip rows. It is not secret and grants
  * nothing: each page is limited to the caller's own accounts again. So it is not signed, and is
- * checked like all input of callers.
+ * checked like all input from callers.
  */
 export function encodeCursor(list: string, position: readonly string[]): string {
   return Buffer.from(JSON.stringify([checkSum(list, position), ...position])).toString('base64url');
 }
 
 /**
- * Undefined: it is damaged, or one of another list or of other
- * filters. `shape`: of the positions of this list.
+ * Undefined: it is damaged, or it belongs to another list or other filters. `shape`: this list's
+ * positions.
  */
 export function decodeCursor(
   list: string,

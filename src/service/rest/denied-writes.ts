@@ -31,7 +31,7 @@ interface Denied {
 /** Equal denials within this time are reported once, and then with their number. */
 const windowMs = 60_000;
 /**
- * Different denials of one principal that are reported one by one; further ones are reported as
+ * So many different denials of one principal are reported one by one; further ones are reported as
  * one, `SEVERAL`, with their number. These also show a sender that tries one account after another.
  */
 const mostOfPrincipal = 20;
@@ -42,7 +42,7 @@ const mostOfPrincipal = 20;
  * are only counted by the metric, since their sender is unknown.
  *
  * Invariant: a principal causes at most `2 * (mostOfPrincipal + 1)` entries in `windowMs`, however
- * many writes it is denied. The `times` of all entries add up to the number of denials.
+ * many writes it is denied. The `times` in all entries add up to the number of denials.
  */
 export class DeniedWrites {
   /** By principal, then by denied write: how often it came since the last report. */
@@ -54,7 +54,7 @@ export class DeniedWrites {
     this.deps = deps;
   }
 
-  /** Called for every problem that is answered; takes only those that are a denied write. */
+  /** Called for every problem in an answer; takes only denied writes. */
   note(request: FastifyRequest, status: number, code: string): void {
     const { principal, method } = request;
     if (principal === undefined || (status !== 403 && status !== 404) || method === 'GET' || method === 'HEAD') return;

@@ -4,7 +4,7 @@ import type { Log } from '../../observability/log.ts';
 import type { Random } from '../../runtime/random.ts';
 
 /**
- * A fault of one field of a body or of one parameter. `path` names it; the value is not repeated.
+ * A fault in one field of a body or in one parameter. `path` names it; the value is not repeated.
  */
 export interface Fault {
   readonly path: string;
@@ -12,8 +12,8 @@ export interface Fault {
 }
 
 /**
- * The limit that a command breaks: the value that it would reach, and
- * the bound. No value: it can't be computed.
+ * The limit that a command breaks: the value that it would reach, and the bound. No value: it can't
+ * be computed.
  */
 export interface BrokenLimit {
   readonly limit: string;
@@ -22,8 +22,7 @@ export interface BrokenLimit {
 }
 
 /**
- * The body of every error that we answer: RFC 9457, with the
- * fields that a program needs to act on it.
+ * The body of all our error answers: RFC 9457, with the fields that a program needs to act on it.
  */
 interface Problem {
   readonly type: 'about:blank';
@@ -36,7 +35,7 @@ interface Problem {
   /** True: the same request may succeed later. */
   readonly retryable: boolean;
   readonly requestId: string;
-  /** 400 only: each fault of the body or of the parameters. */
+  /** 400 only: each fault in the body or the parameters. */
   readonly faults?: readonly Fault[];
   /** Present when a limit refuses a command. */
   readonly breach?: BrokenLimit;
@@ -96,7 +95,7 @@ class StoreUnavailableError extends Error {
 }
 
 /**
- * A read of the port `OrderReads`, which rejects for one reason only. It is answered with 503, so
+ * Reads from the port `OrderReads`. It rejects for one reason only. That is answered with 503, so
  * that callers can distinguish it from a fault of ours.
  */
 export function readStore<T>(read: Promise<T>): Promise<T> {
@@ -105,7 +104,7 @@ export function readStore<T>(read: Promise<T>): Promise<T> {
   });
 }
 
-/** For a path or a method that has no route. The path is not repeated: it is the caller's text. */
+/** For a path or a method without a route. The path is not repeated: it is the caller's text. */
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const body = problem(404, 'NOT_FOUND', 'there is nothing at this path for this method', request.id);
   return reply.code(404).type(problemType).send(JSON.stringify(body));
@@ -133,7 +132,7 @@ type Telling = readonly [code: string, detail: string];
 
 const internal: Telling = ['INTERNAL', 'something went wrong here; the log has the reason under this requestId'];
 const unavailable: Telling = ['STORE_UNAVAILABLE', 'the database does not answer; try again'];
-/** Of a 415. */
+/** For a 415. */
 export const notJson =
   'the request has a body of a type that is not read here: send JSON, with content-type: application/json';
 const clientErrors: Readonly<Record<number, Telling>> = {
@@ -179,7 +178,7 @@ export function answerClientError(random: Random, error: NodeJS.ErrnoException, 
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
-  // Further input of the client is not read, and the client need not close its side.
+  // The client's further input is not read, and the client need not close its side.
   socket.destroySoon();
 }
 

@@ -6,9 +6,9 @@ type ReadBodyResult =
   | { readonly ok: false; readonly status: 400 | 415; readonly code: string; readonly detail: string };
 
 /**
- * The bytes of a body as its route takes them. Clients send a content type with every request, so
- * without a body it means nothing. A body that the route does not take is refused: a caller that
- * put terms into it would believe that they were read.
+ * A body's bytes as its route takes them. Clients send a content type with every request, so
+ * without a body it means nothing. A route without a body refuses one: a caller with terms in it
+ * would believe that they were read.
  */
 export function readBody(request: FastifyRequest, takesBody: boolean): ReadBodyResult {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -44,8 +44,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * A JSON body that can be read in one way only: UTF-8 without a byte order mark, no key twice in
  * one object (the platform and we might take different ones), no `__proto__`, no lone surrogate, no
- * NUL, at most 16 levels. Valid JSON of another shape is refused later, by the shapes. The size of
- * `bytes` was checked before.
+ * NUL, at most 16 levels. Valid JSON with another shape is refused later, by the shapes. The size
+ * of `bytes` was checked before.
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
   if (bytes.length === 0)
@@ -54,7 +54,7 @@ export function parseJsonBody(bytes: Uint8Array): JsonBodyResult {
   let value: unknown;
   try {
     text = utf8.decode(bytes);
-    // V8's parser does not recurse: 32 KiB of brackets are an error of syntax like any other.
+    // V8's parser does not recurse: 32 KiB of brackets are a syntax error like any other.
     value = JSON.parse(text);
   } catch {
     return invalid('the body is not JSON in UTF-8');
@@ -67,10 +67,7 @@ function invalid(detail: string): JsonBodyResult {
   return { ok: false, code: 'INVALID_JSON', detail };
 }
 
-/**
- * Walks over the tokens of a text that is known to be JSON. A
- * string with a colon behind it is a key.
- */
+/** Walks over the tokens of a text known to be JSON. A string with a colon behind it is a key. */
 function ambiguity(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -95,7 +92,7 @@ function ambiguity(text: string): string | undefined {
   return undefined;
 }
 
-/** Index of the closing quote of the string that begins at `start`. */
+/** Index of the closing quote, for the string that begins at `start`. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
   while (text.charAt(at) !== '"') at += text.charAt(at) === '\\' ? 2 : 1;

@@ -5,17 +5,17 @@ export interface ReadGateOptions {
   /** Rows that may be read at once. A read that asks for more than a bound passes alone. */
   readonly maxRows: number;
   readonly maxRowsPerPrincipal: number;
-  /** Bytes of finished answers that sockets have not taken yet. Above it no new read begins. */
+  /** Finished answers' bytes that sockets have not taken yet. Above it no new read begins. */
   readonly maxHeldBytes: number;
   readonly maxHeldBytesPerPrincipal: number;
-  /** Reads of one principal that may wait for room; a further one is refused. */
+  /** So many reads of one principal may wait for room; a further one is refused. */
   readonly maxWaitingPerPrincipal: number;
   readonly waitMs: number;
 }
 
 /**
- * Four pages of 500 in all: on two cores Postgres then has processor time left for the statements
- * of commands. A page of 500 is 0.5 to 1 MB, so one principal holds at most 4 MiB and two pages.
+ * Four pages of 500 in all: on two cores Postgres then has processor time left for commands'
+ * statements. A page of 500 is 0.5 to 1 MB, so one principal holds at most 4 MiB and two pages.
  */
 export const readGateDefaults: ReadGateOptions = {
   maxRows: 2000,
@@ -31,7 +31,7 @@ export const readGateDefaults: ReadGateOptions = {
  * socket has taken the answer or is gone.
  */
 export interface ReadPass {
-  /** `heldBytes`: bytes of the answer that the socket has not taken yet. */
+  /** `heldBytes`: the answer's bytes that the socket has not taken yet. */
   read(heldBytes: number): void;
   taken(): void;
 }
@@ -49,12 +49,11 @@ interface Reader {
 }
 
 /**
- * Limits how much one principal, and all of them together, may read at once: rows being
- * read, and bytes that sockets have not taken. A read that finds no room waits a short
- * time. Principals take turns, so one page of a principal does not wait behind sixty
- * pages of another. Commands do not pass here.
+ * Limits how much one principal, and all together, may read at once: rows being read, and bytes
+ * that sockets have not taken. A read that finds no room waits a short time. Principals take turns,
+ * so one principal's page does not wait behind sixty pages of another. Commands do not pass here.
  *
- * Invariant: rows and bytes are those of the reads that were let in and have not ended; a principal
+ * Invariant: rows and bytes count the reads that were let in and have not ended; a principal
  * without any is forgotten.
  */
 export class ReadGate {
@@ -147,10 +146,7 @@ export class ReadGate {
     };
   }
 
-  /**
-   * Lets in the first waiting read of each principal in turn; the
-   * principal that was let in last comes last.
-   */
+  /** Lets in each principal's first waiting read in turn; the principal let in last comes last. */
   private letIn(): void {
     for (let admitted = this.waiting > 0; admitted; ) {
       admitted = false;

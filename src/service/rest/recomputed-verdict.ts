@@ -8,8 +8,8 @@ import type { AccountScope, OrderReads } from '../../store/orders/order-reads.ts
 
 const pageSize = 500;
 /**
- * Of each order. An order that changes more often after its
- * command is settled by one of these, or by none.
+ * For each order. If an order changes more often after its command, one of these settles it, or
+ * none.
  */
 const mostUpdates = 2_000;
 const mostOrders = 4;
@@ -23,7 +23,7 @@ interface Updates {
 /**
  * The verdict again, from the facts alone, with its rule: `{ state, because, rule, agrees, complete
  * }`. `agrees` is about the command as it was read before: an update may have been stored since
- * then, and the step that follows from it comes within moments.
+ * then, and the step from it comes within moments.
  */
 export async function recomputedVerdict(
   reads: Pick<OrderReads, 'history'>,

@@ -4,12 +4,12 @@ import { parseInstant } from '../../domain/instant.ts';
 import { longestCursor } from './cursor.ts';
 
 /**
- * Grammars of the ids in paths. A text that does not match names nothing that
- * can exist, so the answer is "not found".
+ * Grammars for the ids in paths. A text that does not match names nothing that can exist, so the
+ * answer is "not found".
  */
 export const idKinds = {
   stream: /^(?:account|prediction)$/,
-  /** The ids that the platform may use (the decoder of its orders refuses others). */
+  /** The ids that the platform may use (its order decoder refuses others). */
   orderId: /^[\x21-\x7e]{1,128}$/,
   accountId: /^[!-~]{1,50}$/,
   commandId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
@@ -60,11 +60,11 @@ export const searchField = z
   .regex(/^[^\p{Cc}]{1,128}$/u, 'must be 1 to 128 characters without line breaks')
   .exactOptional();
 
-/** The last microsecond that Postgres and ISO 8601 write with four digits of a year. */
+/** The last microsecond that Postgres and ISO 8601 write with a four-digit year. */
 const lastMicros = 253_402_300_799_999_999n;
 const notAnInstant = 'must be a time in ISO 8601 with its zone, from 1970 on';
 
-/** A time, which the route gets in UTC with microseconds, as the database keeps it. */
+/** A time. The route gets it in UTC with microseconds, as the database keeps it. */
 export const instantField = z
   .string()
   .max(40, notAnInstant)

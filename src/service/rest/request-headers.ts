@@ -6,8 +6,8 @@ const mostHeaders = 64;
 const longestUrl = 2048;
 
 /**
- * Headers of which two would be ambiguous: node keeps the first of some and joins others, and a
- * proxy in front of us may choose differently.
+ * Two of the same among these would be ambiguous: node keeps the first for some and joins others,
+ * and a proxy in front of us may choose differently.
  */
 const once = new Map(
   [
@@ -36,8 +36,8 @@ export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   if ((request.url ?? '').length > longestUrl)
     return { status: 414, code: 'URL_TOO_LONG', detail: `the URL has more than ${longestUrl} characters` };
   const { rawHeaders, headers } = request;
-  // node's own maxHeadersCount silently drops the rest, which may
-  // hold an If-Match that the caller relies on.
+  // node's own maxHeadersCount silently drops the rest, perhaps an If-Match that the caller relies
+  // on.
   if (rawHeaders.length > mostHeaders * 2)
     return { status: 431, code: 'TOO_MANY_HEADERS', detail: `the request has more than ${mostHeaders} header fields` };
   if (hasRepeated(rawHeaders))
@@ -48,7 +48,7 @@ export function headerFault(request: IncomingMessage): HeaderFault | undefined {
   return undefined;
 }
 
-/** Runs on every request, so it allocates nothing: one bit for each name that was seen. */
+/** Runs on every request, so it allocates nothing: one bit for each name seen. */
 function hasRepeated(rawHeaders: readonly string[]): boolean {
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -68,7 +68,7 @@ export function givenRequestId(request: IncomingMessage): string | undefined {
   return typeof given === 'string' && requestIdPattern.test(given) ? given : undefined;
 }
 
-/** The tag of an order: its revision. Strong: equal tags mean equal bytes. */
+/** An order's tag: its revision. Strong: equal tags mean equal bytes. */
 export function tagOf(revision: number): string {
   return `"${revision}"`;
 }
@@ -101,9 +101,9 @@ export function readIfMatch(header: string | undefined): IfMatch {
 const longestWaitSeconds = 30;
 
 /**
- * `Prefer: wait=N` (RFC 7240): how long the caller wants us to hold the answer, in
- * whole seconds, at most 30. A value that can't be read is ignored, as the RFC
- * says: preferences never make a request fail.
+ * `Prefer: wait=N` (RFC 7240): how long the caller wants us to hold the answer, in whole seconds,
+ * at most 30. A value that can't be read is ignored, as the RFC says: preferences never make a
+ * request fail.
  */
 export function preferredWaitSeconds(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
@@ -116,8 +116,8 @@ export function preferredWaitSeconds(header: string | string[] | undefined): num
 }
 
 /**
- * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): how much the account
- * of this request may still send, and when its full allowance is back.
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers): how much this
+ * request's account may still send, and when its full allowance is back.
  */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetMs }: Allowance): void {
   reply.header('ratelimit-policy', `"account";q=${Math.floor(limit)}`);

@@ -30,19 +30,19 @@ export interface RestServerOptions {
   readonly port: number;
   readonly version: string;
   /**
-   * Neither: every caller that reaches the port may do
-   * everything, and it is bound to loopback only.
+   * Neither: every caller that reaches the port may do everything, and it is bound to loopback
+   * only.
    */
   readonly auth: { readonly jwt?: JwtVerifierOptions; readonly tokens?: readonly PrincipalToken[] };
-  /** Origins whose pages may use REST, as a browser writes them; left out: none. */
+  /** Pages from these origins may use REST, as a browser writes them; left out: none. */
   readonly origins?: readonly string[];
   /** Sockets at once; see `ConnectionPlaces` for who may have how many. */
   readonly maxConnections: number;
   readonly stream: StreamHubOptions;
   readonly readGate: ReadGateOptions;
   /**
-   * A socket that has not taken its whole answer after this time
-   * is closed. The stream has its own rule.
+   * A socket that has not taken its whole answer after this time is closed. The stream has its own
+   * rule.
    */
   readonly takeAnswerMs: number;
 }
@@ -56,13 +56,12 @@ const bodyLimit = 32_768;
 const idleMs = 180_000;
 const keepAliveInitialDelay = 20_000;
 /**
- * A revoked token has to end its stream within 5 s: this
- * interval plus that of the checks of readers.
+ * A revoked token has to end its stream within 5 s: this interval plus that of the readers' checks.
  */
 const tokensEveryMs = 2_000;
 /**
- * A cancel takes about ten turns of the event loop. All pages
- * together may add at most this to each turn.
+ * A cancel takes about ten turns of the event loop. All pages together may add at most this to each
+ * turn.
  */
 const pageSliceMs = 2;
 const noNames: ReadonlySet<string> = new Set();
@@ -72,7 +71,7 @@ const noNames: ReadonlySet<string> = new Set();
  *
  * States: made → listening → draining (new requests get 503, streams get a last event and end,
  * answers under way finish) → closed. Invariant: no handler runs before the token was checked
- * against the scopes of its route.
+ * against its route's scopes.
  */
 export class RestServer implements Service {
   readonly name = 'rest';
@@ -154,8 +153,8 @@ export class RestServer implements Service {
   }
 
   /**
-   * This process committed a batch: the stream reads the log now.
-   * Cheap while the stream has no reader.
+   * This process committed a batch: the stream reads the log now. Cheap while the stream has no
+   * reader.
    */
   wake(): void {
     this.hub.wake();
@@ -200,7 +199,7 @@ export class RestServer implements Service {
       genReqId: (request) => givenRequestId(request) ?? random.uuid(),
       clientErrorHandler: (error, socket) => answerClientError(random, error, socket),
       frameworkErrors: (error, request, reply) => void answerProblem(log, error, request, this.opened(reply)),
-      // Keep-alive of TCP: an idle peer that is gone without a word is noticed by the kernel.
+      // TCP's keep-alive: the kernel notices an idle peer that is gone without a word.
       http: {
         maxHeaderSize: 8192,
         headersTimeout: 5000,
@@ -213,14 +212,13 @@ export class RestServer implements Service {
     });
     this.places.watch(server.server);
     server.removeAllContentTypeParsers();
-    // As bytes, of any type: only the route knows whether it takes a body at all (read-body.ts).
+    // As bytes, with any type: only the route knows whether it takes a body at all (read-body.ts).
     server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
     server.setNotFoundHandler(answerUnknownPath);
     server.setErrorHandler((error, request, reply) => answerProblem(log, error, request, reply));
     server.addHook('onRequest', (request, reply, done) => this.receive(request, reply, done));
     server.addHook('onResponse', (request, reply, done) => {
-      // A stream lasts for as long as its reader wants, so its
-      // duration is not the time of an answer.
+      // A stream lasts for as long as its reader wants, so its duration is not an answer's time.
       if (request.routeOptions.url !== '/v1/stream') observeRequest(metrics, request, reply);
       done();
     });
@@ -244,11 +242,11 @@ export class RestServer implements Service {
 
   private receive(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
     this.inFlight += 1;
-    // fastify's onResponse is not called when the caller
-    // disconnects early; `close` is, always and once.
+    // fastify's onResponse is not called when the caller disconnects early; `close` is, always and
+    // once.
     reply.raw.once('close', this.left);
     this.opened(reply);
-    // Also while draining: the request that follows is answered, and its page can read why.
+    // Also while draining: the next request is answered, and its page can read why.
     if (answerPreflight(reply, this.origins)) return;
     if (this.draining.signal.aborted) {
       reply.header('connection', 'close').header('retry-after', '5');
@@ -265,8 +263,8 @@ export class RestServer implements Service {
       sendProblem(reply, 421, 'HOST_NOT_LOOPBACK', 'without sign-in only requests to localhost are answered');
       return;
     }
-    // Also with sign-in, although no page has a token then: one
-    // rule that does not depend on the sign-in.
+    // Also with sign-in, although no page has a token then: one rule that does not depend on the
+    // sign-in.
     if (isChangeByForeignPage(request.raw, this.origins)) {
       sendProblem(
         reply,
@@ -280,8 +278,8 @@ export class RestServer implements Service {
   }
 
   /**
-   * For an answer that is about to be written: a reader that takes
-   * nothing would keep it in memory without end.
+   * For an answer about to be written: a reader that takes nothing would keep it in memory without
+   * end.
    */
   private cutSlowReader({ raw }: FastifyReply): void {
     const { clock, metrics } = this.deps;

@@ -30,8 +30,8 @@ import { showAsyncapi, showOpenapi, showPage } from './routes/show-documents.ts'
 import { streamUpdates } from './routes/stream-updates.ts';
 
 /**
- * Every route that exists. One that is not here has no path, no scope, no place in OpenAPI and no
- * row in the matrix of authorization tests.
+ * Every route that exists. Without an entry here a route has no path, no scope, no place in OpenAPI
+ * and no row in the matrix of authorization tests.
  */
 export const routeTable: readonly Route[] = [
   placeOrder,

@@ -19,14 +19,14 @@ export interface Answer {
   /** Absent: no body. */
   readonly schema?: z.ZodType;
   readonly type?: string;
-  /** Of a body without a shape. */
+  /** For a body without a shape. */
   readonly example?: unknown;
   readonly headers?: readonly string[];
 }
 
 /**
- * One entry of the table from which the routes, OpenAPI and the
- * matrix of authorization tests are made.
+ * One entry of the table. The routes, OpenAPI and the matrix of authorization tests are made from
+ * it.
  */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -36,34 +36,32 @@ export interface Route {
   readonly summary: string;
   readonly describe?: string;
   readonly tag: 'orders' | 'commands' | 'stream' | 'accounts' | 'operations' | 'service' | 'quarantine' | 'documents';
-  /** Any one of them is enough. `public`: no token is needed, but a bad one is refused here too. */
+  /** Any one is enough. `public`: no token is needed, but a bad one is refused here too. */
   readonly scopes: 'public' | readonly [Scope, ...Scope[]];
   readonly params?: Readonly<Record<string, IdKind>>;
-  /**
-   * Strict: a parameter that it does not name is refused. Absent: the route takes no parameters.
-   */
+  /** Strict: any other parameter is refused. Absent: the route takes no parameters. */
   readonly query?: z.ZodObject;
   /** Shown in OpenAPI; the handler parses it. */
   readonly body?: z.ZodType;
-  /** Request headers that this route reads, in addition to those of every route. */
+  /** Request headers that this route reads, in addition to every route's headers. */
   readonly headers?: readonly ('Idempotency-Key' | 'Prefer' | 'If-Match' | 'If-None-Match' | 'Last-Event-ID')[];
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Codes of problems in addition to those of every route, by status. */
+  /** Problem codes in addition to every route's codes, by status. */
   readonly problems?: Readonly<Record<number, readonly string[]>>;
   /**
-   * Not GET, and a read all the same: it passes the gate of reads, so that it holds up no command.
+   * Not GET, and a read all the same: it passes the gate for reads, so that it holds up no command.
    */
   readonly changesNothing?: true;
   /**
-   * Reads only: rows that an answer may have, if `query` has no
-   * `limit` (read-gate.ts). Left out: 1.
+   * Reads only: rows that an answer may have, if `query` has no `limit` (read-gate.ts). Left out:
+   * 1.
    */
   readonly rows?: number;
   /** Sends the answer, or takes the socket over. */
   readonly handle: (parts: RouteParts, call: Call) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
 }
 
-/** Types the query of a route by its shape: the table itself holds routes of every shape. */
+/** Types a route's query by its shape: the table itself holds routes with every shape. */
 export function route<Shape extends z.ZodObject>(
   definition: Omit<Route, 'query' | 'handle'> & {
     readonly query: Shape;
@@ -73,7 +71,7 @@ export function route<Shape extends z.ZodObject>(
     ) => Promise<FastifyReply | undefined> | FastifyReply | undefined;
   },
 ): Route {
-  // Safe: `serve-routes.ts` gives the handler only a query that this shape has parsed.
+  // Safe: `serve-routes.ts` parses each query with this shape before the handler gets it.
   return definition as unknown as Route;
 }
 

@@ -36,8 +36,8 @@ export function sendProblemWith(
 }
 
 /**
- * The same body whether it does not exist or belongs to another: a
- * caller that may not see it learns nothing.
+ * The same body whether it does not exist or belongs to another: a caller that may not see it
+ * learns nothing.
  */
 const missing = {
   ORDER_NOT_FOUND: 'there is no such order',
@@ -61,8 +61,8 @@ export function sendMissing(reply: FastifyReply, code: MissingCode): FastifyRepl
 }
 
 /**
- * Answers a body that does not have the route's shape. An unknown field is reported with the
- * platform's own code for it (specification, "Errors").
+ * Answers a body without the route's shape. An unknown field is reported with the platform's own
+ * code for it (specification, "Errors").
  */
 export function sendBodyFaults(
   reply: FastifyReply,
@@ -76,7 +76,7 @@ export function sendBodyFaults(
 
 const codeClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
-/** Counts a request that was answered, under its route's pattern: never under its path. */
+/** Counts an answered request, under its route's pattern: never under its path. */
 export function observeRequest(metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const route = request.routeOptions.url ?? 'unknown';
   const code_class = codeClasses[Math.floor(reply.statusCode / 100)] ?? '5xx';

@@ -11,16 +11,15 @@ import type { RouteParts } from './route-parts.ts';
 import { isMissingCode, sendJson, sendMissing, sendProblem, sendProblemWith } from './send-answer.ts';
 
 /**
- * One second: most commands that were unknown for a moment are settled
- * by then, and asking costs one read by key.
+ * One second: most commands that were unknown for a moment are settled by then, and asking costs
+ * one read by key.
  */
 const retryAfterSeconds = 1;
 
 type Asked = Pick<Submission, 'request' | 'callerRef' | 'supersedes'>;
 
 /**
- * As `sendUntraced`, in a span of the request where traces are
- * on. The span continues that of the caller.
+ * As `sendUntraced`, in a span for the request if traces are on. It continues the caller's span.
  */
 export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): Promise<FastifyReply> {
   const { tracing, clock } = parts;
@@ -43,10 +42,10 @@ export async function sendCommand(parts: RouteParts, call: Call, asked: Asked): 
 }
 
 /**
- * The common last part of place, replace and cancel: reads the headers of commands, checks the
- * account against the token, calls `Commands.submit` and sends the answer, or that of the process
- * that holds the account. 200 when the command is not open any more, 202 with its address while it
- * is. 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED.
+ * The common last part of place, replace and cancel. It reads the command headers, checks the
+ * account against the token, calls `Commands.submit` and sends the answer, or the answer from the
+ * account's holder. 200 when the command is not open any more, 202 with its address while it is.
+ * 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED.
  */
 async function sendUntraced(
   { commands, reads, forwarding }: RouteParts,
@@ -87,7 +86,7 @@ async function sendUntraced(
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
   if (result.replayed) reply.header('idempotent-replayed', 'true');
-  // The quick answer needs no second read of the database. A caller that waited, or sent its key
+  // The quick answer needs no second read from the database. A caller that waited, or sent its key
   // again, gets the evidence too.
   if (waitSeconds === undefined && !result.replayed) return sendCommandState(reply, result.command);
   const found = await reads.findCommand(principal.accounts, result.command.commandId).catch(() => undefined);
@@ -137,8 +136,8 @@ const operatorDeclines = {
 } as const;
 
 /**
- * Answers why nothing was journaled. "Not found" has our own text, the same for
- * things that do not belong to the caller.
+ * Answers why nothing was journaled. "Not found" has our own text, the same for things that do not
+ * belong to the caller.
  */
 export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, breach }: Decline): FastifyReply {
   if (isMissingCode(code)) return sendMissing(reply, code);
@@ -152,7 +151,7 @@ export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, 
   });
 }
 
-/** One cancel of a cancel-all: its command, or why there is none. */
+/** One cancel in a cancel-all: its command, or why there is none. */
 export function submitResultBody(result: SubmitResult | undefined): object {
   if (result === undefined)
     return { code: 'UNDER_WAY', detail: 'its cancel has no answer yet: ask again with the same key' };

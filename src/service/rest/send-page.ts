@@ -10,7 +10,7 @@ import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
  * A share of the event loop for work that may wait. However many tasks there are, together they
  * take at most `sliceMs` and one step more between two turns of the loop. Urgent work (a command's
  * next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such
- * pages that came at once.
+ * pages at once.
  */
 export class LoopShare {
   private sliceEndsMs = Number.NEGATIVE_INFINITY;
@@ -23,7 +23,7 @@ export class LoopShare {
     this.sliceMs = options.sliceMs;
   }
 
-  /** `step` for each item, in order. Rejects with what a step throws. */
+  /** `step` for each item, in order. Rejects with a step's error. */
   async forEach<T>(items: Iterable<T>, step: (item: T) => void): Promise<void> {
     for (const item of items) {
       while (this.clock.monotonicMs() >= this.sliceEndsMs) await this.turn();
@@ -42,25 +42,24 @@ export class LoopShare {
 }
 
 interface Asked {
-  /** Names the list: a cursor of another list is refused. */
+  /** Names the list: another list's cursor is refused. */
   readonly list: string;
   /** As the caller gave it; an account in it has to be one of the caller's. */
   readonly filter: Readonly<Record<string, unknown>>;
   readonly cursor: string | undefined;
-  /** Of the positions in this list's cursors. */
+  /** The positions in this list's cursors. */
   readonly position: z.ZodType<readonly string[]>;
 }
 
 /**
- * Makes the texts of pages, and takes no more than a share of
- * the event loop, however many are asked for.
+ * Makes pages' texts, and takes no more than a share of the event loop, however many are asked for.
  */
 export class Pages {
   private readonly share: LoopShare;
   /**
-   * Equal pages that are asked for at once share one read and its result
-   * (store/orders/turn-batch.ts), so the answer is made once too, as bytes: a text would be
-   * measured and encoded for each of its readers. An entry lives as long as its page.
+   * Equal pages asked for at once share one read and its result (store/orders/turn-batch.ts). So
+   * the answer is made once too, as bytes: a text would be measured and encoded for each reader. An
+   * entry lives as long as its page.
    */
   private readonly made = new WeakMap<Page<unknown>, { readonly of: string; readonly bytes: Promise<Buffer> }>();
 
@@ -69,7 +68,7 @@ export class Pages {
   }
 
   /**
-   * Sends one page of a list, with the cursor of the next. A cursor belongs to its list and its
+   * Sends one page of a list, with the next one's cursor. A cursor belongs to its list and its
    * filters: with others it would silently skip rows.
    */
   async send<T>(
@@ -100,7 +99,7 @@ export class Pages {
 
   /**
    * Texts are added with `+`, not joined: V8 then copies them once, when they are written, and not
-   * also into the text of the list.
+   * also into the list's text.
    */
   private async encode<T>({ items }: Page<T>, textOf: (item: T) => string, next: string | undefined): Promise<Buffer> {
     let text = '{"items":[';

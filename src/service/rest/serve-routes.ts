@@ -57,7 +57,7 @@ function patternOf(path: string): RegExp {
 }
 
 function refuseOtherMethods(server: FastifyInstance, path: string, routes: readonly Route[]): void {
-  // A route with a parameter may serve other methods of this path: an order may have the id
+  // A route with a parameter may serve other methods on this path: an order may have the id
   // "counts", and can be cancelled.
   const own = routes.filter((route) => route.path === path || patternOf(route.path).test(path));
   const allowed = own.flatMap(({ method, tag }) => (method === 'GET' && tag !== 'stream' ? ['GET', 'HEAD'] : [method]));
@@ -68,7 +68,7 @@ function refuseOtherMethods(server: FastifyInstance, path: string, routes: reado
     exposeHeadRoute: false,
     // Before any body is read.
     onRequest: (request, reply) => {
-      // Preflights of allowed origins are answered before.
+      // Allowed origins' preflights are answered before.
       const detail = isPreflight(request)
         ? 'pages of this origin may not ask: TIDEMARK_HTTP_ORIGINS does not name it'
         : 'this path has no such method: see Allow';
@@ -87,7 +87,7 @@ function authorize(
 ): void {
   const { authorization } = request.headers;
   if (route.scopes === 'public' && authorization === undefined) {
-    // Handlers of public routes don't look at it.
+    // Public routes' handlers don't look at it.
     request.principal = loopbackPrincipal;
     done();
     return;
@@ -133,8 +133,8 @@ function admit(
 }
 
 /**
- * The same for every kind of bad token: only the log and the metric
- * show which check it failed (RFC 6750 3.1).
+ * The same for every kind of bad token: only the log and the metric show which check it failed (RFC
+ * 6750 3.1).
  */
 function refuseToken(reply: FastifyReply, missing: boolean): void {
   reply.header('www-authenticate', missing ? 'Bearer' : 'Bearer error="invalid_token"');
@@ -155,8 +155,8 @@ function serve(
   reply: FastifyReply,
 ) {
   const { principal } = request;
-  // Unreachable: `authorize` answers itself or sets it. A route without an
-  // authorization must not be served by mistake.
+  // Unreachable: `authorize` answers itself or sets it. A route without an authorization must not
+  // be served by mistake.
   if (principal === undefined) throw new Error('a request came past the authorization');
   const params = request.params as Readonly<Record<string, string>>;
   for (const name in route.params) {

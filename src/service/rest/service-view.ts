@@ -8,20 +8,19 @@ export type ConsumersAnswer =
   | { readonly kind: 'unavailable' };
 
 /**
- * The knowledge of the service about itself, for operators: of this process alone, but for the
- * fleet. No call rejects, but for that.
+ * The service's knowledge about itself, for operators. It covers this process alone, except for the
+ * fleet. No call rejects, except for that one.
  */
 export interface ServiceView {
   /** Whether commands may be given (`TIDEMARK_COMMANDS`). */
   readonly commands: 'on' | 'off';
-  /** Of this process alone, as a caller of this scope may see it; from memory. */
+  /** This process's status alone, as a caller with this scope may see it; from memory. */
   status(scope: AccountScope): Promise<StatusDocument>;
   /**
-   * The samples after `sinceMs` (wall time), or all that are
-   * kept; from memory. They name no account.
+   * The samples after `sinceMs` (wall time), or all kept ones; from memory. They name no account.
    */
   history(sinceMs: number | undefined): HistoryDocument;
-  /** Asked of Kafka at most each few seconds, with a deadline. They name no account. */
+  /** Kafka is asked at most each few seconds, with a deadline. They name no account. */
   consumers(): Promise<ConsumersAnswer>;
   /** Read from the database. Rejects when that can't be reached. It names no account. */
   fleet(): Promise<FleetDocument>;

@@ -6,8 +6,8 @@ interface AuthenticatorDeps {
   /** Absent: no JWT is accepted. */
   readonly jwt?: JwtVerifier;
   /**
-   * Absent: no static token is accepted. With neither, every caller is
-   * `loopback`, and the server binds to loopback only.
+   * Absent: no static token is accepted. With neither, every caller is `loopback`, and the server
+   * binds to loopback only.
    */
   readonly tokens?: StaticTokens;
 }
@@ -28,18 +28,16 @@ export type AuthResult =
   /** Can't be decided now: the issuer's keys can't be read. */
   | { readonly kind: 'unavailable' };
 
-/** Longer than any token that we know of; headers may have 8 KiB in all. */
+/** Longer than any known token; headers may have 8 KiB in all. */
 const bearer = /^bearer +([\x21-\x7e]{1,7000})$/i;
-/**
- * Three parts, the first a JSON object in base64url: no static token that we make looks like this.
- */
+/** Three parts, the first a JSON object in base64url: none of our static tokens looks like this. */
 const jwtShape = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 const asLoopback: AuthResult = { kind: 'principal', principal: loopbackPrincipal };
 
 /**
- * Finds the caller of a request by its `Authorization` header (RFC 6750). Never rejects. Answers
- * without a promise where it need not wait.
+ * Finds a request's caller by its `Authorization` header (RFC 6750). Never rejects. Answers without
+ * a promise if it need not wait.
  */
 export class Authenticator {
   private readonly deps: AuthenticatorDeps;

@@ -21,10 +21,7 @@ interface IssuerKeysDeps {
   readonly metrics: Pick<RestMetrics, 'issuerKeyReads'>;
 }
 
-/**
- * A key that the issuer has withdrawn is noticed within a minute, and
- * a standby has keys before it needs them.
- */
+/** A withdrawn key is noticed within a minute, and a standby has keys before it needs them. */
 const readEveryMs = 60_000;
 const readAgainMs = 5_000;
 /** Unknown key ids cause at most one read in this time, however many are tried. */
@@ -32,14 +29,13 @@ const askedRestMs = 30_000;
 const readTimeoutMs = 5_000;
 
 /**
- * The public keys of the issuer (RFC 7517), read at intervals and when
- * a token names one that is not among them.
+ * The issuer's public keys (RFC 7517), read at intervals and when a token names an unknown one.
  *
- * States: none yet → read; from then on there are always some. A read that fails keeps the keys of
- * the last good one for as long as the process lives: without an issuer no new token is signed, but
- * a caller that has one must still be able to cancel and halt. The alternative, to drop the keys
- * after some hours, would lock all callers out in the middle of the outage, although the issuer
- * could not have withdrawn a key then either. An answer without any key counts as failed.
+ * States: none yet → read; from then on there are always some. A failed read keeps the last good
+ * keys for as long as the process lives. Without an issuer no new token is signed, but a caller
+ * with a token must still be able to cancel and halt. The alternative, to drop the keys after some
+ * hours, would lock all callers out in the middle of the outage, although the issuer could not have
+ * withdrawn a key then either. An answer without any key counts as failed.
  */
 class IssuerKeys {
   private keys: JWTVerifyGetKey | undefined;
@@ -69,15 +65,17 @@ class IssuerKeys {
     this.timer?.cancel();
   }
 
-  /** The keys of the last good read; undefined: there was none, and a read just now failed too. */
+  /**
+   * The keys from the last good read; undefined: there was none, and a read just now failed too.
+   */
   async known(): Promise<JWTVerifyGetKey | undefined> {
     if (this.keys === undefined) await this.readUnlessJustRead();
     return this.keys;
   }
 
   /**
-   * For a token that names an unknown key: the keys after another read. `unknown`: the issuer can't
-   * be asked, and the key may be a new one.
+   * For a token with an unknown key: the keys after another read. `unknown`: the issuer can't be
+   * asked, and the key may be a new one.
    */
   async newest(): Promise<JWTVerifyGetKey | 'unknown'> {
     await this.readUnlessJustRead();
@@ -123,8 +121,8 @@ function keySetOf({ status, text }: { readonly status: number; readonly text: st
 }
 
 /**
- * A key without an id may be that of any token, also of one that names
- * an id (RFC 7517, 4.5: the id is optional).
+ * A key without an id may belong to any token, also to one that names an id (RFC 7517, 4.5: the id
+ * is optional).
  */
 function keysOf(set: JSONWebKeySet): JWTVerifyGetKey {
   const byId = createLocalJWKSet(set);
@@ -151,8 +149,8 @@ export interface JwtVerifierOptions {
    */
   readonly algorithms: readonly string[];
   /**
-   * `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens whose header says `JWT` or
-   * nothing, unless they look like ID tokens.
+   * `at+jwt`: only access tokens by RFC 9068. `jwt`: also tokens with `JWT` or nothing in their
+   * header, unless they look like ID tokens.
    */
   readonly typ: 'at+jwt' | 'jwt';
 }
@@ -165,20 +163,20 @@ export type JwtResult =
 
 const leewaySeconds = 30;
 const publicKeyAlgorithm = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
-/** Claims that only an ID token has (OpenID Connect Core 2 and 3.3). */
+/** Only ID tokens have these claims (OpenID Connect Core 2 and 3.3). */
 const ofIdTokens = ['nonce', 'at_hash', 'c_hash'] as const;
 /** Visible ASCII, so that it can be written to a log and to the journal. */
 const subject = /^[\x21-\x7e]{1,200}$/;
 
 /**
- * Checks bearer JWTs of one issuer (RFC 7519, RFC 9068): the signature by the issuer's published
+ * Checks one issuer's bearer JWTs (RFC 7519, RFC 9068): the signature by the issuer's published
  * keys, `iss`, `aud`, `exp` (required) and `nbf` with a leeway of 30 s. The principal is `sub`
- * within `iss` (`jwt:<iss>#<sub>`): the next token of the same subject is the same caller, a
- * subject of another issuer is not. `scope` is a text of words or an array; `accounts` an array of
- * ids, in which `*` is every account. A claim that is missing or of another shape grants nothing.
- * The `typ` of the header says that it is an access token.
+ * within `iss` (`jwt:<iss>#<sub>`): the same subject's next token is the same caller, another
+ * issuer's subject is not. `scope` is a text of words or an array; `accounts` an array of ids, and
+ * `*` in it is every account. A claim that is missing or has another shape grants nothing. The
+ * header's `typ` says that it is an access token.
  *
- * A token's `kid` is only compared with the ids of the published keys: it never names a file or an
+ * A token's `kid` is only compared with the published keys' ids: it never names a file or an
  * address. `jku`, `x5u` and `jwk` headers are not read.
  */
 export class JwtVerifier {
@@ -187,7 +185,7 @@ export class JwtVerifier {
   private readonly deps: IssuerKeysDeps;
   private readonly options: JwtVerifierOptions;
 
-  /** @throws Error when an algorithm is not one with a public key. */
+  /** @throws Error when an algorithm has no public key. */
   constructor(deps: IssuerKeysDeps, options: JwtVerifierOptions) {
     const wrong = options.algorithms.find((algorithm) => !publicKeyAlgorithm.test(algorithm));
     if (wrong !== undefined || options.algorithms.length === 0)
@@ -198,7 +196,7 @@ export class JwtVerifier {
     this.refused = new RefusedTokens(deps);
   }
 
-  /** Why a token was refused is in the log alone: its sender learns nothing. */
+  /** Only the log says why a token was refused: its sender learns nothing. */
   async verify(token: string): Promise<JwtResult> {
     const result = await this.judgeByNewest(token);
     if (result.kind === 'refused') this.refused.note(result, token);
@@ -230,8 +228,8 @@ export class JwtVerifier {
   }
 
   /**
-   * Several keys may have signed it: keys without an id, or with
-   * the same one. The one that did decides.
+   * Several keys may have signed it: keys without an id, or with the same one. The actual signer's
+   * key decides.
    */
   private async judgeByEach(token: string, keys: errors.JWKSMultipleMatchingKeys): Promise<JwtResult | 'no_key'> {
     for await (const key of keys) {
@@ -310,7 +308,7 @@ function refusalOf(error: unknown): 'expired' | 'claims' | 'signature' | 'malfor
     error instanceof errors.JOSENotSupported
   )
     return 'malformed';
-  // A published key that can't be used. A fault of our own ends here
-  // too; it is safer to let no caller in then.
+  // A published key that can't be used. A fault of our own ends here too; it is safer to let no
+  // caller in then.
   return 'unavailable';
 }

@@ -5,7 +5,7 @@ import type { Call } from '../route.ts';
 import { sendMissing, sendProblem } from '../send-answer.ts';
 import { maySee, type Principal } from './principal.ts';
 
-/** The scope that an operator acts on: the account of the path, or the service. */
+/** The scope that an operator acts on: the path's account, or the service. */
 export function scopeOfPath({ accountId }: Readonly<Record<string, string>>): Halt['scope'] {
   return accountId === undefined ? { kind: 'service' } : { kind: 'account', accountId };
 }
@@ -16,8 +16,8 @@ export function operatorWordOf({ name, accounts }: Principal, reason: string, re
 }
 
 /**
- * Undefined: the caller may act on it. The service is every account, so a
- * token that names only some may not act on it.
+ * Undefined: the caller may act on it. The service is every account, so a token for only some may
+ * not act on it.
  */
 export function refuseScope(call: Pick<Call, 'reply' | 'principal'>, scope: Halt['scope']): FastifyReply | undefined {
   const { reply, principal } = call;

@@ -1,23 +1,23 @@
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 
-/** The rights of callers. None includes another: a token lists each one that it has. */
+/** Callers' rights. None includes another: a token lists each one that it has. */
 export const scopes = ['orders:read', 'orders:write', 'ops:read', 'ops:write'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** The caller, and the rights that its token gives. */
+/** The caller, and its token's rights. */
 export interface Principal {
   /**
-   * The stable id of the caller, used in the journal, the audit trail and the logs. Idempotency
-   * keys and references belong to the name, so all tokens of one name share them, later ones too.
-   * Names of JWTs begin with `jwt:`; names of another kind may not.
+   * The caller's stable id, used in the journal, the audit trail and the logs. Idempotency keys and
+   * references belong to the name, so all tokens with one name share them, later ones too. JWTs'
+   * names begin with `jwt:`; other kinds of names may not.
    */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** The accounts whose orders it may see and change. Passed to every read unchanged. */
+  /** It may see and change these accounts' orders. Passed to every read unchanged. */
   readonly accounts: AccountScope;
   /**
-   * Of the token of the database that it came with: what it asks for
-   * is not sent any more once that has ended.
+   * The number of its database token. Once that token has ended, nothing that came with it is sent
+   * any more.
    */
   readonly tokenNumber?: number;
 }
@@ -37,7 +37,7 @@ export function principalOf(
   };
 }
 
-/** All rights, for callers of a port that only this machine can reach. */
+/** All rights, for callers on a port that only this machine can reach. */
 export const loopbackPrincipal = principalOf('loopback', scopes, 'all');
 
 export function maySee(accounts: AccountScope, accountId: string): boolean {

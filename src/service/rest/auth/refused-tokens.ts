@@ -7,7 +7,7 @@ interface RefusedTokensDeps {
   readonly log: Log;
 }
 
-/** What was looked at, what it says, and what it has to say. */
+/** The claim, the value found in it, and the expected value. */
 export interface Why {
   readonly claim: string;
   readonly found: unknown;
@@ -19,10 +19,9 @@ const logEveryMs = 60_000;
 const mostChars = 200;
 
 /**
- * Why tokens were refused, in the log: the claim, what it says and what it has to say,
- * never the token. One line a minute for each claim, with the number of refusals since
- * the line before. So a wrong audience or a clock that is behind is found without the
- * token, and a flood does not fill the log.
+ * Why tokens were refused, in the log: the claim, its value and the expected one, never the token.
+ * One line a minute for each claim, with the number of refusals since the line before. So a wrong
+ * audience or a clock that is behind is found without the token, and a flood does not fill the log.
  */
 export class RefusedTokens {
   private readonly told = new Map<string, { atMs: number; times: number }>();
@@ -68,7 +67,7 @@ interface Expected {
   readonly jwksUrl: string;
 }
 
-/** The claim that an error of `jwtVerify` is about. Nothing where it is about none. */
+/** The claim that an error of `jwtVerify` is about. Nothing if it is about none. */
 export function describeRefusal(
   error: unknown,
   { issuer, audience, algorithms, jwksUrl }: Expected,

@@ -14,7 +14,7 @@ interface StaticTokensDeps {
 
 interface StaticTokensOptions {
   readonly configured: readonly PrincipalToken[];
-  /** How long it may take until a new or revoked token of the database takes effect. */
+  /** A new or revoked token in the database takes effect within this time. */
   readonly refreshEveryMs: number;
 }
 
@@ -25,21 +25,20 @@ interface Known {
 }
 
 /**
- * Tokens that do not name their owner: the configured ones, and those of
- * the database as they were at the last read.
+ * Tokens that do not name their owner: the configured ones, and the database's at the last read.
  *
- * States: idle → refreshing at intervals (`start`) → stopped. A read that fails keeps the tokens of
+ * States: idle → refreshing at intervals (`start`) → stopped. A failed read keeps the tokens from
  * the read before: without the database nothing could be read or journaled for them anyway. Expiry
  * is judged by this machine's clock, so it takes effect whether the database answers or not.
- * Invariant: a token that has ended stays so, and an end never gets later: where the database comes
- * back without one, the token is refused, and is ended again.
+ * Invariant: an ended token stays so, and an end never gets later. If the database comes back
+ * without one, the token is refused, and is ended again.
  */
 export class StaticTokens {
   private readonly configured: readonly Known[];
   private stored: readonly Known[] = [];
-  /** The tokens of the last read. */
+  /** The tokens from the last read. */
   private lastRead: readonly PrincipalToken[] = [];
-  /** By hash: the earliest end of a token of the database. */
+  /** By hash: the earliest end of a database token. */
   private readonly ends = new Map<string, number>();
   private timer: Timer | undefined;
   private stopped = false;
@@ -54,8 +53,8 @@ export class StaticTokens {
   }
 
   /**
-   * Compares every known token, each in constant time: the time
-   * taken does not show which one was close.
+   * Compares every known token, each in constant time: the time taken does not show which one was
+   * close.
    */
   find(token: string): Principal | 'expired' | undefined {
     const digest = hash('sha256', token, 'buffer');
@@ -80,7 +79,7 @@ export class StaticTokens {
 
   private async refresh(store: PrincipalStore): Promise<void> {
     try {
-      // Written into the table by hand: its deeds would look like those of the service.
+      // Written into the table by hand: its deeds would look like the service's own.
       const read = (await store.active()).filter(({ name }) => !isReservedName(name));
       this.noteEnds(store, read);
       this.stored = read.map((token) =>
@@ -94,10 +93,7 @@ export class StaticTokens {
     }
   }
 
-  /**
-   * A token that the database had and has no more is one that has
-   * ended, unless there are more than it tells of.
-   */
+  /** A token that the database no longer has is ended, unless more tokens exist than it tells. */
   private noteEnds(store: PrincipalStore, read: readonly PrincipalToken[]): void {
     const there = new Set(read.map(({ sha256 }) => sha256));
     const gone = read.length < mostActive ? this.lastRead.filter(({ sha256 }) => !there.has(sha256)) : [];

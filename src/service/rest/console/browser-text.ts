@@ -1,17 +1,17 @@
 import { stripTypeScriptTypes } from 'node:module';
 
 /**
- * Whole lines alone: text in a template that looks like a
- * comment at the end of a line is left as it is.
+ * Whole lines alone: text in a template that looks like a comment at the end of a line is left as
+ * it is.
  */
 const blockOfLines = /^[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 const commentLine = /^[ \t]*\/\/.*$/gm;
 const trailingSpace = /[ \t]+$/gm;
 
 /**
- * A source as the browser gets it: without types, and without the comments that have lines of their
- * own, which are a seventh of the first view. Every line keeps its number, so an error in the
- * browser names the line of the source.
+ * A source as the browser gets it: without types, and without comments on lines of their own. These
+ * are a seventh of the first view. Every line keeps its number, so an error in the browser names
+ * the source's line.
  */
 export function browserText(source: string): string {
   return stripTypeScriptTypes(source)

@@ -6,22 +6,20 @@ import { gzipSync } from 'node:zlib';
 import { browserText } from './browser-text.ts';
 import { consolePage, type PageText } from './console-page.ts';
 
-/**
- * One file of the console. Its address changes with its content, so a browser may keep it for good.
- */
+/** One console file. Its address changes with its content, so a browser may keep it for good. */
 interface SiteFile {
   readonly type: string;
   readonly bytes: Uint8Array;
   readonly gzipped: Uint8Array;
 }
 
-/** Everything that the console consists of, made once. Plain data: it comes from a worker. */
+/** The whole console, made once. Plain data: it comes from a worker. */
 export interface BuiltSite {
   readonly page: PageText;
   /** By address, from `/console/` on. */
   readonly files: ReadonlyMap<string, SiteFile>;
   /**
-   * Runbooks by name, as they are written: plain text, which the page draws and `curl` can read.
+   * Runbooks by name, as they are written: plain text. The page draws it and `curl` can read it.
    */
   readonly runbooks: ReadonlyMap<string, SiteFile>;
 }
@@ -39,8 +37,7 @@ const packages: readonly PackageFiles[] = [
   { name: 'htm', imports: { htm: 'dist/htm.module.js' } },
   { name: '@preact/signals-core', imports: { '@preact/signals-core': 'dist/signals-core.module.js' } },
   { name: 'uplot', imports: { uplot: 'dist/uPlot.esm.js' }, style: 'dist/uPlot.min.css' },
-  // Only sign-in by an issuer needs it, which fetches it then: it
-  // is as large as a third of the page.
+  // Only sign-in by an issuer needs it, and fetches it then: it is as large as a third of the page.
   { name: 'oauth4webapi', imports: { oauth4webapi: 'build/index.js' } },
 ];
 
@@ -54,7 +51,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 interface SiteSource {
-  /** The sources of the console. */
+  /** The console's sources. */
   readonly console: string;
   readonly runbooks: string;
   /** Made for the demo: the page has its screen "Break it". */
@@ -118,8 +115,8 @@ function addPackages(files: Map<string, SiteFile>) {
 }
 
 /**
- * Addresses of a module and of every module that it needs before it can run. Those that it imports
- * later, by `import()`, are not among them.
+ * Addresses of a module and of every module that it needs before it can run. Later imports, by
+ * `import()`, are not among them.
  */
 function modulesFrom(
   first: string,
@@ -149,7 +146,7 @@ function packageFolder(name: string): string {
   return dirname(file);
 }
 
-/** A file of a package and those that it imports by a relative path. */
+/** A package's file and its imports by relative paths. */
 function filesFrom(home: string, first: string): ReadonlySet<string> {
   const found = new Set<string>([first]);
   for (const path of found) {

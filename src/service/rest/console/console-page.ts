@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto';
 
-/** The one HTML page of the console. */
+/** The console's one HTML page. */
 export interface PageText {
   readonly html: string;
-  /** SHA-256 of the one script that stands inline, in base64. */
+  /** SHA-256 of the one inline script, in base64. */
   readonly inlineHash: string;
 }
 
 interface PageParts {
   /** Address of the folder with our own modules. */
   readonly root: string;
-  /** Addresses of the packages by the names that modules import. */
+  /** The packages' addresses by the names that modules import. */
   readonly imports: Readonly<Record<string, string>>;
-  /** Addresses of the style sheets, in the order in which they hold. */
+  /** The style sheets' addresses, in the order in which they hold. */
   readonly styles: readonly string[];
   /**
-   * Addresses of the module that begins the page and of those that it imports. They come before all
-   * others: what it loads, it can load again.
+   * Addresses of the page's first module and its imports. They come before all others: what it
+   * loads, it can load again.
    */
   readonly first: ReadonlySet<string>;
   /**
@@ -29,10 +29,10 @@ interface PageParts {
 }
 
 /**
- * The page has no script and no style of its own, except the import map: browsers take no
- * import map from an address, so it stands inline and the policy allows exactly this text
- * by its hash. The alternative, rewriting the names in modules and packages, would serve
- * other code than the one that is checked.
+ * The page has no script and no style of its own, except the import map: browsers take no import
+ * map from an address. So it stands inline, and the policy allows exactly this text by its hash.
+ * The alternative, rewriting the names in modules and packages, would serve other code than the
+ * checked code.
  */
 export function consolePage({ root, imports, styles, first, modules, demo }: PageParts): PageText {
   const map = JSON.stringify({ imports });
@@ -56,9 +56,9 @@ function preloads(addresses: ReadonlySet<string>): string[] {
 }
 
 /**
- * No inline script or style but the map, no eval, no frame, no form that leaves
- * the page, no text that becomes markup (trusted types). `askable`: the origins
- * that the page may ask beside this service.
+ * No inline script or style but the map, no eval, no frame, no form that leaves the page, no text
+ * that becomes markup (trusted types). `askable`: the origins that the page may ask beside this
+ * service.
  */
 export function policyOf({ inlineHash }: PageText, askable: readonly string[]): string {
   return [

@@ -2,10 +2,7 @@ import type { Log } from '../../../observability/log.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { IssuerMetadata, type Metadata } from './issuer-metadata.ts';
 
-/**
- * How readers of the console sign in at the issuer whose JWTs
- * REST accepts. Nothing of it is secret.
- */
+/** How the console's readers sign in at the issuer of REST's JWTs. Nothing in it is secret. */
 export interface ConsoleSignInOptions {
   readonly issuer: string;
   readonly audience: string;
@@ -24,8 +21,8 @@ interface SignInDocument {
 }
 
 /**
- * Sign-in by the issuer, as far as the service has a part in it: it tells the page how, and lets
- * its policy allow it. The tokens pass it by.
+ * Sign-in by the issuer, as far as the service has a part in it: it tells the page how, and its
+ * policy allows it. The tokens pass it by.
  */
 export class ConsoleSignIn {
   private readonly options: ConsoleSignInOptions | undefined;

@@ -15,21 +15,21 @@ interface ConsoleSiteDeps {
 
 interface ConsoleSiteOptions {
   readonly demo?: boolean;
-  /** Left out where no issuer signs readers in. */
+  /** Left out if no issuer signs readers in. */
   readonly signIn?: ConsoleSignInOptions;
 }
 
 const buildWithinMs = 60_000;
 /**
- * Making it takes half a second of processor time, which the start
- * needs: the streams have to be live first.
+ * Making it takes half a second of processor time, and the start needs that time: the streams have
+ * to be live first.
  */
 const buildAfterMs = 3_000;
 
 /**
  * The console, made shortly after the start, or at the first request for it. States: made →
- * building → ready or failed. A request that comes while it is built waits for it; the service
- * itself never does, and works the same without it.
+ * building → ready or failed. A request during the build waits for it; the service itself never
+ * does, and works the same without it.
  */
 export class ConsoleSite {
   readonly signIn: ConsoleSignIn;
@@ -52,8 +52,8 @@ export class ConsoleSite {
   }
 
   /**
-   * Resolves once nothing is being made any more: Node aborts the whole
-   * process when it ends while a worker compresses.
+   * Resolves once nothing is being made any more: Node aborts the whole process when it ends while
+   * a worker compresses.
    */
   async stop(): Promise<void> {
     this.timer?.cancel();
@@ -68,8 +68,8 @@ export class ConsoleSite {
   }
 
   private async build(): Promise<BuiltSite | undefined> {
-    // As sources or as a package: the worker has the ending of this file. The warning says that
-    // Node may still change the function that strips types.
+    // As sources or as a package: the worker has this file's ending. The warning says that Node may
+    // still change the function that strips types.
     const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const worker = new Worker(new URL(`./site-worker.${ending}`, import.meta.url), {
       workerData: {
@@ -79,7 +79,7 @@ export class ConsoleSite {
       },
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
-    // It must not keep a process alive that has been asked to stop.
+    // It must not keep alive a process that has been asked to stop.
     worker.unref();
     const answer = new Promise<BuiltSite>((resolve, reject) => {
       worker.once('message', resolve);

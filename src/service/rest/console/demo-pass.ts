@@ -7,8 +7,8 @@ interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /**
-   * Where the demo's desk answers, on loopback; the rules of the configuration make sure of that,
-   * and that there is no sign-in.
+   * The address of the demo's desk, on loopback. The configuration's rules make sure of that, and
+   * that there is no sign-in.
    */
   readonly url: string;
 }
@@ -16,9 +16,8 @@ interface DemoPassDeps {
 const answerWithinMs = 10_000;
 
 /**
- * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page
- * asks its own origin and nothing else. The guards of the port have run before:
- * a page of another site changes nothing here.
+ * Passes `/console/demo` on to the desk of `tidemark demo`, so that the page asks its own origin
+ * and nothing else. The port's guards have run before: another site's page changes nothing here.
  */
 export class DemoPass {
   private readonly deps: DemoPassDeps;

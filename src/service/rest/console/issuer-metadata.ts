@@ -28,10 +28,9 @@ const shape = z.object({
 export type Metadata = z.infer<typeof shape>;
 
 /**
- * The metadata of the issuer, read at start and every ten minutes. States: none yet →
- * read; from then on there is always some, since a read that fails keeps the last
- * one. The service reads it, not the page: so the policy of the page can name the
- * origins that it needs before the page exists.
+ * The issuer's metadata, read at start and every ten minutes. States: none yet → read; from then on
+ * there is always some, since a failed read keeps the last one. The service reads it, not the page:
+ * so the page's policy can name its origins before the page exists.
  */
 export class IssuerMetadata {
   private metadata: Metadata | undefined;
@@ -80,7 +79,7 @@ export class IssuerMetadata {
     }
   }
 
-  /** An issuer has its metadata at one of them, or at both with the same content. */
+  /** An issuer has its metadata at one address, or at both with the same content. */
   private async readFirst([first, ...others]: readonly string[]): Promise<Metadata> {
     if (first === undefined)
       throw new Error('the issuer has no metadata at the addresses of OpenID Connect and RFC 8414');
@@ -88,8 +87,7 @@ export class IssuerMetadata {
     if (status === 404) return this.readFirst(others);
     if (status !== 200) throw new Error(`the metadata of the issuer: the answer was ${status}`);
     const metadata = shape.parse(JSON.parse(text));
-    // To the letter, as in its tokens: otherwise the service would
-    // refuse each token that it issues.
+    // To the letter, as in its tokens: otherwise the service would refuse each of its tokens.
     if (metadata.issuer !== this.issuer) throw new Error(`the issuer calls itself ${metadata.issuer}`);
     return metadata;
   }

@@ -6,9 +6,9 @@ import type { ConsoleSite } from './console-site.ts';
 const forGood = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the console under /console, and leads `/` there. These are no routes of the table: they
- * hold no data, so they need no token and have no place in OpenAPI. The page asks the routes of the
- * table, with the token of its reader.
+ * Serves the console under /console, and leads `/` there. These are not in the table of routes:
+ * they hold no data, so they need no token and have no place in OpenAPI. The page asks the table's
+ * routes with its reader's token.
  */
 export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   server.get('/', (_request, reply) => reply.redirect('/console', 302));
@@ -24,7 +24,7 @@ export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   });
 }
 
-/** For every address of a screen: the page itself reads the address. */
+/** For every screen's address: the page itself reads the address. */
 async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<FastifyReply> {
   const built = await site.site();
   if (built === undefined) return notMade(reply);
@@ -59,7 +59,7 @@ async function sendRunbook(site: ConsoleSite, name: string, reply: FastifyReply)
   return reply.header('content-type', file.type).send(Buffer.from(file.bytes));
 }
 
-/** Beside the origin, which is there where other origins may use REST. */
+/** Beside the origin, which is there if other origins may use REST. */
 function varyWith(reply: FastifyReply): string {
   const before = reply.getHeader('vary');
   return before === undefined ? 'Accept-Encoding' : `${before}, Accept-Encoding`;

@@ -65,15 +65,15 @@ const channels: readonly Channel[] = [
   },
 ];
 
-/** Both addresses are the operator's: these are the defaults of a machine that runs everything. */
+/** Both addresses are the operator's: these are the defaults for a machine that runs everything. */
 const servers = {
   kafka: { host: 'localhost:9092', protocol: 'kafka', description: 'The brokers of KAFKA_BROKERS' },
   rest: { host: 'localhost:8080', protocol: 'http', description: 'The port of REST' },
 };
 
 /**
- * The topics and the stream of updates as AsyncAPI 3. Names of topics are the defaults: the
- * operator chooses the prefix.
+ * The topics and the stream of updates as AsyncAPI 3. Topic names are the defaults: the operator
+ * chooses the prefix.
  */
 function asyncapiDocument(version: string): object {
   const shapes = channels.flatMap(({ messages }) => messages.map(({ shape }) => shape));
@@ -130,8 +130,8 @@ function channelOf({ address, server, description, messages }: Channel): object 
 }
 
 /**
- * All documents about the API, made from the table of routes and the schemas that the code uses, so
- * they can't become outdated.
+ * All documents about the API, made from the table of routes and the schemas in use, so they can't
+ * become outdated.
  */
 export function makeDocuments(routes: readonly Route[], version: string): Documents {
   const openapi = openapiDocument(routes, version);

@@ -3,9 +3,9 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The named schemas among `shapes` and inside them, each once, referring to each other
- * under `root` (`#/components/schemas/`). `io: 'input'`: answers stay open for fields of
- * later versions; bodies are strict and say so.
+ * The named schemas among `shapes` and inside them, each once, referring to each other under `root`
+ * (`#/components/schemas/`). `io: 'input'`: answers stay open for later versions' fields; bodies
+ * are strict and say so.
  */
 export function componentSchemas(shapes: readonly z.ZodType[], root: string): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
@@ -24,7 +24,7 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([id, { $schema: _dialect, $id: _place, id: _id, title, description = title, ...schema }]) => [
         id,
-        // Generators of clients make the name of a class from the title.
+        // Client generators make a class's name from the title.
         {
           title: id,
           ...(description === undefined ? {} : { description }),
@@ -36,7 +36,7 @@ export function componentSchemas(shapes: readonly z.ZodType[], root: string): Re
 }
 
 /**
- * A shape that `withTypeNull` has written out in every place is named by none any more, and linters
+ * Once `withTypeNull` has written a shape out in every place, none names it any more, and linters
  * refuse it. `asked`: these stay.
  */
 function withoutUnused(
@@ -51,8 +51,8 @@ function withoutUnused(
 }
 
 /**
- * The constants of a named enum begin with its name (`OUTCOME_REJECTED`): generators for Go and C
- * put them all into one scope, and `rejected` is a word of four enums.
+ * A named enum's constants begin with its name (`OUTCOME_REJECTED`): generators for Go and C put
+ * them all into one scope, and `rejected` is a word in four enums.
  */
 function withVarnames(id: string, schema: JsonSchema): JsonSchema {
   const { enum: words } = schema;
@@ -68,8 +68,8 @@ function constantOf(name: string): string {
 }
 
 /**
- * `anyOf` of a shape and null as one shape of two types, which more generators know. One that is
- * named is written out, without its name: beside `$ref` no type can be added.
+ * `anyOf` of a shape and null as one shape with two types: more generators know this form. A named
+ * shape is written out, without its name: beside `$ref` no type can be added.
  */
 function withTypeNull<T>(part: T, all: Readonly<Record<string, JsonSchema>>, root: string): T {
   if (Array.isArray(part)) return part.map((each: unknown) => withTypeNull(each, all, root)) as T;
@@ -92,7 +92,7 @@ function withTypeNull<T>(part: T, all: Readonly<Record<string, JsonSchema>>, roo
   return withTypeNull({ ...either, ...rest }, all, root) as T;
 }
 
-/** The name that the shape was given by `.meta({ id })`. */
+/** The shape's name from `.meta({ id })`. */
 export function schemaId(shape: z.ZodType): string | undefined {
   return shape.meta()?.id;
 }

@@ -16,8 +16,8 @@ th{font-weight:600}.soft{color:var(--soft)}`;
 export const docsPagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
 /**
- * OpenAPI as a page for people: every route with its parameters, body and
- * answers, and every schema that they name.
+ * OpenAPI as a page for people: every route with its parameters, body and answers, and every schema
+ * that they name.
  */
 export function docsPage({ info, tags, paths, components }: OpenapiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -101,7 +101,7 @@ interface FieldRow {
   readonly text: string;
 }
 
-/** The fields of an object schema, those of nested objects and lists under their path. */
+/** An object schema's fields, those of nested objects and lists under their path. */
 function fieldRows(schema: JsonSchema, prefix = ''): FieldRow[] {
   const properties = (schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
@@ -121,7 +121,7 @@ function fieldRows(schema: JsonSchema, prefix = ''): FieldRow[] {
   });
 }
 
-/** For a field that is one of several objects: the fields of each, one after the other. */
+/** For a field that is one of several objects: each one's fields, one after the other. */
 function variantsOf({ oneOf, anyOf }: JsonSchema): readonly JsonSchema[] {
   const variants = oneOf ?? anyOf;
   return Array.isArray(variants) ? variants : [];

@@ -24,7 +24,7 @@ const bearerText =
   'A JWT of the configured issuer, or a static token. An operation lists the scopes of which the token needs one: `orders:read`, `orders:write`, `ops:read`, `ops:write`; none includes another. Without sign-in the port takes requests of this machine only, and they need no token.';
 
 /**
- * Every route of the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests
+ * Every route in the table as OpenAPI 3.1: the handlers parse with the same shapes, and the tests
  * validate answers against them.
  */
 export function openapiDocument(routes: readonly Route[], version: string): OpenapiDocument {
@@ -84,7 +84,7 @@ export interface Response {
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
-/** A body of one type, with examples by their names. */
+/** A body with one type, and examples by their names. */
 interface MediaType {
   readonly schema: JsonSchema;
   readonly examples?: Readonly<Record<string, object>>;
@@ -109,8 +109,8 @@ function operationOf(route: Route): Operation {
     summary: route.summary,
     ...(route.describe === undefined ? {} : { description: route.describe }),
     tags: [route.tag],
-    // One requirement for each scope: any of them is enough. Roles are
-    // allowed there for `http` schemes since 3.1.
+    // One requirement for each scope: any one is enough. Roles are allowed there for `http` schemes
+    // since 3.1.
     security: scopes === 'public' ? [{}] : scopes.map((scope) => ({ bearer: [scope] })),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
@@ -136,7 +136,7 @@ function pathParameters({ params = {} }: Route): Parameter[] {
 
 function queryParameters({ query }: Route): Parameter[] {
   if (query === undefined) return [];
-  // Named shapes in it are those of the answers.
+  // Named shapes in it are the answers' shapes.
   const { properties = {}, required = [] } = JSON.parse(
     JSON.stringify(z.toJSONSchema(query, { io: 'input' })).replaceAll('#/$defs/', root),
   ) as Pick<z.core.JSONSchema.BaseSchema, 'properties' | 'required'>;
@@ -216,7 +216,7 @@ function refsToExamples(status: string, codes: ReadonlySet<string>): Record<stri
   );
 }
 
-/** One for each code of each status, to which all answers refer. */
+/** One for each code of each status; all answers refer to it. */
 function problemExamples(routes: readonly Route[]): Record<string, object> {
   const named = routes.flatMap((route) =>
     Object.entries(codesOf(route)).flatMap(([status, codes]) =>

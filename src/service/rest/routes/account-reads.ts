@@ -8,8 +8,8 @@ import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
 
 /**
- * The service keeps answered requests for as long as it keeps
- * the log; a person looks at the newest.
+ * The service keeps answered requests for as long as it keeps the log; a person looks at the
+ * newest.
  */
 const listed = 50;
 

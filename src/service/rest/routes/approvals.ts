@@ -55,8 +55,7 @@ export const approve: Route = {
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
-    // First, because an approval is used up by the process that takes it,
-    // also where that process may not do the act.
+    // First, because the process that takes an approval uses it up, even if it may not do the act.
     if (forwarding.isElsewhere(call, asked.accountId))
       return (await forwarding.answer(call, notLeader.code, asked.accountId)) ? reply : sendDecline(reply, notLeader);
     const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
@@ -65,7 +64,7 @@ export const approve: Route = {
   },
 };
 
-/** The answer of a route whose action waits for a second principal. */
+/** The answer when a route's action waits for a second principal. */
 export const requestedAnswer: Answer = {
   describe: 'It waits for a second principal (TIDEMARK_FOUR_EYES); nothing was done',
   schema: approvalAnswer,

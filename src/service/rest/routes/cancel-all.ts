@@ -94,7 +94,7 @@ function answerOf({ open, inForce, orders, places, unread, declined }: Extract<C
     unread: unread.map(({ accountId, stream, code, message }) => ({ accountId, stream, code, detail: message })),
     declined: declined.map(({ accountId, code, message }) => ({ accountId, code, detail: message })),
   };
-  // Safe: the tests hold every answer against the shape of its route.
+  // Safe: the tests hold every answer against its route's shape.
   return body as CancelAllDocument;
 }
 
@@ -150,8 +150,8 @@ export const cancelAfter: Route = {
     const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
     const declined =
       result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
-    // Only an answer for all of its accounts is one to rely on. Those that were armed stay so until
-    // it calls again, or they run out.
+    // A caller can rely only on an answer for all its accounts. Armed ones stay so until it calls
+    // again, or they run out.
     const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
     if (refused === undefined) return sendJson(reply, 200, own);
     if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);

@@ -35,7 +35,7 @@ import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
 import { sendCommandState, sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 
-/** When the last command of a page was made, and its id. */
+/** When a page's last command was made, and its id. */
 const commandPosition = z.tuple([positionField, z.string().regex(idKinds.commandId)]);
 
 export const listCommands = route({
@@ -206,15 +206,15 @@ export const reconcile = route({
 });
 
 /**
- * Orders that are read, for open and closed ones each. A missed hint costs nothing: an order that
- * lost our reference is rare, and a person looks further.
+ * So many orders are read, for open and closed ones each. A missed hint costs nothing: an order
+ * that lost our reference is rare, and a person looks further.
  */
 const lookedAt = 500;
 const mostHints = 5;
 
 /**
- * Ids of orders that have the terms of an unknown place and no reference that explains them, for
- * the person who has to settle it. The platform may have lost our reference, or another program may
+ * Ids of orders with an unknown place's terms and without a reference that explains them, for the
+ * person who has to settle it. The platform may have lost our reference, or another program may
  * have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
  */
 export async function findHints(

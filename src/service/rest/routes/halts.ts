@@ -78,8 +78,8 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const body = parseReason(request.body);
       if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
       const { accountId } = params;
-      // A halt is done here: its answer waits for the holder, which may be frozen. A resume goes to
-      // the holder first: there it holds at once.
+      // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
+      // resume goes to the holder first: there it holds at once.
       const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
       if (goesToHolder && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
       const before = commands.operator.halts();
@@ -99,7 +99,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
   };
 }
 
-/** Halts in force, of the service and of the accounts that the caller may see. */
+/** Halts in force on the service, and on the accounts that the caller may see. */
 function haltBody(halts: readonly Halt[], accounts: AccountScope) {
   const seen = halts.filter(({ scope }) => scope.kind === 'service' || maySee(accounts, scope.accountId));
   return {

@@ -48,9 +48,9 @@ export const changeLimits: Route = {
     503: ['STORE_UNAVAILABLE'],
   },
   // Never forwarded: only the journal has limits, so any process changes them for all. A limit that
-  // is tightened in trouble must not wait for the holder of the account, which may be frozen.
-  // Price, with four eyes: a process that does not follow the account counts it as real, and may
-  // ask for a second principal where its holder, which knows that it is simulated, would not.
+  // is tightened in trouble must not wait for the account's holder, which may be frozen. The price,
+  // with four eyes: a process that does not follow the account counts it as real, and may ask for a
+  // second principal. Its holder may know that the account is simulated, and would not ask.
   handle: async (parts, { request, reply, principal }) => {
     const body = parseLimitsChange(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);

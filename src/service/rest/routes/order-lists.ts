@@ -95,7 +95,7 @@ export const countOrders = route({
 
 /**
  * An order as REST answers it. `state` is JSON text and is inserted unchanged: parsing and encoding
- * it again took most of the time of a page.
+ * it again took most of a page's time.
  */
 export function storedOrderText({ stream, orderId, accountId, revision, sourceVersion, state }: StoredOrder): string {
   const version = sourceVersion === undefined ? '' : `,"sourceVersion":"${sourceVersion}"`;
@@ -104,7 +104,7 @@ export function storedOrderText({ stream, orderId, accountId, revision, sourceVe
 
 const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** JSON of an id. Most consist of letters and digits only, and then need no encoder. */
+/** An id's JSON. Most consist of letters and digits only, and then need no encoder. */
 function quoted(id: string): string {
   return plain.test(id) ? `"${id}"` : JSON.stringify(id);
 }

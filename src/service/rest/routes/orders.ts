@@ -17,7 +17,7 @@ import { sendBodyFaults, sendJsonText, sendMissing } from '../send-answer.ts';
 import { sendCommand } from '../send-command.ts';
 import { storedOrderText } from './order-lists.ts';
 
-// The answers of every command, as the table of routes shows them.
+// Every command's answers, as the table of routes shows them.
 
 const commandHeaders = ['Idempotency-Key', 'Prefer'] as const;
 const orderCommandHeaders = [...commandHeaders, 'If-Match'] as const;

@@ -20,8 +20,8 @@ const shared = {
   describe:
     'Checks the body of a place, and shows the value, the quotes, every limit that applies with its bound, and all that would decline the order now. Sends nothing, writes nothing and takes no Idempotency-Key. It is true for this moment only: the place is judged again.',
   tag: 'orders',
-  // As placing: it shows limits, halts and commands of the account, which a place by the same token
-  // would be shown one by one.
+  // As placing: it shows the account's limits, halts and commands. A place by the same token would
+  // be shown them one by one.
   scopes: ['orders:write'],
   changesNothing: true,
   answers: { 200: { describe: 'What a place would come to', schema: previewAnswer, headers: ['Tidemark-Instance'] } },

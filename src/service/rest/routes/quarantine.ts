@@ -10,7 +10,7 @@ import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing, sendProblem } from '../send-answer.ts';
 
-/** The number of the last row of a page. */
+/** The number of a page's last row. */
 const rowPosition = z.tuple([z.string().regex(idKinds.rowId)]);
 
 export const listQuarantine = route({
@@ -132,8 +132,7 @@ export const discardQuarantined: Route = {
 };
 
 /**
- * The row of the path and the word of the caller, or the answer
- * that says why there is nothing to deal with.
+ * The path's row and the caller's word, or the answer that says why there is nothing to deal with.
  */
 async function rowToDealWith({ quarantine }: RouteParts, call: Call) {
   const { request, reply, principal, params } = call;

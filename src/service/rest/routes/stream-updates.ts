@@ -91,7 +91,7 @@ export const streamUpdates = route({
   },
 });
 
-/** The rights of a token never change, but it may end. */
+/** A token's rights never change, but it may end. */
 function judgeAgain(
   authenticator: Authenticator,
   authorization: string | undefined,

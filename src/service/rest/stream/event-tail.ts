@@ -20,15 +20,15 @@ interface EventTailOptions {
 const pageSize = 200;
 
 /**
- * The outcomes and halts for the readers of `GET /v1/stream` that ask for them.
+ * The outcomes and halts for the `GET /v1/stream` readers that ask for them.
  *
- * Works in rounds. One round reads the horizon once, and one page for each different position
- * that a reader has; readers at the same position share it. A page that is not full ends at
- * the horizon, so after it all readers that have caught up stand at one position, and a round
- * is two short reads however many they are.
+ * Works in rounds. One round reads the horizon once, and one page for each different position among
+ * the readers; readers at the same position share it. A page that is not full ends at the horizon,
+ * so after it all readers that have caught up stand at one position. A round is then two short
+ * reads, however many readers there are.
  *
  * Invariant: each reader has got every event that it wants up to its position, once. A reader that
- * takes nothing is left where it is until it has made room.
+ * takes nothing keeps its position until it has made room.
  */
 export class EventTail {
   private readonly clients = new Set<StreamClient>();
@@ -110,7 +110,7 @@ export class EventTail {
     clients: readonly StreamClient[],
     { horizon, end }: EventHorizon,
   ): Promise<boolean> {
-    // After a restore the numbers of transactions may begin again.
+    // After a restore the transaction numbers may begin again.
     if (position.tx > end) return this.skip(clients, horizon, 'unknown_id');
     const page = await this.deps.reads.eventsAfter(position, horizon, pageSize);
     if (!page.complete) return this.skip(clients, horizon, 'too_old');

@@ -1,31 +1,31 @@
 import type { EventPosition, StreamedUpdate } from '../../../store/orders/order-reads.ts';
 import { streamId, updateEvent } from './stream-event.ts';
 
-/** Events of several updates, as bytes for a socket. */
+/** Several updates' events, as bytes for a socket. */
 export interface Piece {
   readonly bytes: Uint8Array;
-  /** Of the last update in it. */
+  /** The seq of the last update in it. */
   readonly lastSeq: bigint;
 }
 
 interface Selecting {
   /** The same text for readers that select the same updates. */
   readonly selection: string;
-  /** Of outcomes and halts, a part of every id; undefined where the reader wants none. */
+  /** The position in outcomes and halts, a part of every id; undefined if the reader wants none. */
   readonly events: EventPosition | undefined;
   wants(update: StreamedUpdate): boolean;
 }
 
 /**
- * Small beside the bytes that a reader may leave untaken, so that a
- * full socket is noticed between two pieces.
+ * Small beside the bytes that a reader may leave untaken, so that a full socket is noticed between
+ * two pieces.
  */
 const pieceBytes = 64 * 1024;
 
 /**
  * The events of one page of the log, made once for all readers that select the same. A write for
- * each update and reader costs 10 to 20 µs of the service, which is as much as the update itself
- * where ten consoles are open; a piece has about sixty updates.
+ * each update and reader costs the service 10 to 20 µs: with ten open consoles, as much as the
+ * update itself. A piece has about sixty updates.
  */
 export class PagePieces {
   private readonly updates: readonly StreamedUpdate[];
@@ -35,7 +35,7 @@ export class PagePieces {
     this.updates = updates;
   }
 
-  /** In the order of the log. */
+  /** In the log's order. */
   piecesFor(reader: Selecting): readonly Piece[] {
     const { events } = reader;
     const key = events === undefined ? reader.selection : `${reader.selection} ${events.tx}.${events.number}`;

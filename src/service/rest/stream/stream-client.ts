@@ -16,10 +16,10 @@ import {
 
 export interface StreamReader {
   readonly principal: string;
-  /** Already limited to the account that was asked for. */
+  /** Already limited to the requested account. */
   readonly accounts: AccountScope;
   readonly stream?: 'account' | 'prediction';
-  /** Kinds of events that it wants beside updates, and where they begin. Left out: updates only. */
+  /** The kinds of events that it wants beside updates, and their start. Left out: updates only. */
   readonly events?: { readonly kinds: ReadonlySet<StreamedEvent['kind']>; readonly after: EventPosition };
   /** Checks its token again, by present knowledge. Never rejects. */
   readonly judge: () => TokenVerdict | Promise<TokenVerdict>;
@@ -29,17 +29,14 @@ export interface StreamReader {
 export type TokenVerdict = 'good' | 'expired' | 'revoked' | 'unknown';
 
 interface StreamClientOptions {
-  /** A reader whose socket leaves more than this untaken is too slow. */
+  /** A reader with more untaken bytes in its socket is too slow. */
   readonly maxBufferedBytes: number;
   /**
-   * How long a reader that catches up may take to make room: half of
-   * `maxBufferedBytes` in 30 s is 17 kB a second.
+   * How long a reader that catches up may take to make room: half of `maxBufferedBytes` in 30 s is
+   * 17 kB a second.
    */
   readonly stallMs: number;
-  /**
-   * A reader that takes nothing of what is written to it for so
-   * long is gone, and its place is free.
-   */
+  /** A reader that takes nothing for so long is gone, and its place is free. */
   readonly goneAfterMs: number;
 }
 
@@ -50,10 +47,9 @@ const lastEventWithinMs = 5000;
  * One reader of the stream. States: `behind` (it reads the log by pages, at its own pace) → `live`
  * (the tail offers it each update) → `ended`.
  *
- * Invariant: the written ids rise, and every update of its accounts above the first
- * position was written, or a `reset` was, or the stream ended. So a reader can always
- * go on from the last id that it has seen. The bytes that it has not taken are
- * bounded by `maxBufferedBytes` and one update.
+ * Invariant: the written ids rise, and every update for its accounts above the first position was
+ * written, or a `reset` was, or the stream ended. So a reader can always go on from its last id.
+ * Its untaken bytes are bounded by `maxBufferedBytes` and one update.
  */
 export class StreamClient {
   readonly reader: StreamReader;
@@ -61,7 +57,7 @@ export class StreamClient {
   state: 'behind' | 'live' | 'ended' = 'behind';
   /** Everything up to here has been written or is not for this reader. */
   position: bigint;
-  /** The same for outcomes and halts; undefined where it wants none. */
+  /** The same for outcomes and halts; undefined if it wants none. */
   events: EventPosition | undefined;
   /** Readers with the same text want the same updates. */
   readonly selection: string;
@@ -71,8 +67,8 @@ export class StreamClient {
   private readonly options: StreamClientOptions;
   private written = 0;
   /**
-   * Of these, as many as it had taken when it last took some; below
-   * zero while the head of the answer waits.
+   * The written bytes that it had taken at its last progress; below zero while the answer's head
+   * waits.
    */
   private taken = Number.NEGATIVE_INFINITY;
   private tookAtMs: number;
@@ -104,8 +100,8 @@ export class StreamClient {
   }
 
   /**
-   * Live only: the events of the next updates, all above its position.
-   * False: the reader was too slow and has ended.
+   * Live only: the next updates' events, all above its position. False: the reader was too slow and
+   * has ended.
    */
   offer(pieces: readonly Piece[]): boolean {
     for (const { bytes, lastSeq } of pieces) {
@@ -121,8 +117,8 @@ export class StreamClient {
   }
 
   /**
-   * Behind only: waits until the reader makes room. False: it
-   * made none within `stallMs` and has ended.
+   * Behind only: waits until the reader makes room. False: it made none within `stallMs` and has
+   * ended.
    */
   async push(update: StreamedUpdate): Promise<boolean> {
     if (update.seq <= this.position) return true;
@@ -137,8 +133,8 @@ export class StreamClient {
   }
 
   /**
-   * The stream goes on from `position`. The updates in between are
-   * lost to this reader, and a `reset` says so.
+   * The stream goes on from `position`. The updates in between are lost to this reader, and a
+   * `reset` says so.
    */
   skipTo(position: bigint, reason: ResetReason): void {
     this.position = position;
@@ -166,8 +162,8 @@ export class StreamClient {
   }
 
   /**
-   * Outcomes and halts go on from `position`. Those in between are
-   * lost to this reader, and a `reset` says so.
+   * Outcomes and halts go on from `position`. Those in between are lost to this reader, and a
+   * `reset` says so.
    */
   skipEventsTo(position: EventPosition, reason: ResetReason): void {
     if (this.state === 'ended') return;
@@ -202,9 +198,9 @@ export class StreamClient {
   }
 
   /**
-   * Whether it has taken nothing for `goneAfterMs`, although something waits for it.
-   * Asked at each heartbeat, so that something does. `unacknowledged`: bytes that its
-   * kernel has not taken, of those that ours has.
+   * Whether it has taken nothing for `goneAfterMs`, although something waits for it. Asked at each
+   * heartbeat, so that something does. `unacknowledged`: bytes that our kernel has taken and its
+   * kernel has not.
    */
   hasGone(unacknowledged: ReadonlyMap<string, number>): boolean {
     const waiting = this.sink.bufferedBytes + (unacknowledged.get(this.sink.ports ?? '') ?? 0);
@@ -217,7 +213,7 @@ export class StreamClient {
     return this.state !== 'ended' && nowMs - this.tookAtMs >= this.options.goneAfterMs;
   }
 
-  /** Ends it without last words, which it would not take either. */
+  /** Ends it without last words, since it would not take them either. */
   cut(): void {
     this.state = 'ended';
     this.sink.destroy();

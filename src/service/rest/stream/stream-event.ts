@@ -2,21 +2,21 @@ import type { ServerResponse } from 'node:http';
 import type { EventPosition, StreamedEvent, StreamedUpdate } from '../../../store/orders/order-reads.ts';
 import { portsOf } from './unacknowledged.ts';
 
-/** The destination of one reader's events. */
+/** The destination for one reader's events. */
 export interface EventSink {
   write(text: string | Uint8Array): void;
-  /** Bytes that were written and that the socket has not taken. */
+  /** Bytes written but not yet taken by the socket. */
   readonly bufferedBytes: number;
-  /** The ports of its connection (`portsOf`); left out where it is none. */
+  /** Its connection's ports (`portsOf`); left out if it is none. */
   readonly ports?: string;
-  /** Calls `done` once, when the socket has taken what was buffered, or is gone. */
+  /** Calls `done` once, when the socket has taken its buffer, or is gone. */
   onRoom(done: () => void): void;
   onGone(done: () => void): void;
   end(): void;
   destroy(): void;
 }
 
-/** An HTTP response whose head has been written. */
+/** An HTTP response with its head already written. */
 export class ResponseSink implements EventSink {
   readonly ports: string;
   private readonly response: ServerResponse;
@@ -60,8 +60,8 @@ export class ResponseSink implements EventSink {
   }
 }
 
-// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads
-// are JSON, so they contain no line breaks.
+// Server-sent events (WHATWG HTML, "Server-sent events"). Payloads are JSON, so they contain no
+// line breaks.
 
 /**
  * `slow_reader`: the connection ends; resume with its last id. `too_old`, `unknown_id`: the updates
@@ -72,22 +72,20 @@ export const resetReasons: readonly ResetReason[] = ['slow_reader', 'too_old', '
 
 /**
  * Why we end a stream that was fine. `draining`, `max_age`: connect again, with the last id.
- * `token_expired`, `token_revoked`: with another token; a revoked token is one that is not known
- * any more, or whose key the issuer no longer publishes.
+ * `token_expired`, `token_revoked`: connect again with another token. A revoked token is no longer
+ * known, or the issuer no longer publishes its key.
  */
 export type ShutdownReason = 'draining' | 'max_age' | 'token_expired' | 'token_revoked';
 
 /**
- * The id of a stream. With events it has two positions: that of the log, and that of outcomes and
- * halts (docs/decisions/030-an-id-of-two-positions.md).
+ * A stream's id. With events it has two positions: one in the log, and one in outcomes and halts
+ * (docs/decisions/030-an-id-of-two-positions.md).
  */
 export function streamId(position: bigint, events: EventPosition | undefined): string {
   return events === undefined ? `${position}` : `${position}.${events.tx}.${events.number}`;
 }
 
-/**
- * Undefined: the text is no id of a stream. `events` is left out in an id of a stream without them.
- */
+/** Undefined: the text is no stream id. `events` is left out in an id without them. */
 export function parseStreamId(
   text: string,
 ): { readonly position: bigint; readonly events?: EventPosition } | undefined {
@@ -99,8 +97,8 @@ export function parseStreamId(
 }
 
 /**
- * Sent at once with the head of the response. It has the position to go on from, so a reader that
- * is disconnected before its first event still has an id. Browsers reconnect after `retry`.
+ * Sent at once with the response's head. It has the position to go on from, so a reader that is
+ * disconnected before its first event still has an id. Browsers reconnect after `retry`.
  */
 export function greeting(id: string): string {
   return `id: ${id}\nretry: 1000\n\n`;
@@ -123,7 +121,7 @@ export function outcomeOrHalt({ kind, payload }: StreamedEvent, id: string): str
 }
 
 /**
- * `goingOnAfter`: the position that the stream goes on from, which becomes the reader's last id.
+ * `goingOnAfter`: the stream goes on from this position, and it becomes the reader's last id.
  * Without it the id does not change.
  */
 export function resetEvent(reason: ResetReason, goingOnAfter?: string): string {

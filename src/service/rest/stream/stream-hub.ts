@@ -12,14 +12,14 @@ interface StreamHubDeps {
   readonly log: Log;
   readonly reads: Pick<OrderReads, 'updatesAfter' | 'newestSeq'>;
   readonly metrics: RestMetrics;
-  /** `readUnacknowledged`; left out: only what our own kernel has not taken counts. */
+  /** `readUnacknowledged`; left out: only bytes that our own kernel has not taken count. */
   readonly unacknowledged?: () => Promise<ReadonlyMap<string, number>>;
 }
 
 export interface StreamHubOptions {
   readonly maxClients: number;
   readonly maxClientsPerPrincipal: number;
-  /** Bytes that one reader's socket may leave untaken. */
+  /** One reader's socket may leave so many bytes untaken. */
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room. */
   readonly stallMs: number;
@@ -29,13 +29,13 @@ export interface StreamHubOptions {
   /** After this time a reader has to connect again. */
   readonly maxAgeMs: number;
   /**
-   * How often the token of each reader is checked. Together with the time until a change in the
-   * database is noticed it stays below 5 s.
+   * How often each reader's token is checked. Together with the time until a change in the database
+   * is noticed it stays below 5 s.
    */
   readonly judgeEveryMs: number;
   /**
-   * How often the tail reads the log without being woken: on a
-   * standby, commits are made by another instance.
+   * How often the tail reads the log without being woken: on a standby, another instance makes the
+   * commits.
    */
   readonly pollEveryMs: number;
   /** It never reads more often than this, however many commits there are. */
@@ -61,10 +61,10 @@ const everyAccount: AccountScope = { kind: 'all' };
 const noBytes: ReadonlyMap<string, number> = new Map();
 
 /**
- * The readers of `GET /v1/stream`, and one tail of the log for all that are live.
+ * The readers of `GET /v1/stream`, and one tail of the log for all live ones.
  *
  * States: idle (no live reader, nothing is read) ⇄ tailing → stopped. Invariant: a live reader has
- * got every update of its accounts up to the tail's position. A reader that catches up joins only
+ * got every update for its accounts up to the tail's position. A reader that catches up joins only
  * when it has read that far, so no update is lost in between.
  */
 export class StreamHub {
@@ -106,10 +106,7 @@ export class StreamHub {
     return own < maxClientsPerPrincipal;
   }
 
-  /**
-   * Takes the reader over. `after`: the last id that it has seen;
-   * `newest`: the end of the log as it was just read.
-   */
+  /** Takes the reader over. `after`: its last id; `newest`: the log's end as just read. */
   open(reader: StreamReader, sink: EventSink, after: bigint | undefined, newest: bigint): StreamClient {
     const { clock } = this.deps;
     const client = new StreamClient({ clock, sink }, reader, after ?? newest, this.options);
@@ -149,8 +146,8 @@ export class StreamHub {
   }
 
   /**
-   * Reads the log for one reader until it has reached the tail, or the end
-   * of the log where no other reader is live.
+   * Reads the log for one reader until it has reached the tail, or the log's end if no other reader
+   * is live.
    */
   private async catchUp(client: StreamClient): Promise<void> {
     while (client.state === 'behind') {
@@ -180,10 +177,10 @@ export class StreamHub {
   }
 
   /**
-   * A page that is not full need not be the last: for a quiet account a read returns
-   * little, however far it looked. Only the first live reader has to be near the end: the
-   * tail begins at its position, and later readers would have to wait while the tail goes
-   * through everything that it has not seen.
+   * A page that is not full need not be the last: for a quiet account a read returns little,
+   * however far it looked. Only the first live reader has to be near the end: the tail begins at
+   * its position, and later readers would have to wait while the tail goes through everything
+   * unseen.
    */
   private async isNearEnd(page: {
     readonly updates: readonly StreamedUpdate[];
@@ -233,7 +230,7 @@ export class StreamHub {
     const first = page.updates[0]?.seq ?? 0n;
     for (const client of this.clients) {
       if (client.state !== 'live') continue;
-      // A reader that came from its own pages may have a part of this one.
+      // A reader from its own pages may have a part of this one.
       const own =
         client.position < first ? pieces : new PagePieces(page.updates.filter(({ seq }) => seq > client.position));
       if (!client.offer(own.piecesFor(client))) this.deps.metrics.streamResets.inc({ reason: 'slow_reader' });
@@ -270,8 +267,8 @@ export class StreamHub {
   }
 
   /**
-   * A peer that was cut off without a word keeps its place otherwise for as long as its kernel
-   * buffers what is sent to it. Never rejects.
+   * A peer cut off without a word would otherwise keep its place for as long as its kernel buffers
+   * the bytes sent to it. Never rejects.
    */
   private async endGone(): Promise<void> {
     const { unacknowledged, metrics, log } = this.deps;
@@ -289,8 +286,8 @@ export class StreamHub {
   }
 
   /**
-   * A JWT is verified each time: 200 readers, as many as are served, cost 40
-   * ms of each second by ES256, 17 by RS256.
+   * A JWT is verified each time. 200 readers, the most that are served, cost 40 ms of each second
+   * by ES256, 17 by RS256.
    */
   private scheduleJudging(): void {
     this.judging = this.deps.clock.after(this.options.judgeEveryMs, () => {
@@ -310,8 +307,8 @@ export class StreamHub {
 }
 
 /**
- * At most `limit` at once, first come first served: readers that catch
- * up share the database with all other work.
+ * At most `limit` at once, first come first served: readers that catch up share the database with
+ * all other work.
  */
 class ReadTurns {
   private free: number;

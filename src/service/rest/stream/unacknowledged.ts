@@ -2,22 +2,22 @@ import { readFile } from 'node:fs/promises';
 
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 /**
- * Local address and port, the peer's, the state, and the bytes that
- * are not acknowledged; all in hexadecimal.
+ * Local address and port, the peer's, the state, and the bytes without an acknowledgement; all in
+ * hexadecimal.
  */
 const row = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/gm;
 
-/** The key of a connection: its two ports. */
+/** A connection's key: its two ports. */
 export function portsOf(local: number | undefined, remote: number | undefined): string {
   return `${local}:${remote}`;
 }
 
 /**
  * Bytes that the kernel has taken for a connection and its peer has not acknowledged, by `portsOf`.
- * Node shows only what the kernel has not taken, and the kernel takes some hundred kilobytes for a
- * peer that is long gone: years of heartbeats. Two connections of the same ports share the smaller
- * number, so that neither counts as gone while the other takes something. Empty where there is no
- * such table (not on Linux). Never rejects.
+ * Node shows only bytes that the kernel has not taken, and the kernel takes some hundred kilobytes
+ * for a peer that is long gone: years of heartbeats. Two connections with the same ports share the
+ * smaller number, so that neither counts as gone while the other takes something. Empty if there is
+ * no such table (not on Linux). Never rejects.
  */
 export async function readUnacknowledged(): Promise<ReadonlyMap<string, number>> {
   const bytes = new Map<string, number>();

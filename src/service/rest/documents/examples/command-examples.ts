@@ -134,7 +134,7 @@ const began = [
   { what: 'sending' as const, at: sent.sendingAt, attemptId: sent.attemptId, number: 1 },
 ];
 
-/** Commands, as each kind of them is answered. */
+/** Commands, as each kind is answered. */
 export const commandExamples: readonly Example[] = [
   example(commandAnswer, 'applied', placed),
   example(commandAnswer, 'refused', refused),

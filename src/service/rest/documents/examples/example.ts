@@ -1,17 +1,17 @@
 import type { z } from 'zod';
 
 /**
- * A body as the documents show it. The compiler holds the value against the type of its shape, and
- * a test parses it (test/service/rest/examples.test.ts), so no example can be wrong.
+ * A body as the documents show it. The compiler holds the value against its shape's type, and a
+ * test parses it (test/service/rest/examples.test.ts), so no example can be wrong.
  */
 export interface Example {
   readonly shape: z.ZodType;
-  /** Names it beside others of one body: `applied`, `refused`. */
+  /** Names it beside others for one body: `applied`, `refused`. */
   readonly name: string;
   readonly value: unknown;
-  /** Only for this operation, and there instead of those that are for any. */
+  /** Only for this operation, and there instead of those for any. */
   readonly operationId?: string;
-  /** Only for answers of this status, likewise. */
+  /** Only for answers with this status, likewise. */
   readonly status?: number;
 }
 

@@ -13,8 +13,7 @@ export const allExamples: readonly Example[] = [
 ];
 
 /**
- * The examples of a body: those for this very operation, else
- * those for its status, else those for any.
+ * A body's examples: those for this very operation, else those for its status, else those for any.
  */
 export function examplesOf(shape: z.ZodType, operationId?: string, status?: number): readonly Example[] {
   const fitting = allExamples.filter(

@@ -7,8 +7,8 @@ interface Told {
 }
 
 /**
- * The sentence of each code as a route answers it, for the documents. A code that is in the table
- * of routes and not here fails a test.
+ * Each code's sentence as a route answers it, for the documents. A code in the table of routes that
+ * is missing here fails a test.
  */
 const told: Readonly<Record<string, string | Told>> = {
   ACCOUNT_NOT_FOUND: 'there is no such account',
