@@ -4,8 +4,8 @@ import type { Cast } from './seat-cast.ts';
 import { defaultSettings } from './users/user-records.ts';
 
 /**
- * The key that the symbol search needs beside the bearer token (specification, "Authentication",
- * 2). Fixed, like everything secret in a sandbox.
+ * The symbol search needs this key beside the bearer token (specification, "Authentication", 2).
+ * Fixed, like everything secret in a sandbox.
  */
 export const apiKey = 'sandbox-api-key';
 
@@ -70,7 +70,7 @@ export function describeSandbox(addresses: Addresses, cast: Cast): SandboxDescri
   };
 }
 
-/** The settings with which a service follows this sandbox. */
+/** A service follows this sandbox with these settings. */
 export function platformSettings(sandbox: SandboxDescription) {
   return {
     PLATFORM_URL: sandbox.platform,

@@ -10,7 +10,7 @@ const rate = z.union([z.number().min(0).max(10_000_000), z.literal('max')]);
 
 export const accountPart = z.strictObject({
   id: z.string().min(1).max(50),
-  /** Enrolled in the closed beta of prediction orders. */
+  /** Enrolled in the closed beta for prediction orders. */
   predictions: z.boolean(),
   /** The market makes orders here. */
   traded: z.boolean().default(true),
@@ -19,7 +19,7 @@ export const accountPart = z.strictObject({
 export const userPart = z.strictObject({
   username: z.string().min(1),
   password: z.string().min(1),
-  /** The 6-digit code that this user's verification accepts; null without MFA. */
+  /** The 6-digit code for this user's verification; null without MFA. */
   mfa: z
     .string()
     .regex(/^\d{6}$/)
@@ -35,7 +35,7 @@ export const clientPart = z.strictObject({
   /** Compared as text. A fragment is not allowed (RFC 6749, section 3.1.2). */
   redirectUris: z.array(z.url().regex(/^[^#]*$/)).default([]),
   scopes: z.array(z.enum(scopes)).default([...scopes]),
-  /** Whose accounts a client-credentials token of it sees. */
+  /** A client-credentials token of this client sees these users' accounts. */
   users: z.array(z.string()).default([]),
 });
 
@@ -50,14 +50,14 @@ const moment = z.strictObject({
 });
 
 /**
- * Everything that a sandbox is made from: the shape of a scenario file, too. Every part may be left
- * out. Without `users` and `clients` there is the default cast (`default-cast.ts`).
+ * Everything that a sandbox is made from: a scenario file's shape, too. Every part may be left out.
+ * Without `users` and `clients` there is the default cast (`default-cast.ts`).
  */
 export const sandboxOptions = z.strictObject({
   /** For editors: the address of `scenario.schema.json`. */
   $schema: z.string().optional(),
   /**
-   * Address that all four ports listen on. Any program that reaches the control port owns the
+   * All four ports listen on this address. Any program that reaches the control port owns the
    * sandbox: anything but loopback is for a network of its own.
    */
   host: z
@@ -72,11 +72,11 @@ export const sandboxOptions = z.strictObject({
       seed: z.number().int().min(0).max(4_294_967_295).default(1),
       /** Changes a second over all accounts, or as fast as the machine and the readers can. */
       rate: rate.default(20),
-      /** Orders that the market keeps working. */
+      /** The market keeps so many orders working. */
       openOrders: z.number().int().min(0).max(5_000_000).default(200),
       /** Orders there already at the start, open ones included. */
       knownOrders: z.number().int().min(0).max(5_000_000).default(400),
-      /** The share of prediction orders. */
+      /** Prediction orders' share. */
       predictionShare: z.number().min(0).max(1).default(0.5),
       /** The oldest closed orders are forgotten beyond this. */
       maxOrders: z.number().int().min(1).max(10_000_000).default(3_000_000),
@@ -87,12 +87,12 @@ export const sandboxOptions = z.strictObject({
     .strictObject({
       /** Meetings in the FDA calendar; with 0 it answers 404. */
       fdaEvents: z.number().int().min(0).max(1000).default(12),
-      /** Themes without a stock, which answer 404. */
+      /** Themes without a stock: they answer 404. */
       emptyThemes: z.array(z.enum(themes)).default([]),
     })
     .prefault({}),
   venue: venueOptions,
-  /** Accounts of the default cast, not counting the one that no other user may see. */
+  /** Accounts in the default cast, not counting the one that no other user may see. */
   accounts: z.number().int().min(2).max(10_000).default(3),
   users: z.array(userPart).min(1).optional(),
   clients: z.array(clientPart).min(1).optional(),
@@ -116,13 +116,13 @@ export const sandboxOptions = z.strictObject({
     .strictObject({
       /** Between heartbeats, and between pings. */
       heartbeatMs: z.number().int().min(10).max(600_000).default(15_000),
-      /** The bytes that may wait for a reader before it counts as too slow. */
+      /** So many bytes may wait for a reader before it counts as too slow. */
       maxBacklogBytes: z
         .number()
         .int()
         .min(1024)
         .default(128 * 1024 * 1024),
-      /** How long a reader may take to answer the end of its connection before that is cut. */
+      /** How long a reader may take to answer its connection's end before it is cut. */
       closeGraceMs: z.number().int().min(100).max(600_000).default(2_000),
     })
     .prefault({}),
@@ -135,8 +135,7 @@ export const sandboxOptions = z.strictObject({
         .min(1_000_000)
         .default(2 * 1024 ** 3),
       /**
-       * `brief` leaves the orders' states out of it: benchmarks share the
-       * disk with the service that they measure.
+       * `brief` leaves the orders' states out: benchmarks share the disk with the measured service.
        */
       detail: z.enum(['full', 'brief']).default('full'),
     })
@@ -153,7 +152,7 @@ export function rateOf(value: number | 'max'): number {
   return value === 'max' ? Number.POSITIVE_INFINITY : value;
 }
 
-/** JSON Schema (2020-12) of a scenario file, for editors and for those who generate one. */
+/** A scenario file's JSON Schema (2020-12), for editors and for programs that generate one. */
 export function scenarioSchema(): Record<string, unknown> {
   return JSON.parse(JSON.stringify(z.toJSONSchema(sandboxOptions, { io: 'input', unrepresentable: 'any' }))) as Record<
     string,

@@ -14,7 +14,7 @@ import type { Wire } from './faults/wire-words.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
 
-/** The parts that the listeners of one sandbox share. */
+/** The parts that one sandbox's listeners share. */
 export interface SandboxParts {
   readonly clock: Clock;
   readonly log: Log;

@@ -10,8 +10,8 @@ type Clients = NonNullable<SandboxInput['clients']>;
 const redirectUri = 'http://127.0.0.1:8787/callback';
 
 /**
- * The people and apps of a sandbox without a cast of its own: alice without MFA and with an account
- * of each kind, bob with MFA, carol whose accounts the others may not see; a confidential and a
+ * The people and apps in a sandbox without a cast of its own: alice without MFA and with an account
+ * of each kind, bob with MFA, carol with accounts that the others may not see; a confidential and a
  * public client. Secrets are fixed texts: everything here is made up.
  */
 export function defaultCast(accounts: number): { users: Users; clients: Clients } {
@@ -52,11 +52,11 @@ export interface Cast {
   readonly clients: NonNullable<SandboxOptions['clients']>;
 }
 
-/** The users and clients of the options, or the default ones in their place. */
+/** The options' users and clients, or the default ones in their place. */
 export function castOf(options: SandboxOptions): Cast {
   const usual = sandboxOptions.parse(defaultCast(options.accounts));
   const users = options.users ?? usual.users ?? [];
-  // A scenario with users of its own and no clients: the usual clients see all of them.
+  // A scenario with users of its own and no clients: the usual clients see them all.
   const clients =
     options.clients ??
     (usual.clients ?? []).map((client) => (options.users === undefined ? client : seeAll(client, users)));

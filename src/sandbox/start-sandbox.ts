@@ -30,7 +30,7 @@ import { StreamServer } from './stream/stream-server.ts';
 import { Subscriptions } from './stream/stream-session.ts';
 import { UserRecords } from './users/user-records.ts';
 
-/** Carries out each moment of a scenario at its time. Returns the way to stop. */
+/** Carries out each scenario moment at its time. Returns the way to stop. */
 function playTimeline(deps: { clock: Clock; controls: Controls }, moments: readonly Moment[]): () => void {
   const timers: Timer[] = moments.map((moment) => deps.clock.after(moment.atMs, () => play(deps.controls, moment)));
   return () => {
@@ -57,7 +57,7 @@ interface SandboxDeps {
 /** A platform that runs in this process, on real sockets. */
 export interface RunningSandbox {
   readonly description: SandboxDescription;
-  /** The verbs of the control port, without HTTP. */
+  /** The control port's verbs, without HTTP. */
   readonly controls: Controls;
   readonly parts: SandboxParts;
   /** Resolves when it was asked to stop (`POST /stop`). */
@@ -175,7 +175,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
 
 interface PacedParts {
   readonly clock: Clock;
-  /** One change of the market. */
+  /** One market change. */
   readonly step: () => boolean;
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;

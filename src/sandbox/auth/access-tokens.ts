@@ -15,21 +15,18 @@ interface LiveToken {
 const algorithm = 'ES256';
 
 /**
- * Issues, checks and revokes access tokens: JWTs signed with a key of this process, whose public
- * half is at the JWKS address.
+ * Issues, checks and revokes access tokens: JWTs signed with a key of this process. Its public half
+ * is at the JWKS address.
  *
- * Invariant: `check` answers with a principal only for a token that this instance signed, that has
- * not expired by the injected clock, and that no one revoked; `onRevoked` is called once for each
- * token that is revoked, so that its streams end.
+ * Invariant: `check` answers with a principal only for a token signed by this instance, not expired
+ * by the injected clock, and not revoked; `onRevoked` is called once for each revoked token, so
+ * that its streams end.
  */
 export class AccessTokens {
-  /** Of the tokens to come. */
+  /** For the tokens to come. */
   lifetimeSeconds: number;
   private readonly usualLifetimeSeconds: number;
-  /**
-   * `iss` and `aud` of every token: the base address of the
-   * platform, which is known once it listens.
-   */
+  /** `iss` and `aud` in every token: the platform's base address, known once it listens. */
   issuer = '';
   private readonly live = new Map<string, LiveToken>();
   private readonly listeners = new Set<(tokenId: string) => void>();
@@ -60,7 +57,7 @@ export class AccessTokens {
     return { keys: [{ ...key, kid: this.keyId, alg: algorithm, use: 'sig' }] };
   }
 
-  /** A token that lasts `lifetimeSeconds` from now. */
+  /** A token for `lifetimeSeconds` from now. */
   async issue(
     subject: Pick<Principal, 'clientId' | 'username' | 'scopes' | 'loginId'>,
   ): Promise<{ token: string; principal: Principal; expiresIn: number }> {
@@ -102,7 +99,7 @@ export class AccessTokens {
     }
   }
 
-  /** Ends tokens before their time: all of them, or those that `which` picks. Returns how many. */
+  /** Ends tokens before their time: all, or those picked by `which`. Returns how many. */
   revoke(which: (principal: Principal) => boolean): number {
     let count = 0;
     for (const [tokenId, token] of this.live) {
@@ -114,7 +111,7 @@ export class AccessTokens {
     return count;
   }
 
-  /** Calls back with the id of each token that is revoked; returns the way to unsubscribe. */
+  /** Calls back with each revoked token's id; returns the way to unsubscribe. */
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -6,7 +6,7 @@ import type { Login } from './opaque-token.ts';
 import { equalSecrets, fingerprint, opaqueToken } from './opaque-token.ts';
 import { refuse, type TokenRefusal } from './token-request.ts';
 
-/** The fields of the token request besides the code. */
+/** The token request's fields besides the code. */
 interface CodeProof {
   readonly clientId: string;
   readonly redirectUri: string | undefined;
@@ -29,11 +29,11 @@ const maxKept = 100_000;
 /**
  * Authorization codes: 60 s, once.
  *
- * States of a code: issued → used, or expired. Invariant: a login is handed out for a code at most
- * once. A code that comes a second time was stolen by one of the two who sent it: `onReused` is
- * called with the login, and everything that came of it ends (RFC 6749, section 4.1.2; RFC 9700,
- * section 4.5). A try that proves nothing (other client, other redirect URI, wrong verifier) does
- * not use the code up: else a stranger who saw a code could spoil the login of its owner.
+ * A code's states: issued → used, or expired. Invariant: a login is handed out for a code at most
+ * once. If a code comes a second time, one of its two senders stole it. Then `onReused` is called
+ * with the login, and everything that came from it ends (RFC 6749, section 4.1.2; RFC 9700, section
+ * 4.5). A try that proves nothing (other client, other redirect URI, wrong verifier) does not use
+ * the code up: else a stranger who saw a code could spoil its owner's login.
  */
 export class AuthorizationCodes {
   private readonly entries = new Map<string, Entry>();
@@ -73,7 +73,7 @@ export class AuthorizationCodes {
   private forgetOld(): void {
     const before = this.deps.clock.monotonicMs() - rememberMs;
     for (const [key, entry] of this.entries) {
-      // In the order of their issue: the first that is young ends the look.
+      // In the order they were issued: the first young one ends the look.
       if (entry.endsAtMs > before && this.entries.size < maxKept) return;
       this.entries.delete(key);
     }
@@ -81,8 +81,8 @@ export class AuthorizationCodes {
 }
 
 /**
- * A verifier where no challenge was sent means that the challenge was taken
- * out on the way (RFC 9700, section 4.8.2).
+ * A verifier without a challenge means that the challenge was taken out on the way (RFC 9700,
+ * section 4.8.2).
  */
 function verifierFault(challenge: string | undefined, verifier: string | undefined): string | undefined {
   if (challenge === undefined)

@@ -10,7 +10,7 @@ export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly scopes: ReadonlySet<string>;
   readonly state?: string;
-  /** BASE64URL(SHA256(verifier)), where the client uses PKCE. */
+  /** BASE64URL(SHA256(verifier)), if the client uses PKCE. */
   readonly codeChallenge?: string;
 }
 
@@ -25,17 +25,16 @@ export interface RedirectedError {
 export type ReadAuthorization =
   | { readonly kind: 'request'; readonly request: AuthorizationRequest }
   /**
-   * The client or where to redirect to is not known: the user
-   * sees the error, and no redirect follows.
+   * The client or the redirect address is not known: the user sees the error, and no redirect
+   * follows.
    */
   | { readonly kind: 'untrusted'; readonly description: string }
   | { readonly kind: 'refused'; readonly refusal: RedirectedError };
 
 /**
- * Reads the parameters of an authorization request. The redirect URI is compared as text
- * (specification, "Authentication" 4; RFC 9700, section 4.1.3), and before anything else, so that
- * no fault of the rest can send a user to an address that was not registered. A public client must
- * use PKCE, with S256 only.
+ * Reads an authorization request's parameters. The redirect URI is compared as text (specification,
+ * "Authentication" 4; RFC 9700, section 4.1.3). It comes before anything else, so that no other
+ * fault can send a user to an unregistered address. A public client must use PKCE, with S256 only.
  */
 export function readAuthorizationRequest(directory: Directory, entries: Iterable<[string, string]>): ReadAuthorization {
   const { values, repeated } = gather(entries);
@@ -74,7 +73,9 @@ function findFault(
   return pkceFault(client, values.get('code_challenge'), values.get('code_challenge_method'));
 }
 
-/** Without a method RFC 7636 means `plain`, which shows the verifier to all who see the request. */
+/**
+ * Without a method RFC 7636 means `plain`, and this shows the verifier to all who see the request.
+ */
 function pkceFault(
   client: SandboxClient,
   challenge: string | undefined,
@@ -94,7 +95,7 @@ function invalid(description: string): Fault {
   return { error: 'invalid_request', description };
 }
 
-/** All of the client's when none is named. */
+/** All scopes the client has when none is named. */
 function askedScopes(client: SandboxClient, text: string | undefined): ReadonlySet<string> {
   const named = (text ?? '').split(' ').filter((scope) => scope !== '');
   return new Set(named.length === 0 ? client.scopes : named);

@@ -6,7 +6,7 @@ import type { ExchangeAccount } from '../exchange/exchange-order.ts';
 interface SandboxUser {
   readonly username: string;
   readonly password: Secret;
-  /** The 6-digit code that this user's verification accepts; null without MFA. */
+  /** The 6-digit code for this user's verification; null without MFA. */
   readonly mfa: string | null;
 }
 
@@ -17,7 +17,7 @@ export interface SandboxClient {
   readonly clientSecret?: Secret;
   readonly redirectUris: readonly string[];
   readonly scopes: readonly string[];
-  /** The users whose accounts a client-credentials token of this client sees. */
+  /** A client-credentials token of this client sees these users' accounts. */
   readonly users: readonly string[];
 }
 
@@ -27,14 +27,14 @@ export interface Principal {
   /** The user who signed in; undefined for client credentials. */
   readonly username?: string;
   readonly scopes: ReadonlySet<string>;
-  /** The user's consent that it came from; undefined for client credentials. */
+  /** The user's consent behind it; undefined for client credentials. */
   readonly loginId?: string;
   /** The token's own id, and when it ends (milliseconds since the epoch). */
   readonly tokenId: string;
   readonly expiresAtMs: number;
 }
 
-/** The relation of an account to a user: `unknown` there is none, `foreign` it is another's. */
+/** An account's relation to a user: `unknown` there is none, `foreign` it is another's. */
 type AccountAccess =
   | { readonly access: 'granted'; readonly account: ExchangeAccount }
   | { readonly access: 'foreign' }

@@ -31,9 +31,7 @@ interface GrantDeps {
 type Granted = { answer: TokenAnswer; principal: Principal } | { refusal: TokenRefusal };
 type Grant = (deps: GrantDeps, client: SandboxClient, parameters: TokenParameters) => Promise<Granted>;
 
-/**
- * By `grant_type`. The sign-in examples of the specification send `code` for `authorization_code`.
- */
+/** By `grant_type`. The specification's sign-in examples send `code` for `authorization_code`. */
 const grants: Readonly<Record<string, Grant>> = {
   client_credentials: grantClientCredentials,
   authorization_code: grantCode,
@@ -100,8 +98,8 @@ async function issue(
   refreshToken?: string,
 ): Promise<Granted> {
   const { token, principal, expiresIn } = await tokens.issue(subject);
-  // Signing takes a turn or two, in which a second use may have ended the login: this token was not
-  // there yet to be revoked.
+  // Signing takes a turn or two, and a second use may have ended the login meanwhile: this token
+  // was not there yet to be revoked.
   if (principal.loginId !== undefined && refreshTokens.ended(principal.loginId)) {
     tokens.revoke(({ tokenId }) => tokenId === principal.tokenId);
     return refuse(400, 'invalid_grant', 'The login was revoked');
@@ -117,8 +115,8 @@ async function issue(
 }
 
 /**
- * What was asked for, all of `had` when nothing was (blanks are nothing);
- * undefined when one of them is not there.
+ * The requested scopes, or all in `had` without a request (blanks are nothing); undefined when one
+ * is not there.
  */
 function askedScopes(had: ReadonlySet<string>, asked: string | undefined): ReadonlySet<string> | undefined {
   const scopes = new Set((asked ?? '').split(' ').filter((scope) => scope !== ''));
@@ -151,9 +149,7 @@ function authenticateClient(
   return { client };
 }
 
-/**
- * `client_id` and `client_secret` are form-encoded inside of the base64 (RFC 6749, section 2.3.1).
- */
+/** `client_id` and `client_secret` are form-encoded inside the base64 (RFC 6749, section 2.3.1). */
 function readBasic(authorization: string): { clientId: string; secret: string } | undefined {
   const match = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(authorization);
   if (match === null) return undefined;
@@ -169,7 +165,7 @@ function readBasic(authorization: string): { clientId: string; secret: string } 
   }
 }
 
-/** Equal texts, in a time that does not depend on where they differ. */
+/** Equal texts. The time does not show how much is equal. */
 function matches(expected: string | undefined, given: string | undefined): boolean {
   if (expected === undefined || given === undefined) return expected === given;
   const digest = (text: string) => createHash('sha256').update(text).digest();

@@ -15,8 +15,8 @@ interface OpenAuthDeps {
 }
 
 /**
- * Sign-in and its tokens. A refresh token that is used again ends the access of its login; a code
- * that is used again ends its refresh tokens too.
+ * Sign-in and its tokens. A refresh token used again ends its login's access; a code used again
+ * ends the login's refresh tokens too.
  */
 export async function openAuth({ clock, random, directory }: OpenAuthDeps, options: SandboxOptions['tokens']) {
   const tokens = await AccessTokens.create({ clock, random }, options);

@@ -4,10 +4,10 @@ import { fingerprint, opaqueToken } from './opaque-token.ts';
 
 /**
  * - `none`: the same refresh token stays good, and no other is returned.
- * - `rotate`: each use returns a new one and ends the old; an old
- *   one that comes again ends the family.
- * - `grace`: as `rotate`, but an old one may come again for a
- *   while, as it does after a lost answer.
+ * - `rotate`: each use returns a new one and ends the old; an old one that comes again ends the
+ *   family.
+ * - `grace`: as `rotate`, but an old one may come again for a while, as it does after a lost
+ *   answer.
  */
 export const refreshModes = ['none', 'rotate', 'grace'] as const;
 export type RefreshMode = (typeof refreshModes)[number];
@@ -26,7 +26,7 @@ interface Entry {
 }
 
 type RefreshResult =
-  /** `refreshToken` is left out where the old one stays. */
+  /** `refreshToken` is left out if the old one stays. */
   | { readonly kind: 'good'; readonly login: Login; readonly refreshToken?: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -35,13 +35,13 @@ const maxKept = 200_000;
 /**
  * Refresh tokens, a family for each login.
  *
- * States of a token: issued → used (but in mode `none`) → gone with its family, or
- * expired. Invariant: after an old token came again (out of its grace) no token of the
- * family is good any more, and `onReused` was called with the login, so that its access
- * tokens end too (RFC 9700, section 4.14.2).
+ * A token's states: issued → used (but in mode `none`) → gone with its family, or expired.
+ * Invariant: after an old token came again (out of its grace), no token in the family is good any
+ * more, and `onReused` was called with the login, so that its access tokens end too (RFC 9700,
+ * section 4.14.2).
  */
 export class RefreshTokens {
-  /** Of the refreshes to come. */
+  /** For the refreshes to come. */
   mode: RefreshMode;
   private readonly entries = new Map<string, Entry>();
   private readonly revoked = new Set<string>();
@@ -56,7 +56,7 @@ export class RefreshTokens {
     this.mode = options.mode;
   }
 
-  /** The first of a family, or its next. */
+  /** A family's first token, or its next. */
   issue(login: Login): string {
     this.forgetOld();
     const token = opaqueToken();
@@ -65,7 +65,7 @@ export class RefreshTokens {
     return token;
   }
 
-  /** The owner, without using it: another fault of the request must not cost the token. */
+  /** The owner, without using it: another fault in the request must not cost the token. */
   peek(token: string, clientId: string): Login | undefined {
     const entry = this.entries.get(fingerprint(token));
     return entry === undefined || entry.login.clientId !== clientId ? undefined : entry.login;

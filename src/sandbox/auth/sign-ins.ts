@@ -10,7 +10,7 @@ interface SignInDeps {
   readonly codes: AuthorizationCodes;
 }
 
-/** The result of a step of signing in. */
+/** A sign-in step's result. */
 export type SignInResult =
   | { readonly kind: 'code'; readonly request: AuthorizationRequest; readonly code: string }
   /** The 6-digit code is asked for, or has been accepted. */
@@ -28,21 +28,21 @@ interface Step {
 }
 
 const stepLifetimeMs = 300_000;
-/** Of one sign-in. Over all of them the limiter counts. */
+/** In one sign-in. The limiter counts over all sign-ins. */
 const maxWrongCodes = 5;
 const maxSteps = 10_000;
 const noSuchStep = 'This sign-in is unknown, over or expired; start again';
 
 /**
- * Users signing in: password, then the 6-digit code where the user has MFA, then confirm
+ * Users signing in: password, then the 6-digit code if the user has MFA, then confirm
  * (specification, "Authentication" 7).
  *
- * States of a sign-in: password → code given; or password → mfa → confirm → code given. Invariant:
- * a code is made once for each sign-in, after every step that the user's settings ask for; wrong
- * answers are bounded in one sign-in and over all of them, for names that do not exist as well.
+ * A sign-in's states: password → code given; or password → mfa → confirm → code given. Invariant: a
+ * code is made once for each sign-in, after every step that the user's settings ask for. Wrong
+ * answers are bounded in one sign-in and over all sign-ins, also for unknown names.
  */
 export class SignIns {
-  /** Base address of the screen, which is known once it listens. */
+  /** The screen's base address, known once it listens. */
   screenAddress = '';
   private readonly steps = new Map<string, Step>();
   private readonly passwords: AttemptLimiter;
@@ -131,14 +131,14 @@ interface AttemptLimits {
 const maxKept = 50_000;
 
 /**
- * A bound on guessing: of passwords and MFA codes, by the name that is guessed for, whether it
- * exists or not (RFC 6749, section 10.10).
+ * A bound on guessing passwords and MFA codes, by the guessed name, whether it exists or not (RFC
+ * 6749, section 10.10).
  *
  * Invariant: in any time `t` at most `burst + t / everyMs` wrong answers are looked at for one
  * name. A right answer clears the name.
  */
 export class AttemptLimiter {
-  /** When the name's wrong answers are forgiven, each of them adding `everyMs`. */
+  /** When the name's wrong answers are forgiven; each adds `everyMs`. */
   private readonly owedUntilMs = new Map<string, number>();
   private readonly clock: Clock;
   private readonly limits: AttemptLimits;

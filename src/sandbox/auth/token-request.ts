@@ -1,11 +1,9 @@
 import { mediaTypeOf } from '../rest/read-request.ts';
 
-/**
- * The fields that came to the token endpoint, from a form or from JSON: names to values, each once.
- */
+/** The token endpoint's fields, from a form or from JSON: names to values, each once. */
 export type TokenParameters = ReadonlyMap<string, string>;
 
-/** An RFC 6749 error (section 5.2), which is also the platform's flat error body. */
+/** An RFC 6749 error (section 5.2), and also the platform's flat error body. */
 export interface TokenRefusal {
   readonly status: 400 | 401;
   readonly error:

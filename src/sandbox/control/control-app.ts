@@ -33,7 +33,7 @@ interface ControlAppDeps {
   readonly controls: Controls;
   /** Ends the sandbox after the answer has gone out. */
   readonly onStop: () => void;
-  /** The address that the port listens on. */
+  /** The port listens on this address. */
   readonly host: string;
 }
 
@@ -45,7 +45,7 @@ export function createControlApp(deps: ControlAppDeps): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true });
   app.removeContentTypeParser('text/plain');
   const onLoopback = isLoopbackHost(deps.host);
-  // A page that a developer has open reaches this port, and a verb without a body needs no JSON.
+  // A developer's open page reaches this port, and a verb without a body needs no JSON.
   app.addHook('onRequest', async (request, reply) => {
     if (isByPage(request.raw, onLoopback)) return reply.code(403).send({ error: 'web pages may not use this port' });
   });
@@ -135,9 +135,9 @@ function answer(reply: FastifyReply, result: object | ControlRefusal): FastifyRe
 const chunkChars = 64 * 1024;
 
 /**
- * The present truth of every order as NDJSON, in chunks of whole lines: `{ stream, accountId,
- * orderId, version?, closed, order }`. Orders that change while it is read may show either state,
- * so ask after the market was stopped (`POST /rate` with 0).
+ * Every order's present truth as NDJSON, in chunks of whole lines: `{ stream, accountId, orderId,
+ * version?, closed, order }`. Orders that change during the read may show either state, so ask
+ * after the market was stopped (`POST /rate` with 0).
  */
 export function* readState(
   { exchange, wire }: { exchange: Exchange; wire?: Wire },
@@ -168,7 +168,7 @@ function stateLine(order: ExchangeOrder, wire: Wire | undefined): string {
   return `{"stream":"${stream}","accountId":${jsonText(account.id)},"orderId":"${orderId}"${version},"closed":${isClosed(order.state)},"order":${wire?.worded(row) ?? row}}\n`;
 }
 
-/** `GET /` of the control port. */
+/** The control port's `GET /`. */
 const handbook = `# Tidemark sandbox: the control port
 
 Bodies are JSON. Answers are JSON, or NDJSON where it says so.

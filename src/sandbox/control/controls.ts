@@ -28,7 +28,7 @@ type NewAccount = z.output<typeof newAccount>;
 export const accountChange = z.strictObject({
   /** As the accounts list shows it. */
   status: z.enum(['OPEN', 'CLOSED', 'RESTRICTED']).optional(),
-  /** Whether the accounts list has it. What is not listed can be read and written as before. */
+  /** Whether the accounts list has it. An unlisted account can be read and written as before. */
   listed: z.boolean().optional(),
   predictions: z.boolean().optional(),
 });
@@ -44,8 +44,8 @@ export interface ControlRefusal {
 const historyMs = 60_000;
 
 /**
- * The deeds that a running sandbox takes from outside: the verbs of the control port, of the
- * timeline, and of tests in the same process.
+ * The deeds that a running sandbox takes from outside: the verbs for the control port, the
+ * timeline, and tests in the same process.
  */
 export class Controls {
   private readonly deps: ControlDeps;
@@ -55,8 +55,8 @@ export class Controls {
   }
 
   /**
-   * Sets rates, adds rules and acts at once. Answers with how many
-   * connections, tokens or orders each action met.
+   * Sets rates, adds rules and acts at once. Answers with how many connections, tokens or orders
+   * each action met.
    */
   faults(order: FaultOrderParsed): { met: number[] } | ControlRefusal {
     const { parts } = this.deps;
@@ -75,8 +75,8 @@ export class Controls {
 
   /**
    * Ends every fault: no rules, no rates, nothing held back or hidden, uncertain orders certain
-   * again, tokens of the usual lifetime, half-open and hanging connections cut. What was lost on
-   * the way stays lost on the stream, and is in the lists.
+   * again, the usual token lifetime, half-open and hanging connections cut. Events lost on the way
+   * stay lost on the stream, and are in the lists.
    */
   heal(): void {
     const { parts, eventFaults, uncertainty, subscriptions } = this.deps;
@@ -94,8 +94,8 @@ export class Controls {
   }
 
   /**
-   * Changes a second from now on; 0 stops the market: then a large order that
-   * people placed isn't filled further either.
+   * Changes a second from now on; 0 stops the market: then a person's large order isn't filled
+   * further either.
    */
   setRate(rate: number): void {
     this.deps.parts.ledger.enter('fault', `,"what":"rate","rate":"${rate}"`);
@@ -117,7 +117,7 @@ export class Controls {
     return openByHand({ exchange, market: this.deps.market, random: this.deps.random }, account, made);
   }
 
-  /** A new account of a user who is there, seen by the clients that see the user. */
+  /** A new account for an existing user. The clients that see the user see it too. */
   openAccount({ id, username, ...account }: NewAccount): ExchangeAccount | ControlRefusal {
     const { exchange, directory, ledger } = this.deps.parts;
     if (!directory.users.has(username)) return { refused: 'not_possible', message: 'there is no such user' };
@@ -131,9 +131,9 @@ export class Controls {
 
   /**
    * Closes an account or opens it again, enrols it for prediction orders or takes that back. Its
-   * orders stay as they are; the market makes no new ones where it may not. Readers learn it as
-   * from any platform: the accounts list, refused reads and subscriptions. What a connection
-   * followed and may follow no more falls silent.
+   * orders stay as they are; the market makes no new ones if it may not. Readers learn it as from
+   * any platform: the accounts list, refused reads and subscriptions. A followed account that a
+   * connection may follow no more falls silent.
    */
   changeAccount(id: string, change: AccountChange): ExchangeAccount | ControlRefusal {
     const { parts, market, subscriptions } = this.deps;
@@ -162,7 +162,7 @@ export class Controls {
     return order;
   }
 
-  /** How the venue answers from now on. Answers with all of its settings. */
+  /** How the venue answers from now on. Answers with all its settings. */
   setVenue(change: VenueChange): VenueOptions {
     const { ledger, entry } = this.deps.parts;
     ledger.enter('fault', `,"what":"venue","change":${JSON.stringify(change)}`);
@@ -171,8 +171,8 @@ export class Controls {
   }
 
   /**
-   * The instrument trades at this price now; orders that wait for it are
-   * met. A prediction's price is that of YES.
+   * The instrument trades at this price now, and meets the orders that wait for it. A prediction's
+   * price is that of YES.
    */
   setPrice(symbol: string, ticks: number): { symbol: string; ticks: number } | ControlRefusal {
     const { ledger, entry } = this.deps.parts;
@@ -185,7 +185,7 @@ export class Controls {
     return { symbol, ticks };
   }
 
-  /** Ends the trading day at once: day orders that people placed expire. */
+  /** Ends the trading day at once: people's day orders expire. */
   endDay(): { expired: number } {
     this.deps.parts.ledger.enter('fault', ',"what":"day_ended"');
     return { expired: this.deps.parts.entry.venue.endDay() };

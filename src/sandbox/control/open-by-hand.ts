@@ -20,8 +20,8 @@ import type { Market } from '../market/market.ts';
 const decimal = z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero');
 
 /**
- * Each change takes one or more: from here on an order changes a
- * million times before its version leaves int64.
+ * Each change takes one or more: from here on an order changes a million times before its version
+ * leaves int64.
  */
 const lastFirstVersion = 2n ** 63n - 1n - 1_000_000n;
 
@@ -37,7 +37,7 @@ const both = {
   live: z.boolean().default(false),
 };
 
-/** Body of `POST /orders`: an order that was placed elsewhere. */
+/** Body of `POST /orders`: an order placed elsewhere. */
 export const handMadeOrder = z.discriminatedUnion('stream', [
   z.strictObject({
     stream: z.literal('account'),

@@ -52,7 +52,7 @@ export const orderVerb = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('resume') }),
   /** A trade is taken back: cumQty falls to this. */
   z.strictObject({ action: z.literal('correct'), cumQty: decimal }),
-  /** An end that was wrong is taken back: the order works again. */
+  /** A wrong end is taken back: the order works again. */
   z.strictObject({ action: z.literal('take_back') }),
 ]);
 
@@ -141,8 +141,8 @@ const refreshPart = z.strictObject({ mode: z.enum(refreshModes) });
 const endLogins = z.strictObject({ username: z.string().optional(), clientId: z.string().optional() });
 
 /**
- * The client center of a running sandbox: users, apps and their redirect URIs, and the fate of
- * logins. One that is there already is replaced.
+ * A running sandbox's client center: users, apps and their redirect URIs, and the fate of logins.
+ * An existing one is replaced.
  */
 export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
   app.post('/users', async (request, reply) => {
@@ -166,8 +166,8 @@ export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
     parts.ledger.enter('fault', `,"what":"refresh_mode","mode":"${mode}"`);
     return { mode };
   });
-  // As when a user takes the consent back: the next refresh is refused
-  // for good, and the access tokens end now.
+  // As when a user takes the consent back: the next refresh is refused for good, and the access
+  // tokens end now.
   app.post('/end-logins', async (request) => {
     const { username, clientId } = endLogins.parse(request.body ?? {});
     const fits = (login: { username?: string; clientId: string }) =>

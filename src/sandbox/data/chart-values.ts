@@ -3,16 +3,14 @@ import type { DayPrices } from './day-prices.ts';
 import { listingOf } from './listings.ts';
 import { optionContract, theoreticalTicks } from './option-contracts.ts';
 
-/** One item of the chart quotes (specification, "Chart quote response"): prices as JSON numbers. */
+/** One chart quote item (specification, "Chart quote response"): prices as JSON numbers. */
 interface ChartItem {
   readonly n: string;
   readonly s: string;
   readonly v: Readonly<Record<string, string | number>>;
 }
 
-/**
- * A stock, or an option by its compact OCC symbol; undefined for a symbol that is not traded here.
- */
+/** A stock, or an option by its compact OCC symbol; undefined for a symbol not traded here. */
 export function chartItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   return stockItem(prices, symbol) ?? optionItem(prices, symbol);
 }
@@ -41,8 +39,8 @@ function stockItem(prices: DayPrices, symbol: string): ChartItem | undefined {
 }
 
 /**
- * An option follows its stock: what it is worth at the stock's price of this moment, and at the
- * open, high and low of the stock's day.
+ * An option follows its stock: its worth at the stock's price now, and at the open, high and low of
+ * the stock's day.
  */
 function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const contract = optionContract(symbol);
@@ -51,7 +49,7 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
   const last = theoreticalTicks(contract, stock.last, prices.today);
   const previousClose = theoreticalTicks(contract, stock.previousClose, prices.today - 1);
   const open = theoreticalTicks(contract, stock.open, prices.today);
-  // A put is dearest where its stock is cheapest.
+  // A put is dearest when its stock is cheapest.
   const edges = [
     open,
     last,
@@ -76,8 +74,8 @@ function optionItem(prices: DayPrices, symbol: string): ChartItem | undefined {
 }
 
 /**
- * One contract for some ten thousand shares, by its symbol: it grows over the
- * session as the volume of the stock does.
+ * One contract for some ten thousand shares, by its symbol. It grows over the session with the
+ * stock's volume.
  */
 function contractsTraded(symbol: string, shares: number): number {
   return Math.floor(shares / (10_000 + (numberOf(symbol) % 90_000)));
@@ -93,7 +91,7 @@ function changes(last: number, previousClose: number): Record<'lp' | 'ch' | 'chp
   };
 }
 
-/** The nearest double to a count of cents, whose shortest text is those cents again. */
+/** The nearest double to a count of cents. Its shortest text is those cents again. */
 export function dollars(ticks: number): number {
   return ticks / 100;
 }

@@ -2,14 +2,14 @@ import { listingOf, split } from './listings.ts';
 import { type DayNumber, tradingDayBefore } from './trading-days.ts';
 
 /**
- * A number in [0, 1) that belongs to a seed and some whole numbers: the same ones always give the
- * same number, in any order of requests. Data of any day can so be made on request, where a
- * generator would have to be wound forward to it.
+ * A number in [0, 1) for a seed and some whole numbers: the same ones always give the same number,
+ * in any order of requests. So any day's data can be made on request, while a generator would have
+ * to be wound forward to it.
  */
 export function noise(seed: number, ...parts: readonly number[]): number {
   let hash = seed ^ 0x9e3779b9;
   for (const part of parts) {
-    // The finaliser of MurmurHash3: every bit of a part reaches every bit of the result.
+    // MurmurHash3's finaliser: every bit in a part reaches every bit in the result.
     hash = Math.imul(hash ^ part, 0x85ebca6b);
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     hash ^= hash >>> 16;
@@ -41,9 +41,9 @@ export interface DailyBar {
 const historyDays = 300;
 
 /**
- * The past of stocks before the sandbox began, made from the seed backwards: the last close is
- * where the market's walk begins, so that "the change since yesterday" is the walk's own, and every
- * bar opens near the close before it.
+ * The stocks' past before the sandbox began, made from the seed backwards. The market's walk begins
+ * at the last close, so that "the change since yesterday" is the walk's own, and every bar opens
+ * near the close before it.
  */
 export class DailyBars {
   /** The last trading day before the start. */
@@ -68,8 +68,8 @@ export class DailyBars {
   }
 
   /**
-   * The bar of a past day, or undefined where there is none. `firstTicks` is where the walk of this
-   * symbol begins. Adjusted for splits.
+   * A past day's bar, or undefined if there is none. `firstTicks`: the start of this symbol's walk.
+   * Adjusted for splits.
    */
   barOf(symbol: string, firstTicks: number, day: DayNumber): DailyBar | undefined {
     const index = this.indexOfDay.get(day);

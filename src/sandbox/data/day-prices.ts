@@ -17,10 +17,10 @@ interface LivePrice {
 }
 
 /**
- * Prices of stocks: the days before the start from the seed, since then from the market's walk.
+ * Stocks' prices: the days before the start from the seed, since then from the market's walk.
  *
  * Invariant: low ≤ last ≤ high, and a day's bar never changes once the next trading day has begun.
- * The walk goes on at all hours, so its moves between two sessions counts to the later one.
+ * The walk goes on at all hours, so its move between two sessions counts to the later one.
  */
 export class DayPrices {
   readonly bars: DailyBars;
@@ -51,7 +51,7 @@ export class DayPrices {
     if (instrument === undefined) return undefined;
     const { ticks: last, high, low } = instrument;
     const previousClose = this.previousBar(symbol)?.close ?? instrument.firstTicks;
-    // The session opens where the one before it closed; the walk has no gaps.
+    // The session opens at the last one's close; the walk has no gaps.
     const range = { open: previousClose, high: Math.max(high, previousClose), low: Math.min(low, previousClose) };
     return {
       last,
@@ -79,8 +79,8 @@ export class DayPrices {
   }
 
   /**
-   * Where the stock stood at a share (0 to 1) of a session, for quotes
-   * of the past. The same answer at any time.
+   * The stock's price at a share (0 to 1) of a session, for past quotes. The same answer at any
+   * time.
    */
   at(symbol: string, day: DayNumber, share: number): number | undefined {
     const instrument = this.instruments.get(symbol);
@@ -93,8 +93,7 @@ export class DayPrices {
   }
 
   /**
-   * Begins another day at the first question on it: what was walked
-   * until then belongs to the day that ended.
+   * Begins another day at the first question on it: moves until then belong to the day that ended.
    */
   private turnDay(): void {
     const lastDay = tradingDayBefore(this.today);
@@ -126,8 +125,8 @@ export class DayPrices {
   }
 
   /**
-   * Grows evenly over the session: nothing before it, all of it
-   * afterwards. A day without a session has none.
+   * Grows evenly over the session: nothing before it, all of it afterwards. A day without a session
+   * has none.
    */
   private volumeSoFar(symbol: string): number {
     const today = this.today;

@@ -5,8 +5,8 @@ import { contractsAround, type OptionContract, optionContract } from './option-c
 import { dayText } from './trading-days.ts';
 
 /**
- * Stocks and indices whose symbol begins with the query or whose name holds it, an exact symbol
- * first; with a leading `.` options whose symbol begins with the rest of the query (specification,
+ * Stocks and indices with a symbol that begins with the query or a name that holds it, an exact
+ * symbol first. With a leading `.`: options with a symbol that begins with the rest (specification,
  * "GET /v1/marketdata/search"). Case does not matter.
  */
 export function findSymbols(prices: DayPrices, query: string, limit: number): FoundSymbol[] {
@@ -26,7 +26,7 @@ function findListings(query: string, limit: number): FoundSymbol[] {
 
 function findOptions(prices: DayPrices, query: string, limit: number): FoundSymbol[] {
   const exact = optionContract(query);
-  // A strike far from the price is listed, but not among those that are offered.
+  // A strike far from the price is listed, but not offered.
   if (exact !== undefined) return [describe(exact)];
   return stocks
     .filter(({ symbol }) => mayMatch(symbol.replace('.', ''), query))

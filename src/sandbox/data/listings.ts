@@ -1,10 +1,10 @@
-/** The data of a stock or index besides its price. */
+/** A stock's or index's data besides its price. */
 interface Listing {
   readonly symbol: string;
   readonly name: string;
   readonly exchange: string;
   readonly type: 'stock' | 'index';
-  /** The category of the symbol search. */
+  /** The symbol search's category. */
   readonly tag: string;
   /** Thousands of shares; 0 for an index. */
   readonly thousandShares: number;
@@ -42,8 +42,8 @@ export const indices: readonly Listing[] = [
 ];
 
 /**
- * On the first trading day after the sandbox's past this stock went from one share to `into`: raw
- * bars of the day before are in old shares.
+ * On the first trading day after the sandbox's past this stock went from one share to `into`: the
+ * raw bars before are in old shares.
  */
 export const split = { symbol: 'KO', into: 2 } as const;
 

@@ -10,10 +10,7 @@ interface MarketDataOptions {
   readonly emptyThemes: readonly string[];
 }
 
-/**
- * The source of the data endpoints: the market's own prices,
- * and everything else made from the seed.
- */
+/** The data endpoints' source: the market's own prices, and everything else made from the seed. */
 export class MarketData {
   readonly prices: DayPrices;
   readonly options: MarketDataOptions;

@@ -17,8 +17,8 @@ const underlyings = new Map(stocks.map(({ symbol }) => [rootOf(symbol), symbol])
 const friday = 5;
 
 /**
- * The contract of a compact OCC symbol, when it is listed: a known stock (an adjusted contract has
- * a digit behind it), a monthly expiry, a strike of whole dollars.
+ * A compact OCC symbol's contract, when it is listed: a known stock (an adjusted contract has a
+ * digit behind it), a monthly expiry, a strike in whole dollars.
  */
 export function optionContract(symbol: string): OptionContract | undefined {
   const match = occ.exec(symbol);
@@ -32,7 +32,7 @@ export function optionContract(symbol: string): OptionContract | undefined {
   return { symbol, underlying, expires, right: right === 'C' ? 'C' : 'P', strike };
 }
 
-/** Contracts around the price, of the next three expiries: nearest first. */
+/** Contracts around the price, for the next three expiries: nearest first. */
 export function contractsAround(underlying: string, ticks: number, today: DayNumber): OptionContract[] {
   const dollars = Math.max(1, Math.round(ticks / 100));
   const step = dollars < 50 ? 1 : 5;
@@ -76,7 +76,7 @@ function expiryText(expires: DayNumber): string {
   return dayText(expires).replaceAll('-', '').slice(2);
 }
 
-/** Option symbols leave the point of `BRK.B` out. */
+/** Option symbols leave out the point in `BRK.B`. */
 function rootOf(symbol: string): string {
   return symbol.replace('.', '');
 }

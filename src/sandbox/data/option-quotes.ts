@@ -3,7 +3,7 @@ import type { DayPrices } from './day-prices.ts';
 import { type OptionContract, theoreticalTicks } from './option-contracts.ts';
 import { type DayNumber, isTradingDay, newYorkInstant, session, tradingDayBefore } from './trading-days.ts';
 
-/** One quote of an option. Prices in ticks of 0.01. */
+/** One option quote. Prices in ticks of 0.01. */
 export interface OptionQuote {
   readonly bid: number;
   readonly bidSize: number;
@@ -23,16 +23,16 @@ export interface QuoteRange {
   readonly before: bigint;
 }
 
-/** Quoted days before now, or before the last one of a contract that has expired. */
+/** Quoted days before now, or before an expired contract's last one. */
 const quotedDays = 60;
 const everyNs = 20_000_000_000;
 const quotesPerDay = ((session.closesAt - session.opensAt) * 60_000_000_000) / everyNs;
 const exchanges = [300, 301, 302, 303, 307, 309, 312, 313, 316, 322, 325] as const;
 
 /**
- * The quotes of a contract inside of a range, in the order that was asked for, at most `limit`; one
- * every 20 s of each session, each at a nanosecond of its own. They are made when they are asked
- * for: 70,000 quotes of thousands of contracts need not be kept.
+ * A contract's quotes inside a range, in the requested order, at most `limit`; one every 20 s in
+ * each session, each at a nanosecond of its own. They are made when they are asked for: 70,000
+ * quotes for thousands of contracts need not be kept.
  */
 export function quotesOf(
   deps: { prices: DayPrices; seed: number; nowMs: number },

@@ -15,8 +15,8 @@ const committees = [
 const weekDays = 7;
 
 /**
- * Meetings of the FDA's advisory committees, oldest first: one a
- * week on a working day, two of them over.
+ * The FDA advisory committees' meetings, oldest first: one a week on a working day, two of them
+ * over.
  */
 export function committeeMeetings(seed: number, today: DayNumber, count: number): FdaEvent[] {
   const week = Math.floor(today / weekDays);
@@ -64,8 +64,8 @@ const holders = [
 ] as const;
 
 /**
- * The largest holders first; none for a symbol that is not listed.
- * Of the last quarter whose filings are due.
+ * The largest holders first; none for a symbol that is not listed. For the last quarter with due
+ * filings.
  */
 export function holdingsOf(prices: DayPrices, seed: number, symbol: string, limit: number): Holding[] {
   const listing = listingOf(symbol);
@@ -90,14 +90,14 @@ export function holdingsOf(prices: DayPrices, seed: number, symbol: string, limi
   return holdings.sort((a, b) => b.share - a.share).slice(0, limit);
 }
 
-/** 45 days after the end of the newest quarter for which that is over. */
+/** 45 days after the end of the newest quarter, if they are over; otherwise of the one before. */
 function filingDay(today: DayNumber): DayNumber {
   const year = Number(dayText(today).slice(0, 4));
   const ends = [year - 1, year].flatMap((it) => [1, 4, 7, 10].map((month) => dayOf(it, month, 1) - 1));
   return Math.max(...ends.map((end) => end + 45).filter((due) => due <= today));
 }
 
-/** The stocks of a theme: two to six of those that are traded here, by the seed. */
+/** A theme's stocks: two to six traded here, by the seed. */
 export function membersOf(seed: number, theme: Theme): string[] {
   const id = numberOf(theme);
   const count = 2 + Math.floor(noise(seed, id) * 5);

@@ -1,5 +1,5 @@
 /**
- * Days on which New York's exchanges are closed, weekends aside: their published rules, as numbers
+ * The days, weekends aside, when New York's exchanges are closed: their published rules, as numbers
  * of days since 1970-01-01.
  */
 function isHoliday(day: number): boolean {
@@ -94,12 +94,12 @@ export function newYorkDay(atMs: number): DayNumber {
 }
 
 /**
- * The instant at which New York's clocks show so many minutes after midnight on a date, in
- * milliseconds since the epoch.
+ * The instant when New York's clocks show so many minutes after midnight on a date, in milliseconds
+ * since the epoch.
  */
 export function newYorkInstant(day: DayNumber, minutes: number): number {
   const local = day * dayMs + minutes * 60_000;
-  // The second look is right when the first one fell on the other side of a change of the clocks.
+  // The second look is right when the first one fell on the other side of a clock change.
   return local - offsetMs(local - offsetMs(local));
 }
 
@@ -125,7 +125,7 @@ export function dayText(day: DayNumber): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }
 
-/** The day of a YYYY-MM-DD text; undefined for a date that isn't one (30 February). */
+/** A YYYY-MM-DD text's day; undefined for a date that isn't one (30 February). */
 export function parseDay(text: string): DayNumber | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);

@@ -19,8 +19,7 @@ export interface OpenEntryDeps {
 }
 
 /**
- * Order entry on the market's instruments: from now on each trade of one
- * is met by the orders that people placed.
+ * Order entry on the market's instruments: from now on each trade in one is met by people's orders.
  */
 export function openOrderEntry(deps: OpenEntryDeps, options: VenueOptions, seed: number): EntryDeps {
   const { clock, random, exchange, market, during } = deps;

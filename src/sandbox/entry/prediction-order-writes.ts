@@ -14,7 +14,7 @@ import type { PredictionRequestTerms, ReplaceTerms } from './read-prediction-req
 import type { EntryDeps } from './write.ts';
 import { entryClosed, isRefusal, predictionRefusal, type Refusal, type Write } from './write.ts';
 
-/** The answer to every write of a prediction order: `202` with the envelope around the order. */
+/** The answer to every prediction order write: `202` with the envelope around the order. */
 const predictionAnswer = {
   status: 202,
   body: (order: ExchangeOrder) => `{"success":true,"data":${encodePredictionOrder(order)}}`,
@@ -76,9 +76,9 @@ function termsOf(
 }
 
 /**
- * `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` =
- * `replace` until the venue answers. `by` is "recorded as the user who asked": in the
- * ledger, for the order resource has no field for it.
+ * `PATCH /v1/predictions/orders/{orderId}` (specification): `pendingAction` = `replace` until the
+ * venue answers. `by` is "recorded as the user who asked": in the ledger, for the order resource
+ * has no field for it.
  */
 export function replacePredictionOrder(
   deps: EntryDeps,
@@ -136,7 +136,7 @@ function findOrder({ exchange }: EntryDeps, account: ExchangeAccount, orderId: s
   return predictionRefusal('ORDER_NOT_FOUND', 'No such order on this account');
 }
 
-/** Four of the five causes of 409; the fifth, the account's limits, depends on the amend. */
+/** Four causes of 409; the fifth, the account's limits, depends on the amend. */
 function notActionable(order: ExchangeOrder): Refusal | undefined {
   const refuse = (why: string) => predictionRefusal('ORDER_NOT_ACTIONABLE', why);
   if (isClosed(order.state)) return refuse(`The order is closed: ${order.state}`);

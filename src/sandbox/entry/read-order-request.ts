@@ -8,10 +8,7 @@ import type { Leg } from '../exchange/exchange-order.ts';
 import type { Fixed } from '../exchange/wire-text.ts';
 import { MemberFault, Members, required } from './request-members.ts';
 
-/**
- * The terms of `POST /v1/orders` as they were understood. Prices are there
- * where the type has them, and only there.
- */
+/** The terms read from `POST /v1/orders`. Prices are there if the type has them, and only then. */
 export interface OrderRequestTerms {
   readonly accountId: string;
   readonly symbol: string;
@@ -26,9 +23,9 @@ export interface OrderRequestTerms {
 }
 
 /**
- * Every rule and length of the order request (specification, "Equity or option order request",
- * "POST /v1/orders", "Limits"). Members that the table does not name are ignored: unlike for
- * replace, the specification does not forbid them.
+ * Every rule and length for the order request (specification, "Equity or option order request",
+ * "POST /v1/orders", "Limits"). Members missing in the table are ignored: unlike for replace, the
+ * specification does not forbid them.
  * @throws MemberFault
  */
 export function readOrderRequest(body: Readonly<Record<string, unknown>>): OrderRequestTerms {
@@ -62,7 +59,7 @@ export function readOrderRequest(body: Readonly<Record<string, unknown>>): Order
   };
 }
 
-/** Some examples of the specification send `tradingAccountId`, with the same meaning. */
+/** Some examples in the specification send `tradingAccountId`, with the same meaning. */
 function readAccountId(members: Members): string {
   const accountId = members.text('accountId', { min: 1, max: 50 });
   const alias = members.text('tradingAccountId', { min: 1, max: 50 });
@@ -77,7 +74,7 @@ function readLegs(members: Members, underlying: string, side: string): Leg[] {
     throw new MemberFault('legs must be an array');
   if (legs.length > 4) throw new MemberFault('legs must have at most 4 items');
   const read = legs.map((leg: unknown, index) => readLeg(leg, index, underlying));
-  // Contract, "Orders": for options the top-level side is the side of the first leg.
+  // Contract, "Orders": for options the top-level side is the first leg's side.
   if (read[0] !== undefined && read[0].side !== side) throw new MemberFault('side must be the side of the first leg');
   return read;
 }

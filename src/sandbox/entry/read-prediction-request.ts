@@ -9,7 +9,7 @@ import type { Micros } from '../exchange/wire-text.ts';
 import { type Fixed, whole } from '../exchange/wire-text.ts';
 import { MemberFault, type Members, required } from './request-members.ts';
 
-/** The terms of `POST /v1/predictions/orders` as they were understood. */
+/** The terms read from `POST /v1/predictions/orders`. */
 export interface PredictionRequestTerms {
   readonly accountId: string;
   readonly symbol: string;
@@ -25,8 +25,8 @@ export interface PredictionRequestTerms {
 }
 
 /**
- * The members of a replace (specification, "Replace prediction order
- * request"). A term that was left out is undefined.
+ * A replace's members (specification, "Replace prediction order request"). A term left out is
+ * undefined.
  */
 export interface ReplaceTerms {
   readonly accountId: string;
@@ -97,7 +97,7 @@ export function readReplaceRequest(members: Members, nowUs: Micros): ReplaceTerm
   };
 }
 
-/** A price of a prediction lies in (0, 1). */
+/** A prediction's price lies in (0, 1). */
 function probability(members: Members, name: string): Fixed | undefined {
   const price = members.decimal(name);
   if (price !== undefined && price >= whole(1)) throw new MemberFault(`${name} must lie between 0 and 1`);

@@ -5,9 +5,9 @@ import { mediaTypeOf } from '../rest/read-request.ts';
 type BodyFault = 'EMPTY_BODY' | 'INVALID_JSON' | 'INVALID_ORDER';
 
 /**
- * The members of a JSON object, or the fault of the bytes (specification, "Prediction order
- * errors"; docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`). Assumption: a body
- * that does not call itself `application/json` is `INVALID_JSON`.
+ * A JSON object's members, or the bytes' fault (specification, "Prediction order errors";
+ * docs/platform-assumptions.md: `[]` and `null` are `INVALID_ORDER`). Assumption: a body that does
+ * not call itself `application/json` is `INVALID_JSON`.
  */
 type BodyResult =
   | { readonly members: Readonly<Record<string, unknown>> }
@@ -32,15 +32,15 @@ export function readBody(body: unknown, contentType: string | undefined): BodyRe
 }
 
 /**
- * A member that breaks a rule of its field. Thrown inside a reader of one
- * request, and turned into its refusal there.
+ * A member breaks its field's rule. Thrown inside a request's reader, and turned into its refusal
+ * there.
  */
 export class MemberFault extends Error {}
 
 /**
- * Reads the members of one request by their rules. Each method answers with the value, or with
- * undefined where an optional member is left out, and throws a `MemberFault` that names the member.
- * Lengths count characters as people do, not UTF-16 units.
+ * Reads one request's members by their rules. Each method answers with the value, or with undefined
+ * if an optional member is left out, and throws a `MemberFault` that names the member. Lengths
+ * count characters as people do, not UTF-16 units.
  */
 export class Members {
   private readonly members: Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export class Members {
     return this.has(name) ? this.members[name] : undefined;
   }
 
-  /** The first name that is not one of `known`. */
+  /** The first name missing in `known`. */
   unknownOf(known: ReadonlySet<string>): string | undefined {
     return Object.keys(this.members).find((name) => !known.has(name));
   }
@@ -93,7 +93,7 @@ export class Members {
   }
 }
 
-/** The value of a member that has to be there. */
+/** The value of a required member. */
 export function required<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new MemberFault(`${name} is missing`);
   return value;

@@ -30,11 +30,11 @@ export interface Write {
   readonly accountId: string;
   /** `clientId` or `clientOrderRef`, when one was sent. */
   readonly reference?: string;
-  /** Who asked, where the order itself does not show it: `placedBy` names only who placed it. */
+  /** Who asked, if the order itself does not show it: `placedBy` names only who placed it. */
   readonly by?: string;
   /**
-   * Does it, if the state of the moment allows it. A delayed one is judged
-   * when it arrives, not when it was asked for.
+   * Does it, if the present state allows it. A delayed one is judged when it arrives, not when it
+   * was asked for.
    */
   attempt(): ExchangeOrder | Refusal;
   /** JSON of the success answer about `order`. */
@@ -59,7 +59,7 @@ export function nestedRefusal(status: number, code: string, message: string): Re
   return { refused: true, status, code, message, shape: 'nested' };
 }
 
-/** The parts that order entry works with. */
+/** Order entry works with these parts. */
 export interface EntryDeps {
   readonly exchange: Exchange;
   readonly venue: Venue;
@@ -67,9 +67,9 @@ export interface EntryDeps {
   /** For ids. */
   readonly random: Random;
   readonly lateWrites: LateWrites;
-  /** The underlying or the prediction market of that name; undefined when nothing trades it. */
+  /** The underlying or the prediction market with that name; undefined when nothing trades it. */
   readonly instrument: (stream: 'account' | 'prediction', symbol: string) => Instrument | undefined;
-  /** Puts the changes that a write makes at once down to order entry, in the ledger. */
+  /** Puts a write's immediate changes down to order entry, in the ledger. */
   readonly during: <T>(work: () => T) => T;
 }
 
@@ -86,9 +86,9 @@ export function entryClosed(venue: Venue): Refusal | undefined {
 }
 
 /**
- * Writes whose answer has gone out and which are done later.
+ * Writes that are done later: their answer has gone out already.
  *
- * States of a write here: on its way → done. Invariant: each is done exactly once: after its delay,
+ * A write's states here: on its way → done. Invariant: each is done exactly once: after its delay,
  * or at once when it heals; none after `stop`.
  */
 export class LateWrites {

@@ -1,16 +1,16 @@
 import { type ChangeEntry, type ExchangeOrder, isClosed } from './exchange-order.ts';
 import type { Micros } from './wire-text.ts';
 
-/** No lag: the newest entry of every order. */
+/** No lag: every order's newest entry. */
 export const present: Micros = Number.MAX_VALUE;
 
 /**
- * The orders of one account and stream by their last change, oldest
- * first: the list endpoints page through it.
+ * One account and stream's orders by their last change, oldest first: the list endpoints page
+ * through it.
  *
- * Invariant: entries rise by `at`; an order has exactly one entry that is not superseded. An order
+ * Invariant: entries rise by `at`; exactly one entry for each order is not superseded. An order
  * that changes while a reader pages moves to the end and is met again there, never missed.
- * Superseded entries that no reader can ask for are dropped once they outnumber the rest, so a
+ * Superseded entries that no reader can ask for are dropped once they outnumber the rest. So a
  * change costs O(1) and the list stays within twice its orders, at any rate.
  */
 export class ChangeList {
@@ -49,8 +49,8 @@ export class ChangeList {
   }
 
   /**
-   * The entries that were the newest of their orders at `asOf`, oldest first, from the first later
-   * than `after` on; stops when `visit` answers false.
+   * Each order's newest entry at `asOf`, oldest first, from the first later than `after` on; stops
+   * when `visit` answers false.
    */
   visit(after: Micros, asOf: Micros, visit: (entry: ChangeEntry) => boolean): void {
     for (let i = this.firstLater(after); i < this.entries.length; i += 1) {
@@ -79,15 +79,13 @@ export class ChangeList {
       else entry.previous = undefined;
     }
     this.entries = kept;
-    // An entry that is kept for lag counts as alive until the next round, so that a long lag does
-    // not compact at each change.
+    // An entry kept for lag counts as alive until the next round, so that a long lag does not
+    // compact at each change.
     this.dead = 0;
   }
 }
 
-/**
- * The entry of `order` that was its newest at `asOf`; undefined when the order did not exist then.
- */
+/** The newest entry of `order` at `asOf`; undefined when the order did not exist then. */
 export function entryAt(order: ExchangeOrder, asOf: Micros): ChangeEntry | undefined {
   let entry = order.entry;
   while (entry !== undefined && entry.at > asOf) entry = entry.previous;

@@ -29,10 +29,10 @@ export function accountStatus(order: ExchangeOrder): string {
 }
 
 /**
- * JSON of one account order: `payload.data` of an `account.order` event (specification,
- * "Events"), or with `accountId` and `createdAt` the item of the list. By concatenation: no
- * slower than making an object for `JSON.stringify`, and the same way as for prediction
- * orders, whose versions that cannot write.
+ * One account order's JSON: `payload.data` in an `account.order` event (specification, "Events"),
+ * or with `accountId` and `createdAt` the list's item. By concatenation: no slower than making an
+ * object for `JSON.stringify`, and the same way as for prediction orders, since `JSON.stringify`
+ * can't write their versions.
  */
 export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): string {
   const terms = order.terms;
@@ -49,10 +49,10 @@ export function encodeAccountOrder(order: ExchangeOrder, as: 'event' | 'item'): 
 }
 
 /**
- * JSON of one prediction order (specification, "Prediction order"), the same on the stream and in
- * every reply. `version` is a JSON number with all its digits, which `JSON.stringify` could not
- * write. Optional fields are left out when absent, never zero; `avgPx` is required, and "0" until
- * the first fill (docs/decisions/012-avgpx-is-always-there.md).
+ * One prediction order's JSON (specification, "Prediction order"), the same on the stream and in
+ * every reply. `version` is a JSON number with all its digits: `JSON.stringify` could not write it.
+ * Optional fields are left out when absent, never zero; `avgPx` is required, and "0" until the
+ * first fill (docs/decisions/012-avgpx-is-always-there.md).
  */
 export function encodePredictionOrder(order: ExchangeOrder): string {
   const terms = order.terms;

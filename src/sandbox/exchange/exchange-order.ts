@@ -7,7 +7,7 @@ export interface ExchangeAccount {
   readonly owner: string;
   /** The market makes orders here. False for accounts that exist only as another user's. */
   readonly traded: boolean;
-  /** Enrolled in the closed beta of prediction orders. */
+  /** Enrolled in the closed beta for prediction orders. */
   predictions: boolean;
   /** As the accounts list shows it: `OPEN`, or another word once it is closed. */
   status: string;
@@ -18,8 +18,8 @@ export interface ExchangeAccount {
 export type Stream = 'account' | 'prediction';
 
 /**
- * One vocabulary for both kinds of order; `suspended` and `replaced` are states of account orders,
- * `unknown` of prediction orders.
+ * One vocabulary for both kinds of order. Only account orders are `suspended` or `replaced`, only
+ * prediction orders `unknown`.
  */
 export type OrderState =
   | 'pending_new'
@@ -47,14 +47,13 @@ export function isClosed(state: OrderState): boolean {
 }
 
 /**
- * Terms that an amend asked for and the venue has not answered
- * yet. Absent: the working value stays.
+ * Terms that an amend asked for, without the venue's answer yet. Absent: the working value stays.
  */
 export interface AskedTerms {
   readonly quantity?: Fixed;
   readonly price?: Fixed;
   readonly stopPrice?: Fixed;
-  /** In the words of its own stream. */
+  /** In its own stream's words. */
   readonly timeInForce?: string;
   readonly expireAt?: Micros;
 }
@@ -66,7 +65,7 @@ export interface Leg {
   readonly positionEffect: 'OPEN' | 'CLOSE';
 }
 
-/** The fields of an order that never change. Texts are canonical decimals. */
+/** An order's fields that never change. Texts are canonical decimals. */
 export interface OrderTerms {
   readonly stream: Stream;
   readonly orderId: string;
@@ -80,17 +79,17 @@ export interface OrderTerms {
    */
   readonly legs?: readonly Leg[];
   readonly side: string;
-  /** In the words of its own stream: `LIMIT` or `limit`. */
+  /** In its own stream's words: `LIMIT` or `limit`. */
   readonly orderType: string;
-  /** In the words of its own stream: `DAY` or `day`. */
+  /** In its own stream's words: `DAY` or `day`. */
   readonly timeInForce: string;
   readonly quantity: Fixed;
   readonly price?: Fixed;
   readonly stopPrice?: Fixed;
   readonly expireAt?: Micros;
   /**
-   * `clOrdId` of an account order, the client order id that went
-   * to the venue for a prediction order.
+   * An account order's `clOrdId`, or the client order id that went to the venue for a prediction
+   * order.
    */
   readonly clOrdId: string;
   readonly clientOrderRef?: string;
@@ -100,9 +99,9 @@ export interface OrderTerms {
 }
 
 /**
- * The present truth of one order, changed in place by `Exchange.change` alone.
- * Every field is always there, in this order: a million of them share one hidden
- * class, and the hot path stays monomorphic.
+ * One order's present truth, changed in place by `Exchange.change` alone. Every field is always
+ * there, in this order: a million of them share one hidden class, and the hot path stays
+ * monomorphic.
  */
 export interface ExchangeOrder {
   readonly terms: OrderTerms;
@@ -110,9 +109,7 @@ export interface ExchangeOrder {
   state: OrderState;
   pendingAction: 'none' | 'replace' | 'cancel';
   asked: AskedTerms | undefined;
-  /**
-   * Terms that amends changed and that have no working field on the wire; undefined until one did.
-   */
+  /** Terms changed by amends and without a working field on the wire; undefined until one did. */
   amended: WorkingTerms | undefined;
   workingQuantity: Fixed;
   workingPrice: Fixed | undefined;
@@ -122,7 +119,7 @@ export interface ExchangeOrder {
   version: bigint;
   certainty: Certainty;
   certaintyReason: string | undefined;
-  /** The state of the order before it became uncertain, to which it returns. */
+  /** The order's state before it became uncertain. It returns to it. */
   certainState: OrderState;
   rejectReason: string | undefined;
   rejectText: string | undefined;
@@ -139,13 +136,13 @@ export interface ExchangeOrder {
   marketSlot: number;
 }
 
-/** One change of one order, at its place in the account's list. */
+/** One change in one order, at its place in the account's list. */
 export interface ChangeEntry {
   readonly order: ExchangeOrder;
-  /** Its instant, which no other change of the exchange shares: also its number. */
+  /** Its instant. No other change in the exchange shares it, so it is also its number. */
   readonly at: Micros;
   readonly wasClosed: boolean;
-  /** The instant of the next change of the same order; infinite while this is its newest. */
+  /** The instant of the same order's next change; infinite while this is its newest. */
   supersededAt: Micros;
   /** The row as it stood then, kept only while lists may lag. */
   row: string | undefined;
@@ -153,20 +150,20 @@ export interface ChangeEntry {
   previous: ChangeEntry | undefined;
 }
 
-/** The terms of which the wire shows only the submitted value. */
+/** The terms that the wire shows only as submitted. */
 export interface WorkingTerms {
   readonly stopPrice: Fixed | undefined;
   readonly timeInForce: string;
   readonly expireAt: Micros | undefined;
 }
 
-/** The terms that the venue works on now, amends included. */
+/** The venue's present terms, amends included. */
 export function workingTermsOf(order: ExchangeOrder): WorkingTerms {
   const { stopPrice, timeInForce, expireAt } = order.terms;
   return order.amended ?? { stopPrice, timeInForce, expireAt };
 }
 
-/** The quantity that still works at the venue. Zero once closed. */
+/** The quantity still working at the venue. Zero once closed. */
 export function leavesOf(order: ExchangeOrder): Fixed {
   return isClosed(order.state) || order.workingQuantity <= order.cumQty ? 0n : order.workingQuantity - order.cumQty;
 }

@@ -6,25 +6,25 @@ import { type ExchangeOrder, isClosed, type OrderTerms, type Stream } from './ex
 import type { Micros } from './wire-text.ts';
 
 /**
- * Called after each change, in the order of the changes. `step` names the
- * change: `accepted`, `fill`, `canceled` …
+ * Called after each change, in the changes' order. `step` names the change: `accepted`, `fill`,
+ * `canceled` …
  */
 export type ChangeListener = (order: ExchangeOrder, step: string) => void;
 
 interface ExchangeOptions {
   /**
-   * Orders kept at most. Beyond it the oldest closed ones are
-   * forgotten, as a platform's own retention would.
+   * Orders kept at most. Beyond it the oldest closed ones are forgotten, as by a platform's own
+   * retention.
    */
   readonly maxOrders: number;
 }
 
 /**
- * The venue's books: every account, every order, and the present truth of each. All
- * changes go through `change`, from every side (market, control port, order entry),
- * so that lists, streams and ledger agree.
+ * The venue's books: every account, every order, and each one's present truth. All changes go
+ * through `change`, from every side (market, control port, order entry), so that lists, streams and
+ * ledger agree.
  *
- * Invariant: `updatedAt` strictly rises over all changes of the exchange, even when the wall clock
+ * Invariant: `updatedAt` strictly rises over all changes in the exchange, even when the wall clock
  * steps back; a prediction order's version rises by at least one with each change, unless its store
  * was lost; a closed order has `closedAt` and no pending action.
  */
@@ -66,8 +66,8 @@ export class Exchange {
   }
 
   /**
-   * From now on keeps what rows looked like up to `forMs` ago, so
-   * that lists can lag by as much; 0 stops it.
+   * From now on keeps rows as they were up to `forMs` ago, so that lists can lag by as much; 0
+   * stops it.
    */
   keepHistory(forMs: number): void {
     if (this.historyMs === 0) this.historySince = this.lastAt;
@@ -75,8 +75,8 @@ export class Exchange {
   }
 
   /**
-   * The instant that a list which lags by `lagMs` shows: never before
-   * history was kept. `present` without lag.
+   * A list that lags by `lagMs` shows this instant: never before history was kept. `present`
+   * without lag.
    */
   asOf(lagMs: number): Micros {
     if (lagMs === 0 || this.historyMs === 0) return present;
@@ -84,7 +84,7 @@ export class Exchange {
   }
 
   /**
-   * A new order, which `setUp` may change before it can be seen. With `createdAt` it is from before
+   * A new order; `setUp` may change it before it can be seen. With `createdAt` it is from before
    * the start: in lists, but never on a stream.
    */
   open(terms: OrderTerms, step: string, setUp?: (order: ExchangeOrder) => void, createdAt?: Micros): ExchangeOrder {
@@ -126,8 +126,8 @@ export class Exchange {
   }
 
   /**
-   * One change of one order. Its new `updatedAt` and `version` stand before `mutate` runs, which
-   * may raise the version further.
+   * One change in one order. Its new `updatedAt` and `version` stand before `mutate` runs, and
+   * `mutate` may raise the version further.
    */
   change(order: ExchangeOrder, step: string, mutate: (order: ExchangeOrder) => void): void {
     const before = this.historyMs > 0 ? encodeRow(order) : undefined;
@@ -140,7 +140,7 @@ export class Exchange {
     this.listener(order, step);
   }
 
-  /** The orders that carry this `clOrdId` or `clientOrderRef`, oldest first. */
+  /** The orders with this `clOrdId` or `clientOrderRef`, oldest first. */
   byClientReference(reference: string): ExchangeOrder[] {
     const found: ExchangeOrder[] = [];
     for (let order = this.byReference.get(reference); order !== undefined; order = order.sameReference)
@@ -191,7 +191,7 @@ export class Exchange {
     this.listOf(order.terms.account, order.terms.stream).forget(order);
   }
 
-  /** What was superseded up to here can be dropped. */
+  /** Rows superseded up to here can be dropped. */
   private horizon(): Micros {
     return this.historyMs > 0 ? this.asOf(this.historyMs) : present;
   }

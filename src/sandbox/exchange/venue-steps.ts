@@ -9,10 +9,10 @@ import {
 } from './exchange-order.ts';
 import type { Fixed } from './wire-text.ts';
 
-// The steps of a venue with one order. Each is one change, one version, one event; the market, the
+// A venue's steps with one order. Each is one change, one version, one event; the market, the
 // control port and order entry share them.
 
-/** The venue has the order: it has an id of the venue's now, and works. */
+/** The venue has the order: it has a venue id now, and works. */
 export function acceptOrder(exchange: Exchange, order: ExchangeOrder, venueOrderId: string): void {
   exchange.change(order, 'accepted', (it) => {
     it.state = 'new';
@@ -70,7 +70,7 @@ export function askVenue(
   });
 }
 
-/** The venue agrees to what is pending. */
+/** The venue agrees to the pending amend or cancel. */
 export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
   if (order.pendingAction === 'cancel') {
     cancelOrder(exchange, order);
@@ -87,8 +87,8 @@ export function acceptPending(exchange: Exchange, order: ExchangeOrder): void {
 }
 
 /**
- * The venue refuses what is pending: the terms before it keep working,
- * and the reason is recorded on the order.
+ * The venue refuses the pending amend or cancel: the terms before it keep working, and the reason
+ * is recorded on the order.
  */
 export function refusePending(exchange: Exchange, order: ExchangeOrder, reason: string, text: string): void {
   exchange.change(order, `${order.pendingAction}_refused`, (it) => {
@@ -113,8 +113,8 @@ export function resumeOrder(exchange: Exchange, order: ExchangeOrder): void {
 }
 
 /**
- * The platform lost sight of a prediction order and says so. With
- * `state` the order shows as `unknown` meanwhile.
+ * The platform lost sight of a prediction order and says so. With `state` the order shows as
+ * `unknown` meanwhile.
  */
 export function loseSight(
   exchange: Exchange,
@@ -131,8 +131,8 @@ export function loseSight(
 }
 
 /**
- * The platform knows again: the order is what it was, unless something was heard of it meanwhile (a
- * cancel, a fill), which stands.
+ * The platform knows again: the order is as before. If something was heard meanwhile (a cancel, a
+ * fill), it stands.
  */
 export function regainSight(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'certain_again', (it) => {
@@ -142,7 +142,7 @@ export function regainSight(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** A trade is taken back: cumQty falls, and an order that was filled works again. */
+/** A trade is taken back: cumQty falls, and a filled order works again. */
 export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fixed): void {
   exchange.change(order, 'corrected', (it) => {
     it.notional = it.cumQty === 0n ? 0n : (it.notional * cumQty) / it.cumQty;
@@ -152,7 +152,7 @@ export function correctFill(exchange: Exchange, order: ExchangeOrder, cumQty: Fi
   });
 }
 
-/** An end that was wrong, as an expiry a day too early: the order works again. */
+/** A wrong end, such as an expiry a day too early: the order works again. */
 export function takeEndBack(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'taken_back', (it) => {
     it.state = it.cumQty > 0n ? 'partially_filled' : 'new';
@@ -164,8 +164,8 @@ export function takeEndBack(exchange: Exchange, order: ExchangeOrder): void {
 }
 
 /**
- * A stop limit order becomes a limit order, a stop order a
- * market order (specification, "Equity order").
+ * A stop limit order becomes a limit order, a stop order a market order (specification, "Equity
+ * order").
  */
 export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
   exchange.change(order, 'triggered', (it) => {
@@ -173,7 +173,7 @@ export function triggerOrder(exchange: Exchange, order: ExchangeOrder): void {
   });
 }
 
-/** What a stop or a stop limit works as once it was touched, in the letters of its stream. */
+/** The type of a stop or a stop limit once it was touched, in its stream's letters. */
 export function triggeredType(stopType: string): string {
   const becomes = stopType.toLowerCase() === 'stop' ? 'market' : 'limit';
   return stopType === stopType.toUpperCase() ? becomes.toUpperCase() : becomes;

@@ -1,8 +1,8 @@
 /**
- * Exact decimals of the venue: a bigint counts units of 10^-12, the finest that an order
- * may name (18 + 12 digits). A fill costs an addition, a division and three conversions to
- * text, which takes half as long as with decimal.js and covers all 30 digits, in a loop
- * that has to stay far below 20 µs an update.
+ * The venue's exact decimals: a bigint counts units of 10^-12, the finest that an order may name
+ * (18 + 12 digits). A fill costs an addition, a division and three conversions to text. This takes
+ * half as long as with decimal.js and covers all 30 digits; the loop has to stay far below 20 µs an
+ * update.
  */
 export type Fixed = bigint;
 
@@ -11,8 +11,8 @@ const unit = 10n ** 12n;
 const plain = /^(0|[1-9]\d{0,17})(?:\.(\d{1,12}))?$/;
 
 /**
- * The number that a decimal text shows, or undefined when it isn't one (sign, exponent, leading
- * zero, more than 18 + 12 digits).
+ * A decimal text's number, or undefined when it isn't one (sign, exponent, leading zero, more than
+ * 18 + 12 digits).
  */
 export function parseFixed(text: string): Fixed | undefined {
   const match = plain.exec(text);
@@ -20,7 +20,7 @@ export function parseFixed(text: string): Fixed | undefined {
   return BigInt(`${match[1] ?? '0'}${(match[2] ?? '').padEnd(fractionDigits, '0')}`);
 }
 
-/** A text that the sandbox made itself. Throws on anything else. */
+/** A text made by the sandbox itself. Throws on anything else. */
 export function fixed(text: string): Fixed {
   const value = parseFixed(text);
   if (value === undefined) throw new Error(`not a decimal: ${text}`);
@@ -33,8 +33,8 @@ export function whole(count: number): Fixed {
 }
 
 /**
- * Canonical text: no trailing zeros, no point without digits
- * behind it. For values of zero and above.
+ * Canonical text: no trailing zeros, no point without digits behind it. For values of zero and
+ * above.
  */
 export function formatFixed(value: Fixed): string {
   const digits = value.toString().padStart(fractionDigits + 1, '0');
@@ -48,21 +48,21 @@ export function formatFixed(value: Fixed): string {
 export type Notional = bigint;
 
 /**
- * The average price of `quantity` for `notional`, cut (not rounded) to
- * 12 digits; 0 before anything was filled.
+ * The average price of `quantity` for `notional`, cut (not rounded) to 12 digits; 0 before anything
+ * was filled.
  */
 export function averagePrice(notional: Notional, quantity: Fixed): Fixed {
   return quantity === 0n ? 0n : notional / quantity;
 }
 
 /**
- * Microseconds since the epoch: below 2^53 until the year 2255, and fine
- * enough that no two changes share an instant.
+ * Microseconds since the epoch: below 2^53 until the year 2255, and fine enough: no two changes
+ * share an instant.
  */
 export type Micros = number;
 
-// The text up to the second is what costs (0.35 µs by `toISOString`), and an update shows up to
-// five instants, most of them seen lately.
+// The text up to the second is the expensive part (0.35 µs by `toISOString`). An update shows up to
+// five instants, and most were seen lately.
 const slots = 4096;
 const seconds = new Float64Array(slots).fill(-1);
 const prefixes: string[] = new Array(slots).fill('');
@@ -81,8 +81,8 @@ export function instantText(at: Micros): string {
 const plainText = /^[\w.:@/ +-]*$/;
 
 /**
- * A JSON string. Nearly all of ours need no escaping, and the test
- * for that costs half of `JSON.stringify`.
+ * A JSON string. Nearly all ours need no escaping, and the test for it costs half of
+ * `JSON.stringify`.
  */
 export function jsonText(value: string): string {
   return plainText.test(value) ? `"${value}"` : JSON.stringify(value);

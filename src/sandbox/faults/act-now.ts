@@ -66,7 +66,7 @@ function fits(target: string, stream: string | undefined, accountId: string | un
   );
 }
 
-/** An order that the connection follows, so that the broken message looks real. */
+/** An order followed by the connection, so that the broken message looks real. */
 function followedOrder(deps: ActionDeps, session: StreamSession) {
   for (const target of session.targets) {
     const space = target.indexOf(' ');

@@ -22,7 +22,7 @@ interface ActiveRule {
   times: number;
 }
 
-/** The conditions by which an event, a request or a subscription is matched. */
+/** The conditions to match an event, a request or a subscription. */
 interface FaultPlace {
   readonly stream?: string;
   readonly accountId?: string;
@@ -33,16 +33,16 @@ interface FaultPlace {
   readonly reference?: string;
 }
 
-/** The faults that one write to order entry meets. */
+/** One order entry write's faults. */
 export interface MetWriteFault {
   readonly fault: WriteFault;
   readonly applied: Application;
   readonly delayMs: number;
-  /** Where a torn answer ends; half of it when undefined. */
+  /** The end of a torn answer; half of it when undefined. */
   readonly at: number | undefined;
 }
 
-/** The faults that one new order meets, and for how long. */
+/** One new order's faults, and for how long. */
 interface MetOrderFault {
   readonly fault: OrderFault;
   readonly forMs: number;
@@ -53,8 +53,8 @@ const defaultLateMs = 1000;
 const defaultVeilMs = 5000;
 
 /**
- * Which faults are on: rules for the next matches, and rates drawn from a seed of their own, so
- * that faults don't change the market's moves.
+ * The active faults: rules for the next matches, and rates drawn from a seed of their own, so that
+ * faults don't change the market's moves.
  *
  * States: quiet (no rule, no rate; costs nothing) ⇄ faulty. `heal` makes it quiet at once.
  */
@@ -129,8 +129,8 @@ export class FaultPlan {
   }
 
   /**
-   * A write that order entry understood. Only the rule's own word
-   * or a draw decides whether it is done.
+   * A write that order entry understood. Only the rule's own word or a draw decides whether it is
+   * done.
    */
   forWrite(place: FaultPlace): MetWriteFault | undefined {
     const rule = this.matching('write', place);
@@ -146,7 +146,7 @@ export class FaultPlan {
     return { fault, applied: this.pick(applicationsOf[fault]), delayMs: this.draw(this.late), at: undefined };
   }
 
-  /** An order that was just placed through order entry. */
+  /** An order just placed through order entry. */
   forOrder(place: FaultPlace): MetOrderFault | undefined {
     const rule = this.matching('order', place);
     if (rule?.on === 'order') return { fault: rule.fault, forMs: this.draw(rule.forMs) };
@@ -176,7 +176,7 @@ export class FaultPlan {
     };
   }
 
-  /** A draw for the choices of faults: how to cut, which garbage. */
+  /** A draw among faults' choices: how to cut, which garbage. */
   pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.random.next() * choices.length)] as T;
   }

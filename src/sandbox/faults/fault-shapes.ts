@@ -2,27 +2,27 @@ import { z } from 'zod';
 import { wireWords } from './wire-words.ts';
 
 /**
- * Faults of one event on its way to one connection. Rates are
- * probabilities per event and connection.
+ * One event's faults on its way to one connection. Rates are probabilities per event and
+ * connection.
  */
 export const streamFaults = [
   'duplicate',
   'reorder',
   /** Lost, and the connection breaks a little later. */
   'drop',
-  /** Lost on a connection that stays healthy. */
+  /** Lost on a healthy connection. */
   'silent_loss',
   /** A frame that cannot be understood, beside the event. */
   'garbage',
-  /** An event of an account that the connection may not see, beside the event. */
+  /** Beside the event, one from an account that the connection may not see. */
   'foreign',
   'cut',
   'half_open',
 ] as const;
 
-/** Faults of one request. Rates are probabilities per GET (health and keys excepted). */
+/** One request's faults. Rates are probabilities per GET (health and keys excepted). */
 export const requestFaults = [
-  /** The answer shows the state of `lagMs` ago. */
+  /** The answer shows the state `lagMs` ago. */
   'lag',
   'status_401',
   'status_403',
@@ -31,17 +31,17 @@ export const requestFaults = [
   'status_503',
   'html',
   'redirect',
-  /** Half of the body, then the connection ends. */
+  /** Half the body, then the connection ends. */
   'torn',
   /** No answer until it heals. */
   'hang',
   'reset',
 ] as const;
 
-/** Faults of one upgrade to a stream. */
+/** An upgrade's faults. */
 const upgradeFaults = ['status_401', 'status_403', 'status_500', 'html', 'hang', 'reset'] as const;
 
-/** Faults of one subscription. */
+/** A subscription's faults. */
 const subscribeFaults = ['no_ack', 'late_ack', 'early_event', 'refuse'] as const;
 
 export const garbageKinds = [
@@ -68,18 +68,18 @@ export const garbageKinds = [
 export const cutWays = ['fin', 'rst', 'mid_frame'] as const;
 
 /**
- * Faults of one write to order entry: which answer it gets. Whether it is done is said by
- * `applied`. Rates are probabilities per write.
+ * A write's faults at order entry: its answer. `applied` says whether the write is done. Rates are
+ * probabilities per write.
  */
 export const writeFaults = [
   /** 504 with the documented body. */
   'outcome_unknown',
   /** 504 without a body. */
   'status_504',
-  /** 429 and 503 with the documented bodies, which promise that nothing was sent. */
+  /** 429 and 503 with the documented bodies. They promise that nothing was sent. */
   'at_capacity',
   'unavailable',
-  /** The same statuses with foreign bodies, which promise nothing. */
+  /** The same statuses with foreign bodies. They promise nothing. */
   'status_429',
   'status_503',
   'status_500',
@@ -87,7 +87,7 @@ export const writeFaults = [
   'status_401',
   'html',
   'redirect',
-  /** The first `at` bytes of the whole answer, head included, then the connection ends. */
+  /** The whole answer's first `at` bytes, head included, then the connection ends. */
   'torn',
   'hang',
   'reset',
@@ -95,13 +95,9 @@ export const writeFaults = [
   'wrong_order',
 ] as const;
 
-/**
- * Faults of one new order that came through order entry. Rates are probabilities per acceptance.
- */
+/** A new order's faults, if it came through order entry. Rates are probabilities per acceptance. */
 export const orderFaults = [
-  /**
-   * In no list, no GET and on no stream for a while: for all but the venue there is no such order.
-   */
+  /** In no list, no GET and on no stream for a while: only the venue has it. */
   'hidden',
   /**
    * Lists and GETs do not show the caller's reference for a while, and a lookup by it finds
@@ -116,7 +112,7 @@ export const applications = ['no', 'yes', 'late'] as const;
 export type WriteFault = (typeof writeFaults)[number];
 export type Application = (typeof applications)[number];
 
-/** Details that the documented answers leave open; the first is the usual one. */
+/** Details left open by the documented answers; the first is the usual one. */
 export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>> = {
   outcome_unknown: applications,
   status_504: applications,
@@ -128,7 +124,7 @@ export const applicationsOf: Readonly<Record<WriteFault, readonly Application[]>
   status_401: ['no'],
   html: applications,
   redirect: applications,
-  // There is an answer to tear or to confuse only once it was done.
+  // Only a done write has an answer to tear or to confuse.
   torn: ['yes'],
   hang: applications,
   reset: applications,
@@ -143,7 +139,7 @@ export type SubscribeFault = (typeof subscribeFaults)[number];
 export type GarbageKind = (typeof garbageKinds)[number];
 export type CutWay = (typeof cutWays)[number];
 
-/** At most so much later: longer than any schedule that a client could have. */
+/** At most so much later: longer than any client's schedule. */
 const longestMs = 3_600_000;
 const duration = z.number().int().min(0).max(longestMs);
 /** Always so long, or drawn between the two. */
@@ -176,7 +172,7 @@ const writeRule = z
     message: 'this fault leaves it another way',
   });
 
-/** A fault for the next `times` matches, after `skip` that are let pass. */
+/** A fault for the next `times` matches, after the first `skip`. */
 export const faultRule = z.discriminatedUnion('on', [
   z.strictObject({
     on: z.literal('event'),
@@ -190,7 +186,7 @@ export const faultRule = z.discriminatedUnion('on', [
     fault: z.enum(requestFaults),
     ...counts,
     method: z.string().optional(),
-    /** The beginning of the path. */
+    /** The path's beginning. */
     path: z.string().optional(),
   }),
   writeRule,
@@ -216,14 +212,14 @@ const faultAction = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('foreign'), ...place }),
   z.strictObject({ action: z.literal('expire_tokens'), lifetimeSeconds: z.number().int().min(1).optional() }),
   z.strictObject({ action: z.literal('revoke_tokens'), clientId: z.string().optional() }),
-  /** The platform cannot confirm the open prediction orders of an account for a while. */
+  /** The platform cannot confirm an account's open prediction orders for a while. */
   z.strictObject({
     action: z.literal('unknown_gap'),
     accountId: z.string(),
     forMs: z.number().int().min(0).default(2000),
   }),
   /**
-   * The platform lost its store of prediction orders of an account: versions restart, the last
+   * The platform lost an account's store of prediction orders: versions restart, the last
    * `forgotten` orders are gone from it.
    */
   z.strictObject({
@@ -241,11 +237,11 @@ export const faultOrder = z.strictObject({
   writes: z.partialRecord(z.enum(writeFaults), probability).optional(),
   orders: z.partialRecord(z.enum(orderFaults), probability).optional(),
   wire: wireWords.optional(),
-  /** How late the writes are done that a rate delays. */
+  /** How late a rate's delayed writes are done. */
   lateMs: durationRange.optional(),
   /** How long a rate hides orders or their references. */
   veilMs: durationRange.optional(),
-  /** How old the state is that lagging answers show. */
+  /** The age of the state in lagging answers. */
   lagMs: z.number().int().min(0).max(600_000).optional(),
   rules: z.array(faultRule).max(1000).optional(),
   now: z.array(faultAction).max(100).optional(),

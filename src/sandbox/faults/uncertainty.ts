@@ -8,8 +8,8 @@ import { loseSight, regainSight } from '../exchange/venue-steps.ts';
 /**
  * Prediction orders that the platform cannot confirm for a while (specification, `certainty`).
  *
- * Invariant: an order that was made uncertain here becomes certain again after its time, or when it
- * heals, whichever is first; the market leaves it alone meanwhile.
+ * Invariant: an order made uncertain here becomes certain again after its time, or when it heals,
+ * whichever is first; the market leaves it alone meanwhile.
  */
 export class Uncertainty {
   private readonly lost = new Set<ExchangeOrder>();
@@ -23,8 +23,8 @@ export class Uncertainty {
   }
 
   /**
-   * Something may have been missed: the open orders of the account
-   * are unknown for `forMs`. Returns how many.
+   * Something may have been missed: the account's open orders are unknown for `forMs`. Returns how
+   * many.
    */
   gap(account: ExchangeAccount, forMs: number): number {
     const open = openOrders(this.exchange, account);
@@ -34,7 +34,7 @@ export class Uncertainty {
   }
 
   /**
-   * The store of prediction orders was lost: every version of the account restarts at 1, the
+   * The store of prediction orders was lost. Every version on the account restarts at 1, the
    * `forgotten` oldest open orders are gone for good, the others say so for `forMs`. Closed orders
    * restart without an event: nothing about them changed but their number.
    */

@@ -19,12 +19,12 @@ interface VeilsDeps {
 }
 
 /**
- * Orders that exist and that readers of the platform do not see, or not with their owner: as from a
- * replica that is behind, or an index that is still being built, shows of them.
+ * Orders that exist, and that the platform's readers do not see, or not with their owner. A replica
+ * that is behind, or an index still being built, shows them like this.
  *
- * States of an order here: veiled → plain, once. Invariant: a veil ends after its time or when it
+ * An order's states here: veiled → plain, once. Invariant: a veil ends after its time or when it
  * heals, whichever is first, and the truth (`GET /state`, the ledger's changes) never has one.
- * Costs a test of emptiness where none is drawn.
+ * Costs a test of emptiness if none is drawn.
  */
 export class Veils {
   private readonly veiled = new Map<ExchangeOrder, Veil>();
@@ -34,7 +34,7 @@ export class Veils {
     this.deps = deps;
   }
 
-  /** An order that was just placed, before any reader saw it. */
+  /** An order just placed, before any reader saw it. */
   meet(order: ExchangeOrder): void {
     const { stream, account, orderId, clOrdId, clientOrderRef } = order.terms;
     const reference = stream === 'account' ? clOrdId : clientOrderRef;
@@ -83,8 +83,8 @@ interface Cuttable {
 }
 
 /**
- * Connections that a fault left without an answer. They stay until
- * the other side gives up, or until it heals.
+ * Connections that a fault left without an answer. They stay until the other side gives up, or
+ * until it heals.
  */
 export class HangingSockets {
   private readonly sockets = new Set<Cuttable>();

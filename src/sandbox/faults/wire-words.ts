@@ -5,39 +5,39 @@ const probability = z.number().min(0).max(1);
 const symbol = z.string().min(1).max(21);
 
 /**
- * How the platform words what it says, in each answer and each frame. It says the same orders, in
- * words that another platform may use. Probabilities are per field or object.
+ * How the platform words each answer and each frame. The orders stay the same, in words that
+ * another platform may use. Probabilities are per field or object.
  */
 export const wireWords = z.strictObject({
-  /** A field that may be left out, and is, comes as null or as an empty text. */
+  /** An absent optional field comes as null or as an empty text. */
   nulls: probability.optional(),
-  /** An object has fields that no document names. */
+  /** An object has undocumented fields. */
   extras: probability.optional(),
   /** A decimal is a JSON number, or has zeros behind it up to forty digits. */
   numbers: probability.optional(),
   /**
-   * An order of one option has a contract's symbol in place of the
-   * underlying's, always the one of December 2026 at 200.
+   * An order for one option has a contract's symbol in place of the underlying's, always the one
+   * for December 2026 at 200.
    */
   contracts: z.boolean().optional(),
-  /** The root of a contract's symbol is padded with blanks. */
+  /** The root in a contract's symbol is padded with blanks. */
   padded: probability.optional(),
   /**
-   * An average price has forty digits, none of them zero at the end. Always
-   * the same ones for one average of an order.
+   * An average price has forty digits, and the last is not zero. Always the same ones for one
+   * average in one order.
    */
   longAverages: z.boolean().optional(),
   /** `updatedAt` ends at the second. */
   coarse: z.boolean().optional(),
-  /** Symbols, and roots of options, that have another name from now on. */
+  /** Symbols, and option roots, with another name from now on. */
   renamed: z.record(symbol, symbol).optional(),
 });
 
 type WireWords = z.infer<typeof wireWords>;
 
 /**
- * `JSON.rawJSON` and the source of a number, which the types of the language
- * lack: a version of 19 digits stays as it is.
+ * `JSON.rawJSON` and a number's source are missing in the language's types. With them a version
+ * with 19 digits stays as it is.
  */
 const json = JSON as unknown as {
   rawJSON(text: string): object;
@@ -54,8 +54,8 @@ const decimals = new Set([
 ]);
 
 /**
- * The fields that an object may leave out, by a field that
- * tells what it is. The first that fits counts.
+ * The fields that an object may leave out, by a field that identifies it. The first that fits
+ * counts.
  */
 const optional: readonly (readonly [mark: string, fields: readonly string[]])[] = [
   ['ordId', ['price', 'stopPrice', 'text', 'ordRejReason', 'accountId', 'createdAt', 'legs']],
@@ -81,8 +81,9 @@ const optional: readonly (readonly [mark: string, fields: readonly string[]])[] 
 ];
 
 /**
- * The words of the platform. Invariant: what a reader must know of an order is the same in each
- * text of it, so that lists, streams and `GET /state` agree; only what says nothing is drawn.
+ * The platform's words. Invariant: the facts that a reader needs about an order are the same in
+ * each of its texts, so that lists, streams and `GET /state` agree; only meaningless parts are
+ * drawn.
  */
 export class Wire {
   private words: WireWords = {};
@@ -104,7 +105,7 @@ export class Wire {
     return this.words;
   }
 
-  /** A text of JSON in the platform's words of now. It costs nothing while there are none. */
+  /** A JSON text in the platform's present words. It costs nothing while there are none. */
   worded(text: string): string {
     if (Object.keys(this.words).length === 0) return text;
     const body = json.parse(text, (_key, value, { source }) =>

@@ -7,8 +7,8 @@ const secretFields =
   /("?(?:client_secret|password|code_verifier|refresh_token|(?:verification_)?code|next_step_auth_id)"?\s*[:=]\s*"?)[^"&\s,}]+/g;
 
 /**
- * A request body without its secrets: the ledger is read by people and kept by tests, and a sandbox
- * may be given real credentials by mistake.
+ * A request body without its secrets: people read the ledger, tests keep it, and a sandbox may be
+ * given real credentials by mistake.
  */
 export function maskSecrets(text: string): string {
   return text.replace(secretFields, '$1[redacted]');
@@ -46,9 +46,9 @@ const flushAtBytes = 512 * 1024;
 const flushEveryMs = 100;
 
 /**
- * The append-only record of everything that this platform received and emitted, one JSON object a
- * line, numbered without a hole. It is the oracle of tests and demo, so a line is entered in the
- * same turn of the event loop as the thing that it records, and nothing is ever changed.
+ * The append-only record of everything this platform received and emitted, one JSON object a line,
+ * numbered without a gap. Tests and demo use it as their oracle. So a line is entered in the same
+ * turn of the event loop as its event, and nothing is ever changed.
  *
  * Only lines that wait for the disk are in memory; the rest is in segment files. 0.4 µs a line of 1
  * kB when it is entered, 1 µs more when it is written.
@@ -76,7 +76,7 @@ export class Ledger {
     return this.seq;
   }
 
-  /** True when the disk is slower than the market: a source of load should wait. */
+  /** True when the disk is slower than the market: a load source should wait. */
   get behind(): boolean {
     return this.pendingChars + this.writingChars > backlogBytes;
   }
@@ -87,8 +87,8 @@ export class Ledger {
   }
 
   /**
-   * Enters one line and returns its number. `members` is the text of further
-   * JSON members, each with a comma before it.
+   * Enters one line and returns its number. `members`: further JSON members as text, each with a
+   * comma before it.
    */
   enter(kind: LedgerKind, members: string): number {
     this.seq += 1;
@@ -123,7 +123,7 @@ export class Ledger {
     this.write();
   }
 
-  /** Hands everything pending to the disk, behind what is being written already. */
+  /** Hands everything pending to the disk, behind a write under way. */
   private write(): void {
     if (this.pending.length === 0) return;
     const text = this.pending.join('');

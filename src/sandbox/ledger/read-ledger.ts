@@ -6,19 +6,16 @@ interface LedgerFilter {
   readonly since: number;
   /** Only these kinds; all when undefined. */
   readonly kinds: ReadonlySet<string> | undefined;
-  /**
-   * Lines at most: a page, after which the next begins with `since` =
-   * the last `seq` of it. All when undefined.
-   */
+  /** Lines at most: a page. The next begins with `since` = its last `seq`. All when undefined. */
   readonly limit?: number | undefined;
 }
 
 const head = /^\{"seq":(\d+),"at":"[^"]*","kind":"(\w+)"/;
 
 /**
- * The ledger as text, whole lines, everything entered before the call. When
- * segments had to be dropped the first line is `{"kind":"truncated","firstSeq":n}`,
- * so that no reader takes a part for the whole.
+ * The ledger as text, whole lines, everything entered before the call. When segments had to be
+ * dropped the first line is `{"kind":"truncated","firstSeq":n}`, so that no reader takes a part for
+ * the whole.
  */
 export async function* readLedger(ledger: Ledger, filter: LedgerFilter): AsyncGenerator<string> {
   await ledger.flush();

@@ -5,7 +5,7 @@ export function below(random: Random, count: number): number {
   return Math.floor(random.next() * count);
 }
 
-/** One of a list that is not empty. */
+/** One from a list that is not empty. */
 export function oneOf<T>(random: Random, choices: readonly T[]): T {
   return choices[below(random, choices.length)] as T;
 }
@@ -15,10 +15,10 @@ export function happens(random: Random, probability: number): boolean {
   return random.next() < probability;
 }
 
-/** The instruments of the market. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
+/** The market's instruments. Prices are in ticks of 0.01; a prediction's lie in (0, 1). */
 export interface Instrument {
   readonly symbol: string;
-  /** Where the walk began. */
+  /** The walk's start. */
   readonly firstTicks: number;
   ticks: number;
   /** The highest and lowest since the last `beginRange`. */
@@ -29,10 +29,7 @@ export interface Instrument {
   onPrice: ((instrument: Instrument) => void) | undefined;
 }
 
-/**
- * Every move of the price goes through `ticks`, so that the
- * range of the day never contradicts the price.
- */
+/** Every price move goes through `ticks`, so that the day's range never contradicts the price. */
 class WalkedInstrument implements Instrument {
   readonly symbol: string;
   readonly firstTicks: number;

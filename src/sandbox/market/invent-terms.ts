@@ -5,13 +5,13 @@ import type { ExchangeAccount, ExchangeOrder, Leg, OrderTerms, Stream } from '..
 import { type Fixed, fixed, type Micros, whole } from '../exchange/wire-text.ts';
 import { below, equities, happens, type Instrument, oneOf, predictionMarkets } from './instruments.ts';
 
-// Account orders write these words in capitals, prediction orders in small letters. Sets: they are
-// asked for at every step of the market.
+// Account orders write these words in capitals, prediction orders in small letters. Sets: the
+// market asks for them at every step.
 const stops: ReadonlySet<string> = new Set(['stop', 'stop_limit', 'STOP', 'STOP_LIMIT']);
 const immediateOrCancel: ReadonlySet<string> = new Set(['ioc', 'IOC']);
 const fillOrKill: ReadonlySet<string> = new Set(['fok', 'FOK']);
 
-/** A stop that was not touched yet: it must not trade. */
+/** A stop not touched yet: it must not trade. */
 export function isStop(order: ExchangeOrder): boolean {
   return stops.has(order.workingOrderType);
 }
@@ -68,7 +68,7 @@ export function priceOf(ticks: number): Fixed {
 
 /**
  * Draws new orders from a seed: account, instrument, quantity. The same draws give the same orders
- * at any time (but for `expireAt` and the month of options).
+ * at any time (but for `expireAt` and the options' month).
  */
 export class TermsInventor {
   readonly equities: Instrument[] = equities();
@@ -143,7 +143,7 @@ export class TermsInventor {
     return fixed(`${1 + below(this.random, 50)}.${1 + below(this.random, 9)}25`);
   }
 
-  /** The month of options that does not expire within a week. */
+  /** The options' month that does not expire within a week. */
   private expiry(now: Micros): string {
     const day = Math.floor((now + weekUs) / dayUs);
     if (day !== this.monthly.after) this.monthly = { after: day, text: expiryTextAfter(day) };

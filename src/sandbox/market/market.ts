@@ -10,19 +10,19 @@ import { priceOf, TermsInventor } from './invent-terms.ts';
 import { OrderLife } from './order-life.ts';
 
 export interface MarketOptions {
-  /** Orders that the market keeps working at a time. */
+  /** The market keeps so many orders working at a time. */
   readonly openOrders: number;
-  /** The share of prediction orders among them, 0 to 1. */
+  /** Prediction orders' share among them, 0 to 1. */
   readonly predictionShare: number;
 }
 
-/** Orders that one step looks at before it gives up on finding one that moves. */
+/** One step looks at so many orders before it gives up on finding one that moves. */
 const attempts = 8;
 
 /**
- * Makes orders live: opens them, and moves a random one by one step of its life at each call.
+ * Makes orders live: opens them, and moves a random one by one step in its life at each call.
  * Everything is drawn from one seed, so the same number of steps gives the same orders in the same
- * states; only instants come from the clock, and which gtd orders are due: none in the first day.
+ * states. Only instants come from the clock, and which gtd orders are due: none in the first day.
  *
  * Invariant: `working` holds the orders that the market moves, each at its `marketSlot`; a closed
  * one leaves at once and another opens in its place.
@@ -109,7 +109,7 @@ export class Market {
     this.places.clear();
   }
 
-  /** One change (two where an order is replaced by another). False when there was nothing to do. */
+  /** One change (two if an order is replaced by another). False when there was nothing to do. */
   step(): boolean {
     this.stepCount += 1;
     if (this.working.length < this.openOrders) return this.openOne();
@@ -126,16 +126,13 @@ export class Market {
       }
     }
     if (waiting === undefined) return false;
-    // Stops that wait, and nothing else: one of their owners gives up. A
-    // market that stands still would keep no rate.
+    // Only waiting stops are left: one owner gives up. A market that stands still would keep no
+    // rate.
     askVenue(this.exchange, waiting, 'cancel');
     return true;
   }
 
-  /**
-   * Where the order's instrument stands now; of an option, where
-   * its underlying does, as in `OrderLife`.
-   */
+  /** The price of the order's instrument now; for an option its underlying's, as in `OrderLife`. */
   priceOf({ terms: { stream, symbol } }: ExchangeOrder): Fixed {
     const instruments = stream === 'account' ? this.inventor.equities : this.inventor.predictions;
     const instrument = instruments.find((it) => it.symbol === symbol);

@@ -48,15 +48,12 @@ const rejections = [
 
 const fillShare = 0.75;
 /**
- * Of the fills. With it an order has 5.9 changes on average, though fok ends with its first fill
- * and ioc soon after: the load of the benchmarks.
+ * A share of the fills. With it an order has 5.9 changes on average, though fok ends with its first
+ * fill and ioc soon after: the benchmarks' load.
  */
 const wholeShare = 0.14;
 
-/**
- * The next event of an order of the market: drawn, within the
- * limits of its type and its time in force.
- */
+/** A market order's next event: drawn, within the limits set by its type and its time in force. */
 export class OrderLife {
   private readonly deps: OrderLifeDeps;
 
@@ -65,8 +62,8 @@ export class OrderLife {
   }
 
   /**
-   * One change of the order, two where another goes on for it. False when it waits for its stop,
-   * and nothing was changed.
+   * One change in the order, two if another goes on for it. False when it waits for its stop, and
+   * nothing was changed.
    */
   advance(order: ExchangeOrder): boolean {
     const { exchange, random, clock } = this.deps;
@@ -103,9 +100,7 @@ export class OrderLife {
     else acceptPending(exchange, order);
   }
 
-  /**
-   * The venue closes an account order as replaced and goes on with the rest of it under another id.
-   */
+  /** The venue closes an account order as replaced and goes on with its rest under another id. */
   private succeed(order: ExchangeOrder): void {
     const { exchange, inventor, nextVenueOrderId, adopt } = this.deps;
     const price = order.asked?.price ?? order.workingPrice;
@@ -118,7 +113,7 @@ export class OrderLife {
     const successor = exchange.open(price === undefined ? terms : { ...terms, price }, 'succeeded', (it) => {
       it.state = 'new';
       it.venueOrderId = nextVenueOrderId();
-      // A stop that was touched stays so.
+      // A touched stop stays so.
       it.workingOrderType = order.workingOrderType;
     });
     adopt(successor);
@@ -159,7 +154,7 @@ export class OrderLife {
     return isTouched({ buys: buys(order), stop: workingTermsOf(order).stopPrice }, this.walk(order));
   }
 
-  /** Of the market one step on, at the limit or better. */
+  /** The market's price one step on, at the limit or better. */
   private fillPrice(order: ExchangeOrder): Fixed {
     const market = this.walk(order);
     const limit = order.workingPrice;
@@ -168,7 +163,7 @@ export class OrderLife {
     return market > limit ? market : limit;
   }
 
-  /** One step of the random walk of the order's instrument; the price after it. */
+  /** One step in the random walk of the order's instrument; the price after it. */
   private walk(order: ExchangeOrder): Fixed {
     const { inventor, random } = this.deps;
     const instruments = order.terms.stream === 'account' ? inventor.equities : inventor.predictions;
@@ -192,7 +187,7 @@ export class OrderLife {
   }
 }
 
-/** It works at the venue, which owes it no answer. */
+/** It works at the venue, and the venue owes it no answer. */
 function trades(order: ExchangeOrder): boolean {
   return (
     order.certainty === 'certain' &&

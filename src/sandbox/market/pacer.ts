@@ -4,13 +4,12 @@ interface PacerOptions {
   /** Changes a second; Infinity for as fast as the machine and the readers can. */
   readonly rate: number;
   /**
-   * Changes owed for longer than this are dropped, so that a
-   * machine which slept does not wake to a flood.
+   * Changes owed for longer are dropped, so that a machine which slept does not wake to a flood.
    */
   readonly catchUpMs: number;
 }
 
-/** The longest that one slice holds the event loop: sockets are read and written between slices. */
+/** One slice holds the event loop so long at most: sockets are read and written between slices. */
 const sliceBudgetMs = 10;
 const shortestSliceMs = 2;
 
@@ -19,7 +18,7 @@ const shortestSliceMs = 2;
  * change would cost more than the change. Late slices catch up, within a bound.
  *
  * States: stopped → running ⇄ held (readers are behind) → stopped. Invariant: over any time without
- * a hold, steps = rate × time, short of one slice.
+ * a hold, steps = rate × time, short by one slice at most.
  */
 export class Pacer {
   private rate: number;
@@ -45,10 +44,7 @@ export class Pacer {
     this.catchUpMs = options.catchUpMs;
   }
 
-  /**
-   * Changes that were owed and never made, because the machine or
-   * a reader was too slow for the rate.
-   */
+  /** Changes owed and never made, because the machine or a reader was too slow for the rate. */
   get dropped(): number {
     return this.droppedSteps;
   }

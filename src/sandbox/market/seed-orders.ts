@@ -11,7 +11,7 @@ import type { Market } from './market.ts';
 interface SeedOptions {
   /** Orders known at the start, open and closed. */
   readonly knownOrders: number;
-  /** How many of them are open and in the market's hands. */
+  /** So many are open and in the market's hands. */
   readonly openOrders: number;
 }
 
@@ -34,8 +34,8 @@ const closedStates: readonly OrderState[] = [
 ];
 
 /**
- * The past: orders of the last six days, spread evenly, open ones among them. They are in the lists
- * and in no event. A million takes 8 to 10 s and 1.5 GB.
+ * The past: orders from the last six days, spread evenly, open ones among them. They are in the
+ * lists and in no event. A million takes 8 to 10 s and 1.5 GB.
  */
 export function seedOrders(deps: SeedDeps, options: SeedOptions): void {
   const { exchange, market, random, clock } = deps;
@@ -56,10 +56,7 @@ export function seedOrders(deps: SeedDeps, options: SeedOptions): void {
   seedForeign(deps, nowUs - 60_000_000);
 }
 
-/**
- * A few orders on accounts that the market leaves alone, so that
- * there is something which others must not see.
- */
+/** A few orders on accounts that the market leaves alone: something that others must not see. */
 function seedForeign(deps: { exchange: Exchange; market: Market }, createdAt: number): void {
   for (const account of deps.exchange.accounts.values()) {
     if (account.traded) continue;

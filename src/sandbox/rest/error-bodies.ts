@@ -2,11 +2,10 @@ import type { FastifyReply } from 'fastify';
 import { type PredictionErrorCode, predictionErrors } from '../../venue/platform/wire/error-bodies.ts';
 
 /**
- * The three shapes of an error body, as different routes of the real service mix them
- * (specification, "General error bodies"). Which route uses which is our choice:
- * accounts, users, tokens, chart quotes, previous day and ownership flat; orders, search,
- * options quotes and themes nested; prediction orders their envelope; an FDA calendar
- * without events and a 500 without a body.
+ * The three shapes of an error body, as the real service's routes mix them (specification, "General
+ * error bodies"). Each route's shape is our choice: accounts, users, tokens, chart quotes, previous
+ * day and ownership flat; orders, search, options quotes and themes nested; prediction orders their
+ * envelope; an FDA calendar without events and a 500 without a body.
  */
 export function sendFlat(
   reply: FastifyReply,
@@ -40,8 +39,8 @@ export function sendPredictionError(reply: FastifyReply, code: PredictionErrorCo
 }
 
 /**
- * The shapes in which a route refuses a request. `prediction` is the nested one, without a code in
- * 401 (specification, "Prediction order errors": none).
+ * A route's shapes for a refused request. `prediction` is the nested one, without a code in 401
+ * (specification, "Prediction order errors": none).
  */
 export type TurningAway = 'flat' | 'nested' | 'prediction';
 

@@ -63,8 +63,8 @@ function isApiKey(given: string | string[] | undefined): boolean {
 }
 
 /**
- * Options quotes (nested errors) and the bar of the previous day
- * (flat ones); specification, "Market data".
+ * Options quotes (nested errors) and the previous day's bar (flat ones); specification, "Market
+ * data".
  */
 export function quotesRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(optionsQuotesPath, async (request, reply) => {
@@ -126,7 +126,7 @@ function quoteText(quote: OptionQuote): string {
   return `{"askExchange":${quote.askExchange},"askPrice":${dollars(quote.ask)},"askSize":${quote.askSize},"bidExchange":${quote.bidExchange},"bidPrice":${dollars(quote.bid)},"bidSize":${quote.bidSize},"sequenceNumber":${quote.sequence},"sipTimestamp":${quote.at}}`;
 }
 
-/** What options quotes were asked for. */
+/** A read options quotes query. */
 interface QuotesQuery {
   readonly ticker: string;
   readonly range: QuoteRange;
@@ -138,8 +138,8 @@ const firstInstant = 0n;
 const lastInstant = 2n ** 63n - 1n;
 
 /**
- * Reads the query of `GET /v1/options/quotes`, cursor and
- * filters together, or says why it is wrong.
+ * Reads the query of `GET /v1/options/quotes`, cursor and filters together, or says why it is
+ * wrong.
  */
 function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string } {
   const read = readQuery(optionsQuotesQuery, query);
@@ -158,8 +158,8 @@ function readQuotesQuery(query: unknown): QuotesQuery | { readonly fault: string
 }
 
 /**
- * Where the next page begins: behind the last quote of this one. Opaque
- * to readers, bound to contract and order.
+ * The next page's start: behind this one's last quote. Opaque to readers, bound to contract and
+ * order.
  */
 function writeCursor(last: bigint, ticker: string, order: 'asc' | 'desc'): string {
   return Buffer.from(`${order}:${last}:${ticker}`).toString('base64url');

@@ -84,7 +84,7 @@ export function predictionEntryRoutes(app: FastifyInstance, parts: SandboxParts)
   app.delete(one, (request, reply) => enter(parts, request, reply, cancel(parts)));
 }
 
-/** Token, scope, what was asked, account, enrolment; only then the order itself. */
+/** Token, scope, request, account, enrolment; only then the order itself. */
 async function enter(
   parts: SandboxParts,
   request: FastifyRequest,
@@ -136,7 +136,7 @@ const cancel =
     return { accountId, write: (account) => cancelPredictionOrder(parts.entry, account, orderIdOf(request)) };
   };
 
-/** Which of the four codes of 400 a body deserves (specification, "Prediction order errors"). */
+/** A body's code among the four for 400 (specification, "Prediction order errors"). */
 function reading(
   request: FastifyRequest,
   known: ReadonlySet<string>,
@@ -160,7 +160,7 @@ function orderIdOf(request: FastifyRequest): string {
   return (request.params as { orderId: string }).orderId;
 }
 
-/** The user, or the client where it speaks for itself. */
+/** The user, or the client if it speaks for itself. */
 function callerOf(principal: Principal): string {
   return principal.username ?? principal.clientId;
 }

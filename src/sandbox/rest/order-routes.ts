@@ -17,7 +17,7 @@ import type { SandboxParts } from '../sandbox-parts.ts';
 import { forbidden, sendNested, sendPredictionError } from './error-bodies.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
 
-/** The query of a list. */
+/** A list's query. */
 interface ListQuery {
   readonly accountId: string;
   /** `clOrdId` or `clientOrderRef`. */
@@ -35,8 +35,8 @@ interface ListNames {
 }
 
 /**
- * Reads the query of an order list (docs/platform-assumptions.md, "Prediction orders" and "Equity
- * and option orders"), or says why it is wrong.
+ * Reads an order list's query (docs/platform-assumptions.md, "Prediction orders" and "Equity and
+ * option orders"), or says why it is wrong.
  */
 export function readListQuery(
   query: Readonly<Record<string, unknown>>,
@@ -58,7 +58,7 @@ export function readListQuery(
   return { accountId, reference: given[names.reference], state, after: Math.max(updatedAfter, cursor), limit };
 }
 
-/** Where the next page begins. Opaque to readers. */
+/** The next page's start. Opaque to readers. */
 function writeCursor(after: Micros): string {
   return Buffer.from(`after:${after}`).toString('base64url');
 }
@@ -86,7 +86,7 @@ function isListState(text: string): text is ListState {
   return (listStates as readonly string[]).includes(text);
 }
 
-/** What is read: the books, and what is kept from readers. Without `veils` nothing is. */
+/** The books, and what is kept from their readers. Without `veils` nothing is. */
 interface Shelf {
   readonly exchange: Exchange;
   readonly veils?: Pick<Veils, 'hides' | 'bare'>;
@@ -94,7 +94,7 @@ interface Shelf {
 
 /**
  * One page of an order list as JSON: `{ "orders": [...], "nextCursor"?: string }`, oldest change
- * first. `lagMs` above 0 shows the state of so long ago.
+ * first. `lagMs` above 0 shows the state so long ago.
  */
 export function listOrders(
   { exchange, veils }: Shelf,
@@ -127,8 +127,8 @@ export function listOrders(
 }
 
 /**
- * One order as JSON, or undefined when the account has none of
- * that id (or had none yet, `lagMs` ago).
+ * One order as JSON, or undefined when the account has none with that id (or had none yet, `lagMs`
+ * ago).
  */
 export function getOrder(
   { exchange, veils }: Shelf,
@@ -149,7 +149,7 @@ function rowOf(entry: ChangeEntry, veils: Shelf['veils']): string {
   return veils?.bare(entry.order) === true ? withoutReference(row, entry.order) : row;
 }
 
-/** `clOrdId` of an account order is always there: one that the platform made up. */
+/** An account order always has a `clOrdId`: one made up by the platform. */
 function withoutReference(row: string, { terms }: ExchangeOrder): string {
   if (terms.stream === 'account')
     return row.replace(`"clOrdId":${jsonText(terms.clOrdId)}`, `"clOrdId":"${terms.orderId}"`);
@@ -235,8 +235,8 @@ export function predictionRoutes(app: FastifyInstance, parts: SandboxParts): voi
 }
 
 /**
- * Token, then parameters, then account: who may not ask learns
- * nothing of what is wrong with the question.
+ * Token, then parameters, then account: a caller that may not ask learns nothing about the
+ * question's faults.
  */
 async function enrolledAccount(
   parts: SandboxParts,

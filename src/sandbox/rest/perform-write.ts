@@ -11,10 +11,10 @@ import { faultedAnswers } from './request-faults.ts';
 import { enterFaultedAnswer } from './request-record.ts';
 
 /**
- * Does a write and answers it, or lets it meet a fault. One `decision` line of the ledger says how
+ * Does a write and answers it, or lets it meet a fault. One `decision` line in the ledger says how
  * order entry judged the request: `accepted` as which order, `refused` with which code,
- * `not_applied` because of a fault, or `deferred`, which is followed by a second line once it has
- * arrived: `accepted` or `lapsed`, with `late`. So the acceptances of a reference can be counted.
+ * `not_applied` because of a fault, or `deferred`. A second line follows `deferred` once it has
+ * arrived: `accepted` or `lapsed`, with `late`. So a reference's acceptances can be counted.
  */
 export function performWrite(
   parts: SandboxParts,
@@ -49,8 +49,8 @@ export function performWrite(
 }
 
 /**
- * A request that was turned away before it was understood: no token, no scope, a foreign account.
- * The answer has been sent already.
+ * A request turned away before it was understood: no token, no scope, a foreign account. The answer
+ * has been sent already.
  */
 export function noteTurnedAway(parts: SandboxParts, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   decide(parts, request, undefined, 'refused', `,"status":${reply.statusCode}`);
@@ -117,7 +117,7 @@ interface Met {
   readonly result: ExchangeOrder | Refusal | undefined;
 }
 
-/** The answer of a write that meets a fault. */
+/** The answer to a write that meets a fault. */
 function answerFaulted(
   parts: SandboxParts,
   request: FastifyRequest,
@@ -167,7 +167,7 @@ const answers: Readonly<Record<WriteFault, (met: Met) => FastifyReply>> = {
   },
 };
 
-/** Promises the whole answer and ends the connection after `at` bytes of it. */
+/** Promises the whole answer and ends the connection after its first `at` bytes. */
 function torn({ parts, request, reply, write, met, result }: Met): FastifyReply {
   const done = result !== undefined && !isRefusal(result);
   const body = Buffer.from(done ? write.answer.body(result) : '{"success":false}');
@@ -175,13 +175,13 @@ function torn({ parts, request, reply, write, met, result }: Met): FastifyReply 
   const head = `HTTP/1.1 ${status} ${status === 202 ? 'Accepted' : 'OK'}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
   const whole = Buffer.concat([Buffer.from(head), body]);
   reply.hijack();
-  // Never the whole of it: then nothing would be torn.
+  // Never the whole: then nothing would be torn.
   request.raw.socket.end(whole.subarray(0, Math.min(met.at ?? head.length + (body.length >> 1), whole.length - 1)));
   enterFaultedAnswer(parts.ledger, request, 'torn');
   return reply;
 }
 
-/** The last order of the account that another caller's request could have named. */
+/** The account's last order that another caller's request could have named. */
 function anotherOrder(
   parts: SandboxParts,
   write: Write,

@@ -14,7 +14,7 @@ import { mfaRoutes, signInRoutes } from './sign-in-routes.ts';
 import { accountRoutes, emailRoutes, settingsRoutes } from './user-routes.ts';
 
 /**
- * Endpoint groups that the specification names without a path or a shape; of `options` only the
+ * Endpoint groups that the specification names without a path or a shape. Under `options` only the
  * quotes have one, and health is its own.
  */
 const groups = [
@@ -74,8 +74,8 @@ function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
       return result.answer;
     }
     const { status, error, description } = result.refusal;
-    // RFC 6749, section 5.2: the answer names the scheme to a client
-    // that tried to authenticate by the header.
+    // RFC 6749, section 5.2: the answer names the scheme to a client that tried to authenticate by
+    // the header.
     if (status === 401) reply.header('www-authenticate', 'Basic realm="token"');
     return reply.code(status).send({ error, error_description: description });
   });
@@ -83,8 +83,8 @@ function tokenRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /**
- * RFC 8414, as RFC 9700 (section 2.6) asks for: a stock client
- * finds everything from the base address.
+ * RFC 8414, as RFC 9700 (section 2.6) asks for: a stock client finds everything from the base
+ * address.
  */
 function metadataRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(metadataPath, async () => {
@@ -108,15 +108,15 @@ type PlatformListener = 'platform' | 'staging' | 'auth';
 
 const maxBodyBytes = 256 * 1024;
 /**
- * Node takes no longer head, and so no longer address: an id of any length reaches its route, which
- * knows how to say that there is none.
+ * Node takes no longer head, and so no longer address: an id with any length reaches its route. The
+ * route knows how to say that there is none.
  */
 const maxHeadBytes = 16 * 1024;
 
 /**
- * One listener of the platform, not listening yet. `staging` serves all that production does, and
- * the prediction orders, which production answers with 404 (docs/platform-assumptions.md, "The
- * sandbox's first line"); `auth` is the address of the sign-in screen.
+ * One platform listener, not listening yet. `staging` serves everything production does, and the
+ * prediction orders; production answers these with 404 (docs/platform-assumptions.md, "The
+ * sandbox's first line"). `auth` is the sign-in screen's address.
  */
 export function createPlatformApp(listener: PlatformListener, parts: SandboxParts): FastifyInstance {
   const app = Fastify({
@@ -127,8 +127,8 @@ export function createPlatformApp(listener: PlatformListener, parts: SandboxPart
     rewriteUrl: ({ url = '/' }) => decodableUrl(url),
     routerOptions: { maxParamLength: maxHeadBytes },
   });
-  // Handlers get the bytes: each endpoint has its own rule for JSON and for the error that a body
-  // gets, and the ledger keeps the bytes that came.
+  // Handlers get the bytes: each endpoint has its own rule for JSON and for a body's error, and the
+  // ledger keeps the bytes as they came.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   ignoreBrokenMediaTypes(app);

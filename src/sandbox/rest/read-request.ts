@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
 /**
- * The media type of a `content-type` header in lower case, without
- * its parameters; empty when there is none.
+ * A `content-type` header's media type in lower case, without its parameters; empty when there is
+ * none.
  */
 export function mediaTypeOf(contentType: string | undefined): string {
   return contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -12,7 +12,7 @@ export function mediaTypeOf(contentType: string | undefined): string {
 /**
  * The address with a path that can be decoded. An id like `%zz` is taken as it stands, so that the
  * route answers: token first, then in its own shape that there is no such order, with a line in the
- * ledger. The router alone would answer 400 to everybody, in a shape that nothing documents.
+ * ledger. The router alone would answer 400 to everybody, in an undocumented shape.
  */
 export function decodableUrl(url: string): string {
   const end = url.indexOf('?');
@@ -33,9 +33,9 @@ function isDecodable(path: string): boolean {
 const mediaType = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 
 /**
- * A `content-type` that is no media type counts as none, so that the route answers:
- * token first, then in its own shape. The framework alone would answer 415 to
- * everybody, in a shape that nothing documents.
+ * A `content-type` that is no media type counts as none, so that the route answers: token first,
+ * then in its own shape. The framework alone would answer 415 to everybody, in an undocumented
+ * shape.
  */
 export function ignoreBrokenMediaTypes(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw: { headers } }) => {
@@ -44,10 +44,7 @@ export function ignoreBrokenMediaTypes(app: FastifyInstance): void {
   });
 }
 
-/**
- * The JSON body of a request by its shape, or what is wrong
- * with it: `INVALID_JSON`, `INVALID_BODY`.
- */
+/** A request's JSON body by its shape, or its fault: `INVALID_JSON`, `INVALID_BODY`. */
 export function readJsonBody<Shape extends z.ZodType>(
   shape: Shape,
   request: FastifyRequest,
@@ -66,9 +63,9 @@ export function readJsonBody<Shape extends z.ZodType>(
 }
 
 /**
- * Reads a query string by its shape: texts become numbers and booleans where the shape wants them.
- * Answers with what is wrong instead, naming the parameter. Parameters that the shape doesn't know
- * are ignored, as web servers do.
+ * Reads a query string by its shape: texts become numbers and booleans if the shape wants them.
+ * Answers with the fault instead, naming the parameter. Parameters unknown to the shape are
+ * ignored, as web servers do.
  */
 export function readQuery<Shape extends z.ZodObject>(
   shape: Shape,
@@ -87,13 +84,13 @@ export function readQuery<Shape extends z.ZodObject>(
   return { fault: `${issue?.path.join('.')}: ${issue?.message}` };
 }
 
-/** The type inside of `optional`. */
+/** The type inside `optional`. */
 function kindOf(field: z.core.$ZodType): string {
   const { def } = field._zod;
   return def.type === 'optional' ? kindOf((def as z.core.$ZodOptionalDef).innerType) : def.type;
 }
 
-/** A text that doesn't fit stays a text, which the shape then refuses. */
+/** A text that doesn't fit stays a text. The shape then refuses it. */
 function fromText(kind: string, text: string): unknown {
   if (kind === 'number') return /^-?(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
   if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;

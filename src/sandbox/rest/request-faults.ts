@@ -59,7 +59,7 @@ export const faultedAnswers: Readonly<
   },
 };
 
-/** Promises the whole body, sends half of it and ends the connection. */
+/** Promises the whole body, sends half and ends the connection. */
 function tear(request: FastifyRequest, reply: FastifyReply, payload: string, parts: SandboxParts): never {
   const body = Buffer.from(payload);
   reply.hijack();

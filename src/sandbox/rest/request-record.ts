@@ -5,11 +5,11 @@ import { maskSecrets } from '../ledger/ledger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The number of its line in the ledger; 0 until it was entered. */
+    /** Its line's number in the ledger; 0 until it was entered. */
     ledgerSeq: number;
-    /** How old the state is that its answer shows. */
+    /** The age of the state in its answer. */
     lagMs: number;
-    /** The fault that it met, for the ledger. */
+    /** Its fault, for the ledger. */
     fault: string | undefined;
   }
 }

@@ -6,7 +6,7 @@ import { forbidden, type TurningAway, unauthorized } from './error-bodies.ts';
 
 const bearer = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i;
 
-/** The token of an `Authorization` header, undefined when there is none. */
+/** The token in an `Authorization` header, undefined when there is none. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : bearer.exec(header)?.[1];
 }

@@ -6,8 +6,8 @@ label{display:block;margin:.75rem 0}input{display:block;width:100%;padding:.5rem
 button{padding:.5rem 1rem;font:inherit;margin-right:.5rem}.error{color:#a40000}ul{padding-left:1.25rem}small{color:#555}`;
 
 /**
- * The screen where a user signs in and consents: plain HTML, no script. `entries` are the request's
- * own parameters, carried along.
+ * The screen to sign in and consent: plain HTML, no script. `entries` are the request's own
+ * parameters, carried along.
  */
 export function signInPage(
   request: AuthorizationRequest,
@@ -48,7 +48,7 @@ export function confirmPage(request: AuthorizationRequest, nextStepAuthId: strin
   );
 }
 
-/** Where the user cannot be sent back. */
+/** For a user who cannot be sent back. */
 export function stopPage(description: string): string {
   return page('Sign-in is not possible', `<p class="error" role="alert">${asText(description)}</p>`);
 }

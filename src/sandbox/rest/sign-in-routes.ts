@@ -14,8 +14,8 @@ import { mediaTypeOf } from './read-request.ts';
 import { confirmPage, mfaPage, signInPage, stopPage } from './sign-in-page.ts';
 
 /**
- * The sign-in screen and where it posts to (specification, "OAuth2"; docs/platform-assumptions.md,
- * "OAuth2"). On the address of the screen.
+ * The sign-in screen and its form's target (specification, "OAuth2"; docs/platform-assumptions.md,
+ * "OAuth2"). On the screen's address.
  */
 export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get(authorizeScreenPath, async (request, reply) => {
@@ -41,7 +41,7 @@ export function signInRoutes(app: FastifyInstance, parts: SandboxParts): void {
 
 /**
  * The steps after the password. On the base address, as the specification has them, and beside the
- * screen, whose forms post to them.
+ * screen: its forms post to them.
  */
 export function mfaRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.post(mfaPath, async (request, reply) => {
@@ -80,7 +80,7 @@ function userSaidNo({ redirectUri, state }: AuthorizationRequest): RedirectedErr
 
 const ownFields = new Set(['username', 'password', 'decision']);
 
-/** The authorization request in a form, without the fields that the user added. */
+/** The authorization request in a form, without the user's own fields. */
 function requestEntries(entries: Iterable<[string, string]>): [string, string][] {
   return [...entries].filter(([name]) => !ownFields.has(name));
 }
@@ -124,7 +124,7 @@ function enter(
   parts.ledger.enter('sign_in', `,"request":${request.ledgerSeq},"step":"${step}","result":"${result.kind}"${user}`);
 }
 
-/** How the steps of a sign-in answer: in JSON, or as pages and redirects for a browser. */
+/** A sign-in step's answers: in JSON, or as pages and redirects for a browser. */
 interface SignInAnswers {
   /** `step` names the page that a wrong answer comes back to. */
   result(reply: FastifyReply, result: SignInResult, step: SignInStep): FastifyReply;
@@ -167,8 +167,8 @@ const jsonAnswers: SignInAnswers = {
 };
 
 /**
- * 303, so that no browser sends the form with the password on
- * to the client (RFC 9700, section 4.12).
+ * 303, so that no browser sends the form with the password on to the client (RFC 9700, section
+ * 4.12).
  */
 const htmlAnswers: SignInAnswers = {
   result(reply, result, step) {
@@ -193,8 +193,8 @@ const htmlAnswers: SignInAnswers = {
 const tooManyText = 'Too many wrong answers; wait a moment';
 
 /**
- * Pages that hold a password may not be framed, cached or scripted, and tell no other site where
- * the user came from (RFC 9700, sections 4.2.4 and 4.16). The form may lead to ourselves and, by
+ * Pages with a password may not be framed, cached or scripted, and do not tell another site the
+ * user's last address (RFC 9700, sections 4.2.4 and 4.16). The form may lead to ourselves and, by
  * the redirect after it, to the client's own address: browsers hold `form-action` against both.
  */
 function sendPage(reply: FastifyReply, status: number, html: string, request?: AuthorizationRequest): FastifyReply {
@@ -221,7 +221,7 @@ function again(
   return sendPage(reply, statusCode, signInPage(request, step.entries, description), request);
 }
 
-/** A registered address is kept as it is, a query of its own included (RFC 6749, section 3.1.2). */
+/** A registered address is kept as it is, including its own query (RFC 6749, section 3.1.2). */
 function back(reply: FastifyReply, redirectUri: string, parameters: Readonly<Record<string, string>>): FastifyReply {
   const query = new URLSearchParams(parameters).toString();
   return reply.redirect(`${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`, 303);

@@ -55,8 +55,8 @@ export function emailRoutes(app: FastifyInstance, parts: SandboxParts): void {
 }
 
 /**
- * Reading and deleting one's own settings (specification,
- * "Users and settings"). Errors are flat bodies.
+ * Reading and deleting one's own settings (specification, "Users and settings"). Errors are flat
+ * bodies.
  */
 export function settingsRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get<{ Params: { category: string; key: string } }>(

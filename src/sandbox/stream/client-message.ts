@@ -9,7 +9,7 @@ import { encodeAccountOrder, encodePredictionOrder } from '../exchange/encode-ro
 import type { ExchangeOrder } from '../exchange/exchange-order.ts';
 import { instantText, jsonText } from '../exchange/wire-text.ts';
 
-/** The wish of a client, or why it cannot be understood. `id` is its own, when it could be read. */
+/** A client's wish, or why it cannot be understood. `id` is its own, when it could be read. */
 export type ClientMessage =
   | {
       readonly type: 'subscribe' | 'unsubscribe';
@@ -19,7 +19,7 @@ export type ClientMessage =
     }
   | { readonly type: 'bad'; readonly id?: string; readonly message: string };
 
-/** Reads one message of a client (docs/platform-assumptions.md, "Order stream"). */
+/** Reads one client message (docs/platform-assumptions.md, "Order stream"). */
 export function readClientMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) return { type: 'bad', message: 'Messages are text' };
   let parsed: unknown;

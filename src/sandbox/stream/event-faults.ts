@@ -16,10 +16,10 @@ const badVersions = ['9223372036854775808', '1.0', '1e3', '-1', 'null', '""', '"
 const oversizeBytes = 64 * 1024 + 1;
 
 /**
- * Frames that break a rule each: of JSON, of the event's shape, of UTF-8, of WebSocket, or
- * of the limit of 64 KiB. Where it can, a frame is a real event with one thing wrong, so
- * that a reader can say which order to ask after. None of them can be read as a state of the
- * order: the platform is careless, not a liar.
+ * Frames that break one rule each: of JSON, the event's shape, UTF-8, WebSocket, or the limit of 64
+ * KiB. If possible, a frame is a real event with one thing wrong, so that a reader can say which
+ * order to ask after. No frame can be read as a state of the order: the platform is careless, not a
+ * liar.
  */
 function garbageOf(kind: GarbageKind, event: string = anEvent): Buffer {
   return makers[kind](event);
@@ -54,7 +54,7 @@ function withVersion(event: string): string {
   return event.replace(/"version":\d+/, `"version":${version}`);
 }
 
-/** A message of 65 fragments that never ends. */
+/** A message with 65 fragments that never ends. */
 function unfinished(payload: Buffer): Buffer {
   const parts = [rawFrame(1, payload.subarray(0, 8), { final: false })];
   for (let i = 0; i < 64; i += 1) parts.push(rawFrame(0, payload.subarray(8, 16), { final: false }));
@@ -64,21 +64,20 @@ function unfinished(payload: Buffer): Buffer {
 interface Held {
   readonly text: string;
   readonly change: number;
-  /** Events that overtake it before it is let go. */
+  /** So many events overtake it before it is let go. */
   overtakenBy: number;
 }
 
-/** The fate of one event on one connection. */
+/** One event's fate on one connection. */
 type EventOutcome = 'sent' | 'sent_twice' | 'held' | 'dropped' | 'silently_lost' | 'half_open' | 'cut' | 'hidden';
 
 const longestHoldMs = 250;
 
 /**
- * The last step of an event on its way to one connection, where faults meet it.
+ * An event's last step on its way to one connection. Faults meet it here.
  *
- * Invariant: at most one fault an event. An event that is held back leaves after a
- * few later events or 250 ms, whichever is first, and never after the connection
- * ended; the ledger says when (`released`).
+ * Invariant: at most one fault an event. A held event leaves after a few later events or 250 ms,
+ * whichever is first, and never after the connection ended; the ledger says when (`released`).
  */
 export class EventFaults {
   private readonly held = new Map<StreamSession, Held[]>();
@@ -107,7 +106,7 @@ export class EventFaults {
     return outcome;
   }
 
-  /** Sends one frame that no client can make sense of, in the place of an event of `order`. */
+  /** Sends one frame that no client can make sense of, in the place of an event for `order`. */
   sendGarbage(session: StreamSession, order: ExchangeOrder | undefined, kind: GarbageKind): void {
     const event = order === undefined ? undefined : encodeEvent(order, encodeEventData(order));
     session.sendRaw(garbageOf(kind, event));
@@ -115,8 +114,8 @@ export class EventFaults {
   }
 
   /**
-   * Sends an event of an account that the connection's token does
-   * not name. False when there is none.
+   * Sends an event from an account that the connection's token does not name. False when there is
+   * none.
    */
   sendForeign(session: StreamSession): boolean {
     const order = this.foreignOrder();
@@ -126,7 +125,7 @@ export class EventFaults {
     return true;
   }
 
-  /** Sends an event of any order of the account, whether the connection follows it or not. */
+  /** Sends an event for any order on the account, whether the connection follows it or not. */
   sendAny(session: StreamSession, stream: Stream, accountId: string): void {
     const order = this.anyOrder(stream, accountId);
     if (order === undefined) return;
@@ -134,13 +133,13 @@ export class EventFaults {
     this.ledger.enter('event', `,"session":${session.number},"outcome":"early","orderId":"${order.terms.orderId}"`);
   }
 
-  /** The order of the account that has been unchanged for longest. */
+  /** The account's order that has been unchanged for longest. */
   anyOrder(stream: Stream, accountId: string): ExchangeOrder | undefined {
     const account = this.exchange.accounts.get(accountId);
     return account === undefined ? undefined : firstOf(this.exchange.listOf(account, stream));
   }
 
-  /** Lets go of everything held back. */
+  /** Lets everything go that was held back. */
   releaseAll(): void {
     for (const [session, held] of this.held) for (const it of held) this.release(session, it);
     this.held.clear();

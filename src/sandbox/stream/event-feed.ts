@@ -15,8 +15,8 @@ type ChangeCause = 'market' | 'control' | 'entry' | 'venue';
  * (decision 064).
  *
  * Invariant: a change is in the ledger (with its whole new state, unless the ledger is brief)
- * before its event is anywhere, and for each follower there is a line that says the fate of the
- * event: sent, or withheld and by which fault.
+ * before its event is anywhere. For each follower a line says the event's fate: sent, or withheld
+ * and by which fault.
  */
 export class EventFeed {
   private cause: ChangeCause = 'control';
@@ -39,14 +39,14 @@ export class EventFeed {
   }
 
   /**
-   * Events that met no fault, over all connections: a benchmark compares it with the reader's
-   * counts without reading the ledger.
+   * Events without a fault, over all connections: a benchmark compares it with the reader's counts
+   * without reading the ledger.
    */
   get eventsSent(): number {
     return this.sent;
   }
 
-  /** Changes made inside of `work` are recorded under `cause`. */
+  /** Changes made inside `work` are recorded under `cause`. */
   during<T>(cause: ChangeCause, work: () => T): T {
     const before = this.cause;
     this.cause = cause;
@@ -73,8 +73,8 @@ export class EventFeed {
   }
 
   /**
-   * An order that was hidden is shown: its followers get its state of now. Nothing about it
-   * changes, so lists keep it at its old place.
+   * A hidden order is shown: its followers get its present state. Nothing about it changes, so
+   * lists keep it at its old place.
    */
   show(order: ExchangeOrder): void {
     const { stream, account, orderId } = order.terms;

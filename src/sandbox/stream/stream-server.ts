@@ -17,8 +17,7 @@ type Subscription = Exclude<ClientMessage, { type: 'bad' }>;
 const lateAckMs = 3000;
 
 /**
- * Carries out one message of a client, and answers it
- * (docs/platform-assumptions.md, "Order stream").
+ * Carries out one client message, and answers it (docs/platform-assumptions.md, "Order stream").
  */
 function answerClient(
   parts: SandboxParts,
@@ -102,11 +101,11 @@ const forbidden =
   '{"error":{"type":"forbidden","code":"FORBIDDEN","message":"The token lacks the scope order:information"}}';
 
 /**
- * The order stream of every listener: upgrades, sessions, and their end. `Subscriptions` has the
+ * Every listener's order stream: upgrades, sessions, and their end. `Subscriptions` has the
  * accounts that each connection follows.
  *
- * Invariant: a session exists only for a token that was good at
- * the upgrade; it ends when the token does.
+ * Invariant: a session exists only for a token that was good at the upgrade; it ends when the token
+ * does.
  */
 export class StreamServer {
   private readonly server = new WebSocketServer({
@@ -149,8 +148,8 @@ export class StreamServer {
   }
 
   /**
-   * Says goodbye to everybody, and cuts who has not answered after
-   * `graceMs`. Resolves when no connection is left.
+   * Says goodbye to everybody, and after `graceMs` cuts those without an answer. Resolves when no
+   * connection is left.
    */
   async stop(graceMs: number): Promise<void> {
     for (const session of this.subscriptions.sessions) session.close(streamCloseCodes.goingAway, 'going away');

@@ -9,9 +9,9 @@ import { rawFrame } from './client-message.ts';
 
 export interface SessionOptions {
   readonly heartbeatMs: number;
-  /** The bytes that may wait in the socket for a reader that does not read. */
+  /** So many bytes may wait in the socket for a reader that does not read. */
   readonly maxBacklogBytes: number;
-  /** Between a close frame and the cut, where the other side does not answer. */
+  /** Between a close frame and the cut, if the other side does not answer. */
   readonly closeGraceMs: number;
 }
 
@@ -19,8 +19,8 @@ interface SessionDeps {
   readonly clock: Clock;
   readonly ws: WebSocket;
   /**
-   * The socket below `ws`: its writes are gathered, and faults
-   * need bytes that no library would send.
+   * The socket below `ws`: its writes are gathered, and faults need bytes that no library would
+   * send.
    */
   readonly socket: Socket;
   readonly principal: Principal;
@@ -32,10 +32,10 @@ const longestTimerMs = 2 ** 31 - 1;
 /**
  * One connection to the order stream.
  *
- * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames
- * leave in the order of the calls; nothing leaves after `close`, `cut` or `halfOpen`; a
- * token that ends takes the connection with it (4401), and so does a reader that lets
- * more than `maxBacklogBytes` gather (4429).
+ * States: open → (half-open: neither reads nor writes) → closed. Invariant: frames leave in the
+ * order of the calls; nothing leaves after `close`, `cut` or `halfOpen`. A token that ends takes
+ * the connection with it (4401), and so does a reader that lets more than `maxBacklogBytes` gather
+ * (4429).
  */
 export class StreamSession {
   readonly number: number;
@@ -68,13 +68,13 @@ export class StreamSession {
     return this.state === 'open';
   }
 
-  /** Bytes written that the reader's side has not taken yet. */
+  /** Bytes written but not yet taken by the reader's side. */
   get backlogBytes(): number {
     return this.deps.socket.writableLength;
   }
 
   /**
-   * An event. Those of one slice of the market leave in one write, at its end: 1.4 µs of processor
+   * An event. Events from one market slice leave in one write, at its end: 1.4 µs of processor time
    * each instead of 5. (Framing them here, into one buffer, saves another 0.3 µs: not worth a
    * second implementation of the protocol.)
    */
@@ -186,7 +186,7 @@ export class Subscriptions {
   readonly sessions = new Set<StreamSession>();
   private readonly followers = new Map<string, StreamSession[]>();
 
-  /** In the order in which they subscribed. */
+  /** In the order they subscribed. */
   of(topic: StreamTopic, accountId: string): readonly StreamSession[] {
     return this.followers.get(`${topic} ${accountId}`) ?? noSessions;
   }
@@ -207,7 +207,7 @@ export class Subscriptions {
     this.sessions.delete(session);
   }
 
-  /** True when more than `bytes` wait for one of the readers. */
+  /** True when more than `bytes` wait for one reader. */
   behind(bytes: number): boolean {
     for (const session of this.sessions) if (session.open && session.backlogBytes > bytes) return true;
     return false;

@@ -1,6 +1,6 @@
 import type { Principal } from '../auth/directory.ts';
 
-/** Every user's settings at first: one value of each JSON type. */
+/** Every user's settings at first: one value for each JSON type. */
 export const defaultSettings: readonly { readonly category: string; readonly key: string; readonly value: unknown }[] =
   [
     { category: 'display', key: 'theme', value: 'dark' },
@@ -17,16 +17,16 @@ export const defaultSettings: readonly { readonly category: string; readonly key
 type Subject = string;
 
 export function subjectOf({ username, clientId }: Principal): Subject {
-  // A user may have the name of a client.
+  // A user may have a client's name.
   return username === undefined ? `client:${clientId}` : `user:${username}`;
 }
 
 type Settings = Map<string, Map<string, unknown>>;
 
 /**
- * What users keep with the platform: an e-mail address and settings. Everybody begins with the
- * seeded settings. A client-credentials token speaks for its client, which has records of its own,
- * so that both kinds of token can try these endpoints.
+ * Users' records at the platform: an e-mail address and settings. Everybody begins with the seeded
+ * settings. A client-credentials token speaks for its client. A client has records of its own, so
+ * that both kinds of token can try these endpoints.
  */
 export class UserRecords {
   private readonly emails = new Map<Subject, string>();
@@ -36,7 +36,7 @@ export class UserRecords {
     return this.emails.get(subject) ?? `${encodeURIComponent(subject)}@sandbox.example`;
   }
 
-  /** The sign-in name stays what it is (docs/platform-assumptions.md, "OAuth2"). */
+  /** The sign-in name stays as it is (docs/platform-assumptions.md, "OAuth2"). */
   changeEmail(subject: Subject, email: string): void {
     this.emails.set(subject, email);
   }
@@ -47,7 +47,7 @@ export class UserRecords {
     return keys?.has(key) === true ? { value: keys.get(key) } : undefined;
   }
 
-  /** Deletes all of them, or none when one is not there: then it answers with that key. */
+  /** Deletes them all, or none when one is not there: then it answers with that key. */
   deleteSettings(subject: Subject, category: string, keys: readonly string[]): string | undefined {
     const there = this.settingsOf(subject).get(category);
     const missing = keys.find((key) => there?.has(key) !== true);
@@ -56,10 +56,7 @@ export class UserRecords {
     return undefined;
   }
 
-  /**
-   * Everything that was changed, in a fixed order: two equal
-   * texts mean that nothing happened in between.
-   */
+  /** All changes, in a fixed order: two equal texts mean that nothing happened in between. */
   snapshot(): string {
     const settings = [...this.settings].map(([subject, categories]) => [
       subject,

@@ -7,7 +7,7 @@ import { priceOf } from '../market/invent-terms.ts';
 
 /**
  * When the order ends by its time in force, in milliseconds since the epoch: a day order with the
- * next close of the session, a gtd order at its expiry.
+ * session's next close, a gtd order at its expiry.
  */
 export function expiryMs(order: ExchangeOrder, nowMs: number): number | undefined {
   const { timeInForce, expireAt } = workingTermsOf(order);
@@ -24,9 +24,9 @@ export function nextCloseMs(nowMs: number): number {
 }
 
 /**
- * At which price the venue trades these terms now: the walk of an equity, the worth of the option
- * or of the whole combination (net of all legs, at least a tick), the walk of a prediction market
- * for YES and the rest to 1 for NO.
+ * The venue's present price for these terms: an equity's walk, an option's or the whole
+ * combination's worth (net over all legs, at least a tick), a prediction market's walk for YES and
+ * the rest to 1 for NO.
  */
 export function referencePrice(terms: OrderTerms, instrument: Instrument, today: DayNumber): Fixed {
   if (terms.stream === 'prediction') return priceOf(terms.outcome === 'NO' ? 100 - instrument.ticks : instrument.ticks);
@@ -48,7 +48,7 @@ function premiumTicks(leg: Leg, instrument: Instrument, today: DayNumber): numbe
   return contract === undefined ? 1 : theoreticalTicks(contract, instrument.ticks, today);
 }
 
-/** The fields of an order that matching needs. Words in lower case, for both streams. */
+/** An order's fields that matching needs. Words in lower case, for both streams. */
 export interface Matchable {
   readonly buys: boolean;
   readonly type: 'market' | 'limit' | 'stop' | 'stop_limit';
@@ -59,7 +59,7 @@ export interface Matchable {
   readonly timeInForce: string;
 }
 
-/** One look of the market at an order: the price of the moment, and how much may trade at it. */
+/** One market look at an order: the price now, and how much may trade at it. */
 export interface Print {
   readonly price: Fixed;
   readonly available: Fixed;
@@ -72,15 +72,15 @@ interface Match {
   readonly quantity: Fixed;
   /** More would trade if there were more: the order waits for quantity, not for a price. */
   readonly hungry: boolean;
-  /** The rest of it must not wait on the book: ioc, or fok that cannot be filled at once. */
+  /** Its rest must not wait on the book: ioc, or fok that cannot be filled at once. */
   readonly ends: boolean;
 }
 
 /**
- * The effect of one print on one order. A stop waits until its price is touched and is then a
- * market order; a touched stop limit is a limit order at its price, which fills at that price or
- * better, in part or not at all, and rests (specification, "Equity order"). Never more than is
- * left, never worse than the limit. ioc and fok are judged at the first print after the trigger.
+ * One print's effect on one order. A stop waits until its price is touched and is then a market
+ * order. A touched stop limit is a limit order at its price: it fills at that price or better, in
+ * part or not at all, and rests (specification, "Equity order"). Never more than is left, never
+ * worse than the limit. ioc and fok are judged at the first print after the trigger.
  */
 export function matchOrder(order: Matchable, print: Print): Match {
   const stopped = order.type === 'stop' || order.type === 'stop_limit';

@@ -10,8 +10,8 @@ import { type Matchable, matchOrder, type Print } from './match-order.ts';
 interface MatchingDeps {
   readonly exchange: Exchange;
   /**
-   * Draws how much a print has to offer: a seed of its own, so that orders that people place leave
-   * the market's story as it is.
+   * Draws how much a print has to offer: a seed of its own, so that people's orders leave the
+   * market's story as it is.
    */
   readonly random: Random;
   readonly instrumentOf: (order: ExchangeOrder) => Instrument | undefined;
@@ -19,15 +19,15 @@ interface MatchingDeps {
 }
 
 /**
- * The orders that people placed, matched against the price walk.
+ * People's orders, matched against the price walk.
  *
- * States of an order here: resting → gone (filled, ended or released). Invariant: an order is in
- * the book of its instrument only while it is open; it trades at its limit or better, never beyond
- * its working quantity; within one print the order that rests longer is served first.
+ * An order's states here: resting → gone (filled, ended or released). Invariant: an order is in its
+ * instrument's book only while it is open; it trades at its limit or better, never beyond its
+ * working quantity; within one print the order that rests longer is served first.
  */
 export class MatchingEngine {
   private readonly books = new Map<Instrument, Set<ExchangeOrder>>();
-  /** Units that one print offers on average. May be changed while it runs. */
+  /** One print offers so many units on average. May be changed while it runs. */
   depth: number;
   private readonly deps: MatchingDeps;
 
@@ -85,8 +85,8 @@ export class MatchingEngine {
       book.delete(order);
       return false;
     }
-    // An order that waits for its first answer, rests until the next
-    // session or is out of sight does not trade.
+    // An order does not trade while it waits for its first answer, rests until the next session or
+    // is out of sight.
     if (order.state !== 'new' && order.state !== 'partially_filled') return false;
     const print: Print = { price: this.deps.priceOf(order, instrument), available: offer.available };
     const match = matchOrder(matchable(order), print);

@@ -18,25 +18,26 @@ import type { MatchingEngine } from './matching-engine.ts';
 
 const fields = {
   /**
-   * Milliseconds until the venue answers a new order, an amend or a cancel;
-   * `manual`: only when the control port says so.
+   * Milliseconds until the venue answers a new order, an amend or a cancel; `manual`: only when the
+   * control port says so.
    */
   answerMs: z.union([z.number().int().min(0).max(600_000), z.literal('manual')]),
-  /** The share of new orders, amends and cancels that the venue refuses. */
+  /** The venue refuses this share of new orders, amends and cancels. */
   refuseShare: z.number().min(0).max(1),
-  /** Units that one print offers on average: smaller ones fill orders in more parts. */
+  /** One print offers so many units on average: smaller ones fill orders in more parts. */
   depth: z.number().int().min(0).max(1_000_000_000),
   /**
-   * Prediction orders that may wait for the venue at a time; beyond it order entry is at capacity.
+   * So many prediction orders may wait for the venue at a time; beyond it order entry is at
+   * capacity.
    */
   capacity: z.number().int().min(0).max(10_000_000),
   /** Whether the session with the venue is up. */
   session: z.enum(['up', 'down']),
-  /** The most that one order may be worth, as a decimal string. */
+  /** The largest worth for one order, as a decimal string. */
   orderLimit: z.string().refine((text) => (parseFixed(text) ?? 0n) > 0n, 'a plain decimal string above zero'),
 } as const;
 
-/** `venue` of a scenario. */
+/** A scenario's `venue`. */
 export const venueOptions = z
   .strictObject({
     answerMs: fields.answerMs.default(20),
@@ -48,7 +49,7 @@ export const venueOptions = z
   })
   .prefault({});
 
-/** Body of `POST /venue`: a field that is left out stays. */
+/** Body of `POST /venue`: a field left out stays. */
 export const venueChange = z.strictObject(fields).partial();
 
 export type VenueOptions = z.output<typeof venueOptions>;
@@ -71,19 +72,19 @@ interface VenueDeps {
 
 /** Orders that wait for quantity alone are served again after this. */
 const refillMs = 25;
-/** An order that is out of sight is looked at again after this. */
+/** An order out of sight is looked at again after this. */
 const retryMs = 50;
-/** The longest that a timer of the platform can wait. */
+/** A platform timer waits so long at most. */
 const longestTimerMs = 2_000_000_000;
 
 /**
- * The venue's side of the orders that people place: it answers new orders, amends and cancels after
- * a while, lets accepted ones trade, and ends those whose day or time is over.
+ * The venue's side for people's orders. It answers new orders, amends and cancels after a while,
+ * lets accepted ones trade, and ends those that are past their day or time.
  *
- * States of an order here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄
- * *working* → closed. Invariant: each ask is answered at most once, by by the first that
- * comes, venue or control port; an order that is closed has no timer here; an order that is
- * out of sight is neither answered nor ended.
+ * An order's states here: *waiting* (a new order, an amend or a cancel is unanswered) ⇄ *working* →
+ * closed. Invariant: each ask is answered at most once, by the venue or the control port, whichever
+ * comes first; a closed order has no timer here; an order out of sight is neither answered nor
+ * ended.
  */
 export class Venue {
   options: VenueOptions;
@@ -99,7 +100,7 @@ export class Venue {
     this.options = options;
   }
 
-  /** Prediction orders that it has not answered. */
+  /** Prediction orders that still wait for its answer. */
   get waitingCount(): number {
     return this.waiting.size;
   }
@@ -126,8 +127,8 @@ export class Venue {
   }
 
   /**
-   * An amend or a cancel arrived: the order keeps working on its
-   * present terms until it is answered.
+   * An amend or a cancel arrived: the order keeps working on its present terms until it is
+   * answered.
    */
   ask(order: ExchangeOrder, action: 'replace' | 'cancel', asked?: AskedTerms): void {
     askVenue(this.deps.exchange, order, action, asked);
@@ -136,8 +137,8 @@ export class Venue {
   }
 
   /**
-   * Called after every change of the exchange: an order that needs no
-   * answer and no timer any more is forgotten.
+   * Called after every change in the exchange: an order that needs no answer and no timer any more
+   * is forgotten.
    */
   changed(order: ExchangeOrder): void {
     if (this.waiting.size > 0 && order.pendingAction === 'none' && order.state !== 'pending_new')
@@ -147,7 +148,7 @@ export class Venue {
     this.expiries.delete(order);
   }
 
-  /** The instrument traded: the orders that rest in its book may. */
+  /** The instrument traded: the orders resting in its book may. */
   onPrice(instrument: Instrument): void {
     this.deps.during(() => {
       if (this.deps.engine.print(instrument)) this.armRefill();
@@ -155,8 +156,8 @@ export class Venue {
   }
 
   /**
-   * The market has stopped, or goes on: an order that waits for quantity alone
-   * is filled no further while it is stopped.
+   * The market has stopped, or goes on. While it is stopped, an order that waits for quantity alone
+   * is filled no further.
    */
   pause(paused: boolean): void {
     this.paused = paused;
