@@ -20,9 +20,9 @@ import type { ServiceView } from './service-view.ts';
 import type { EventTail } from './stream/event-tail.ts';
 import type { StreamHub } from './stream/stream-hub.ts';
 
-/** What the service gives to REST. */
+/** The service's parts as REST gets them. */
 export interface RestParts {
-  /** Reads the keys of the issuer. */
+  /** Reads the issuer's keys. */
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly random: Random;
@@ -37,16 +37,16 @@ export interface RestParts {
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
   readonly quarantine: QuarantineDesk;
-  /** The wishes of operators about the fleet. */
+  /** Operators' wishes about the fleet. */
   readonly fleet: FleetDesk;
-  /** Reads of accounts that people ask for. */
+  /** Account reads that people ask for. */
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;
   readonly forwarding: Forwarding;
-  /** Records writes that are denied, and acts that no other part records. */
+  /** Records denied writes, and acts that no other part records. */
   readonly auditTrail: Pick<AuditTrail, 'record' | 'drained'>;
   /**
-   * Tokens of the database, in addition to the configured ones. If it is given, every caller has to
+   * The database's tokens, in addition to the configured ones. If it is given, every caller has to
    * sign in, even while it holds no token.
    */
   readonly principals?: PrincipalStore;
@@ -58,7 +58,7 @@ export interface RestParts {
   readonly tracing?: Tracing | undefined;
 }
 
-/** What a route may use: the same, and what REST itself adds. */
+/** A route may use the same parts, and those that REST itself adds. */
 export interface RouteParts extends RestParts {
   readonly authenticator: Authenticator;
   readonly pages: Pages;
@@ -69,11 +69,11 @@ export interface RouteParts extends RestParts {
   readonly draining: AbortSignal;
 }
 
-/** Texts that are made once, from the table of routes and the schemas. */
+/** Texts made once, from the table of routes and the schemas. */
 export interface Documents {
   readonly openapi: string;
   readonly asyncapi: string;
   readonly page: string;
-  /** Content-Security-Policy of the docs page. */
+  /** The docs page's Content-Security-Policy. */
   readonly pagePolicy: string;
 }
