@@ -4,8 +4,8 @@ import { withDeadline } from '../runtime/waiting.ts';
 const answerWithinMs = 10_000;
 
 /**
- * Sends one order to the control port of the sandbox, and returns its answer. Throws with the
- * port's own words when it refuses.
+ * Sends one order to the sandbox's control port, and returns its answer. Throws with the port's own
+ * words when it refuses.
  */
 export async function askSandbox(
   io: Pick<CliIo, 'fetch' | 'clock'>,

@@ -2,7 +2,7 @@ import type { CliIo } from '../cli/io/io.ts';
 
 /**
  * Waits until every account that the service follows is live: before that it declines to place.
- * Gives up without a message at `deadlineMs` of the monotonic clock.
+ * Gives up without a message at `deadlineMs` on the monotonic clock.
  */
 export async function awaitLive(
   io: Pick<CliIo, 'fetch' | 'clock'>,

@@ -3,8 +3,8 @@ import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { createPool } from '../store/session/pool.ts';
 
 /**
- * Rejects with `DATABASE_USED` where a service has run on the given database: the demo would put
- * made-up orders beside real ones, and send what waits there to topics of its own. Reads only, and
+ * Rejects with `DATABASE_USED` if a service has run on the given database: the demo would put
+ * made-up orders beside real ones, and send waiting rows to topics of its own. Reads only, and
  * before anything is migrated.
  */
 export async function refuseUsedDatabase(log: Log, url: string): Promise<void> {

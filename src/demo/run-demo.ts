@@ -15,7 +15,7 @@ import { type CommandsShown, showCommands } from './show-commands.ts';
 import type { Market } from './stack/start-parts.ts';
 import { type DemoStack, startStack } from './start-stack.ts';
 
-/** The options of `tidemark demo`, parsed. */
+/** The options for `tidemark demo`, parsed. */
 export interface DemoFlags extends Market {
   /** Absent: until it is interrupted. */
   readonly seconds?: number;
@@ -94,7 +94,7 @@ interface StageOptions {
 }
 
 /**
- * Shows some of the market first, then the commands, once their account is live. Steps that a user
+ * Shows some market updates first, then the commands, once their account is live. Steps that a user
  * disturbed may end otherwise than announced: the proof judges them.
  */
 async function showOnStage(
@@ -125,7 +125,7 @@ function serviceEnded(code: number, lines: readonly string[]): ProgramError {
 interface ConsumeOptions {
   readonly counts: TopicCounts;
   readonly say: (line: string) => void;
-  /** Where `say` writes. */
+  /** The stream of `say`. */
   readonly output: 'stdout' | 'stderr';
   readonly stage: Stage;
   readonly signal: AbortSignal;
@@ -193,7 +193,7 @@ function report(
   if (lost + doubled + outOfOrder + commandFaults.length > 0) io.exit(1);
 }
 
-/** Next steps to try, with the addresses of this run. */
+/** Next steps to try, with this run's addresses. */
 export function whereToLook(stack: DemoStack): string {
   const broker = stack.brokers?.[0] ?? '';
   const prefix = stack.topicPrefix === '' ? '' : `TIDEMARK_TOPIC_PREFIX=${stack.topicPrefix} `;

@@ -7,7 +7,7 @@ import { proofStatementMs, proveRun, type RunProof, visibleAccounts } from './pr
 import type { TopicCounts } from './proof/topic-counts.ts';
 import type { DemoStack } from './start-stack.ts';
 
-/** Orders and commands of a whole run, by the platform's ledger, the database and the topic. */
+/** A whole run's orders and commands, by the platform's ledger, the database and the topic. */
 export interface DemoProof {
   readonly run: RunProof;
   readonly commands: CommandsProof;

@@ -6,11 +6,11 @@ import { type ShownAnswer, ShownRest } from './shown-rest.ts';
 import type { DemoStack } from './start-stack.ts';
 
 interface FollowOptions {
-  /** Printed before each line: the command that it is about. */
+  /** Printed before each line: the command's name. */
   readonly name: string;
   readonly say: (line: string) => void;
   readonly limitMs: number;
-  /** Number of facts that were shown before. */
+  /** So many facts were shown before. */
   readonly known?: number;
   /** Ends the waiting early. */
   readonly enough?: (state: FollowedCommand) => boolean;
@@ -21,19 +21,19 @@ interface FollowedCommand {
   readonly commandId: string;
   readonly outcome: string;
   readonly presumedAbsent: boolean;
-  /** Ids of its attempts, by which the platform knows the order. */
+  /** Its attempts' ids. The platform knows the order by them. */
   readonly references: readonly string[];
   /** Complete reads that did not show it. */
   readonly misses: number;
-  /** Facts of its evidence so far, all of them shown. */
+  /** Its evidence so far, counted; all facts are shown. */
   readonly known: number;
 }
 
 const everyMs = 200;
 
 /**
- * Shows each piece of evidence of a command as it comes, until the command
- * is settled or the time limit is reached.
+ * Shows each piece of a command's evidence as it comes, until the command is settled or the time
+ * limit is reached.
  */
 async function followCommand(
   io: Pick<CliIo, 'clock'>,
@@ -92,8 +92,8 @@ function factLine({ at, kind, code, detail }: Readonly<Record<string, unknown>>)
 /** The results of the demo's own commands. */
 export interface CommandsShown {
   /**
-   * Steps whose result was not the announced one. The proof at the
-   * end holds every verdict against the ledger.
+   * Steps with another result than announced. The proof at the end holds every verdict against the
+   * ledger.
    */
   readonly faults: readonly string[];
 }
@@ -110,13 +110,13 @@ interface Show {
 const accountId = 'SIM-1001';
 const followMs = 15_000;
 /**
- * Later than the four lookups by reference (0.25, 0.5, 1 and 2 s), so
- * that they miss it and the reader sees it.
+ * Later than the four lookups by reference (0.25, 0.5, 1 and 2 s): they miss it and the reader sees
+ * it.
  */
 const lateMs = 4500;
 /**
- * After so many complete reads that did not show it a person on call
- * would look into the platform's own records.
+ * After so many complete reads without it a person on call would look into the platform's own
+ * records.
  */
 const enoughMisses = 4;
 
@@ -167,8 +167,8 @@ async function landed(show: Show): Promise<void> {
 }
 
 /**
- * In parallel, so that the user waits once only. Two unresolved commands are below the limit at
- * which the account halts.
+ * In parallel, so that the user waits once only. The account halts at a limit, and two unresolved
+ * commands are below it.
  */
 async function lateAndLost(show: Show): Promise<void> {
   const { say } = show;

@@ -19,8 +19,8 @@ export interface ShownAnswer {
 const answerWithinMs = 40_000;
 
 /**
- * Makes requests, and shows each as the curl line that makes the same one: a user who copies it
- * gets the command's present state, since the key is in it.
+ * Makes requests, and shows each as the same request in a curl line. A user who copies it gets the
+ * command's present state, since the key is in it.
  */
 export class ShownRest {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
@@ -76,7 +76,7 @@ export class ShownRest {
   }
 }
 
-/** The fields that a reader looks for in the answer; the curl line shows all of it. */
+/** The answer's fields that a reader looks for; the curl line shows all. */
 function brief(body: Readonly<Record<string, unknown>>): string {
   const { commandId, outcome, orderId, reason, code, detail } = body;
   return JSON.stringify({ commandId, outcome, orderId, reason, code, detail });

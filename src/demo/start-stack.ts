@@ -24,7 +24,7 @@ export interface DemoStack {
   readonly topicPrefix: string;
   readonly sandbox: SandboxDescription;
   readonly adminAddress: string;
-  /** REST of the service, with commands turned on: every account of the sandbox is simulated. */
+  /** The service's REST, with commands turned on: every sandbox account is simulated. */
   readonly restAddress: string;
   readonly service: ChildProgram;
   /** Stops everything that was started, the last first. */
@@ -33,8 +33,8 @@ export interface DemoStack {
 
 interface DemoOptions extends Market {
   /**
-   * Where the demo's own desk answers: the console's page "Break
-   * it" reaches it through the service.
+   * The address of the demo's own desk: the console's page "Break it" reaches it through the
+   * service.
    */
   readonly deskUrl: string;
   readonly say: (line: string) => void;
@@ -46,8 +46,8 @@ const liveWithinMs = 5_000;
 const closedPort = '127.0.0.1:9';
 
 /**
- * Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Parts that
- * were started are stopped again when a later one fails.
+ * Starts Postgres, Kafka, the sandbox and the service, each as it runs in production. Started parts
+ * are stopped again when a later one fails.
  */
 export async function startStack(io: CliIo, log: Log, options: DemoOptions): Promise<DemoStack> {
   const parts = await startParts(io, log, options.say);
@@ -68,8 +68,8 @@ async function startServiceOn(
   if (postgres.kind === 'given') await refuseUsedDatabase(log, postgres.url);
   await migrate({ url: postgres.url, log, clock: io.clock });
   const isMissing = kafka instanceof MissingPartError;
-  // A given cluster may hold other topics, also of an earlier demo: the
-  // proof at the end must cover this run alone.
+  // A given cluster may hold other topics, also from an earlier demo: the proof at the end must
+  // cover this run alone.
   const topicPrefix = !isMissing && kafka.kind === 'given' ? `demo-${io.random.uuid().slice(0, 8)}.` : '';
   if (!isMissing) await makeTopics(io, log, kafka.brokers, topicPrefix);
   const sandbox = await startSandbox({ rate, seed });
@@ -84,7 +84,7 @@ async function startServiceOn(
   });
   onStop(() => service.stop());
   const { adminAddress, restAddress } = service.answer as Addresses;
-  // A page that is opened before would be empty for a moment.
+  // A page opened before would be empty for a moment.
   await awaitLive(io, adminAddress, io.clock.monotonicMs() + liveWithinMs);
   const kafkaText = isMissing ? `none: ${kafka.message}` : kafka.describe;
   say(`\nOpen      ${restAddress}/console\n`);
@@ -125,7 +125,7 @@ function serviceEnv(
 ): Record<string, string> {
   return {
     ...inheritedEnv(io),
-    // All of the demo is on this machine.
+    // The whole demo is on this machine.
     no_proxy: '*',
     DATABASE_URL: databaseUrl,
     KAFKA_BROKERS: brokers.join(','),
@@ -145,7 +145,7 @@ interface Addresses {
   readonly restAddress: string;
 }
 
-/** Both addresses, once the log has shown the second of them. */
+/** Both addresses, once the log has shown the second one. */
 function addressPicker(): (line: string) => Addresses | undefined {
   let [adminAddress, restAddress]: (string | undefined)[] = [];
   return (line) => {

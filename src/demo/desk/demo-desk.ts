@@ -22,7 +22,7 @@ interface DeskDeps {
 }
 
 interface DeskOptions {
-  /** Changes a second, to which the market returns after a proof. */
+  /** Changes a second. The market returns to it after a proof. */
   readonly rate: number;
 }
 
@@ -96,7 +96,7 @@ export class DemoDesk {
     return {};
   }
 
-  /** Ends all watching, and waits for a proof that is under way. */
+  /** Ends all watching, and waits for a proof under way. */
   async close(): Promise<void> {
     this.closing.abort();
     await Promise.all(this.work);

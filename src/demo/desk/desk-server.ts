@@ -8,7 +8,7 @@ const breakBody = z.strictObject({ fault: z.enum(faultNames) });
 
 /**
  * The desk over HTTP, on loopback: the service passes the page's requests on to it. It is open
- * before the service starts, since the service gets its address as a setting; until a desk is there
+ * before the service starts, since the service gets its address as a setting. Until a desk is there
  * it answers that the demo is starting.
  */
 export class DeskServer {
@@ -18,8 +18,8 @@ export class DeskServer {
   constructor() {
     const app = Fastify({ logger: false, forceCloseConnections: true, bodyLimit: 1024 });
     app.removeContentTypeParser('text/plain');
-    // The service passes on what the console asks for, as a program does. A page that a user has
-    // open may not ask here itself.
+    // The service passes on the console's requests, as a program does. A user's open page may not
+    // ask here itself.
     app.addHook('onRequest', async (request, reply) => {
       if (isByPage(request.raw, true))
         return problem(reply, 403, 'CROSS_SITE_REQUEST', 'Web pages may not use this port.');

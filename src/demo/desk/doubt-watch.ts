@@ -15,12 +15,12 @@ const lasting: ReadonlyMap<string, string> = new Map([
   ['quarantined', 'What is in quarantine stays there until a person has looked at it.'],
 ]);
 
-/** A fault of the stream leaves commands as they are; the demo shows some of its own meanwhile. */
+/** A stream fault leaves commands as they are; the demo shows some of its own meanwhile. */
 const ofCommands = 'commands_unresolved';
 
 /**
- * Writes into an incident which doubts of the service appeared and went.
- * Those that were there before it are left out.
+ * Writes into an incident which of the service's doubts appeared and went. Earlier doubts are left
+ * out.
  */
 export class DoubtWatch {
   private known: ReadonlyMap<string, string>;
@@ -31,7 +31,7 @@ export class DoubtWatch {
     this.known = new Map();
   }
 
-  /** Whether every doubt that appeared has gone, or is of a kind that stays. */
+  /** Whether every new doubt has gone, or stays by its kind. */
   get clear(): boolean {
     return [...this.known.keys()].every((name) => lasting.has(name));
   }
@@ -47,8 +47,7 @@ export class DoubtWatch {
     const now = new Map(doubts.filter(({ name }) => !this.before.has(name)).map(({ name, detail }) => [name, detail]));
     for (const [name, detail] of now) if (!this.known.has(name)) incident.add('doubt', sentence(detail));
     for (const [name, detail] of this.known) if (!now.has(name)) incident.add('doubt_gone', `No longer: ${detail}.`);
-    // The words of the first time, so that the line that ends a
-    // doubt is like the one that began it.
+    // The first words again: the line that ends a doubt is like the one that began it.
     this.known = new Map([...now].map(([name, detail]) => [name, this.known.get(name) ?? detail]));
   }
 }

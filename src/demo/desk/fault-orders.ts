@@ -2,15 +2,14 @@ import type { FaultName } from '../../contract/demo-desk.ts';
 import type { FaultOrder } from '../../sandbox/faults/fault-shapes.ts';
 
 /**
- * A fault of the stream: what the sandbox is asked to do, and how many
- * changes it has to meet before it is over.
+ * A stream fault: the order to the sandbox, and how many changes it has to meet before it is over.
  */
 export interface StreamFaultOrder {
   readonly order: FaultOrder;
   readonly expected: number;
   /** It ends a connection, at once or a moment later. */
   readonly breaks?: boolean;
-  /** The first line of the story. `met`: connections or orders that the sandbox met at once. */
+  /** The story's first line. `met`: connections or orders that the sandbox met at once. */
   readonly deed: (met: number) => string;
   /** The last line; `harmed`: changes that met the fault, at least one. */
   readonly healed: (harmed: number) => string;
@@ -29,8 +28,8 @@ const repeats = 5;
 const silent = 3;
 const storeLostMs = 3_000;
 /**
- * Later than the lookups by reference at 0.25, 0.5, 1 and 2 s, so that
- * they miss the order and the reader sees it.
+ * Later than the lookups by reference at 0.25, 0.5, 1 and 2 s: they miss the order and the reader
+ * sees it.
  */
 const lateMs = 4_500;
 

@@ -15,7 +15,7 @@ export function harmText(change: HarmedChange): string {
   return `${nameOf(change)}: ${fates[change.fate]}.`;
 }
 
-/** By which evidence the service has the change. */
+/** The service's evidence for the change. */
 export function recoveryText({ fate, healedBy, ...change }: HarmedChange): string {
   if (healedBy === undefined) return `${nameOf(change)}: not here yet.`;
   return `${nameOf(change)}: ${wayOf(fate, healedBy.cause)} (revision ${healedBy.revision}).`;

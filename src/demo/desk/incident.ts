@@ -5,8 +5,8 @@ import type { Clock } from '../../runtime/clock.ts';
 const mostLines = 60;
 
 /**
- * One press of a button: a growing list of lines. States: under_way → healed, or waits → healed, or
- * stuck. An incident that has ended takes no more lines.
+ * One button press: a growing list of lines. States: under_way → healed, or waits → healed, or
+ * stuck. An ended incident takes no more lines.
  */
 export class Incident {
   harmed = 0;

@@ -1,6 +1,6 @@
 import { compareInstants } from '../../domain/instant.ts';
 
-/** A line of the sandbox's ledger, of the kinds `change`, `event` and `session`. */
+/** A line in the sandbox's ledger, with the kind `change`, `event` or `session`. */
 export interface LedgerLine {
   readonly seq: number;
   readonly kind: string;
@@ -10,14 +10,14 @@ export interface LedgerLine {
   readonly orderId?: string;
   readonly updatedAt?: string;
   readonly order?: { readonly symbol?: string };
-  /** Of an event: the `seq` of its change. */
+  /** For an event: its change's `seq`. */
   readonly change?: number;
   readonly outcome?: string;
-  /** Of a session. */
+  /** For a session. */
   readonly what?: string;
 }
 
-/** A row of our log: an accepted change. */
+/** A row in our log: an accepted change. */
 export interface StoredChange {
   readonly stream: string;
   readonly orderId: string;
@@ -27,7 +27,7 @@ export interface StoredChange {
   readonly certain: boolean;
 }
 
-/** How the message of a change met the fault. */
+/** How a change's message met the fault. */
 type Fate = 'twice' | 'late' | 'dropped' | 'silently_lost' | 'half_open' | 'unheard' | 'unsure';
 
 export interface HarmedChange {
@@ -36,7 +36,7 @@ export interface HarmedChange {
   readonly symbol: string;
   readonly updatedAt: string;
   readonly fate: Fate;
-  /** The row that shows that the service has the change. */
+  /** This row shows that the service has the change. */
   healedBy?: StoredChange;
 }
 
@@ -45,16 +45,18 @@ interface Followed extends Omit<HarmedChange, 'fate' | 'healedBy'> {
   readonly outcomes: string[];
 }
 
-/** Rows of one order that are kept: a row may be read before the ledger's line that it heals. */
+/**
+ * So many rows are kept for one order: a row may be read before the ledger's line that it heals.
+ */
 const keptRows = 16;
 const mostOrders = 20_000;
 
 /**
- * Finds each change whose message met a fault, by the platform's ledger, and the row by which the
- * service has it all the same, by our log. Pure.
+ * Finds each change with a faulted message, by the platform's ledger, and the row that gave it to
+ * the service all the same, by our log. Pure.
  *
  * Invariant: a change counts as harmed only if no connection was sent its message in time; it is
- * recovered by the first row of its order that is as new.
+ * recovered by its order's first row that is as new.
  */
 export class StreamHarm {
   readonly harmed: HarmedChange[] = [];
@@ -62,7 +64,7 @@ export class StreamHarm {
   private readonly waiting = new Map<number, Followed>();
   private readonly rows = new Map<string, StoredChange[]>();
 
-  /** `accounts`: those that the service may see. */
+  /** `accounts`: those in the service's sight. */
   constructor(accounts: ReadonlySet<string>) {
     this.accounts = accounts;
   }
@@ -73,8 +75,8 @@ export class StreamHarm {
   }
 
   /**
-   * Takes lines in the order of the ledger, whole up to a moment: then a change without an event
-   * had no connection that followed it.
+   * Takes lines in the ledger's order, whole up to a moment: then no connection followed a change
+   * without an event.
    */
   takeLedger(lines: readonly LedgerLine[]): void {
     for (const line of lines) {

@@ -22,22 +22,22 @@ interface Fact {
 }
 
 /**
- * Another account than that of the commands which the demo shows by itself: a fault for the next
- * order of an account must meet ours.
+ * Not the account of the commands that the demo shows by itself: a fault for the next order on an
+ * account must meet ours.
  */
 const accountId = 'SIM-1002';
 /** One after another, so that an unresolved order does not forbid the next. */
 const symbols = ['KO', 'F', 'PLTR', 'XOM', 'JPM'] as const;
 const everyMs = 300;
-/** After so many complete reads that did not show it, a person would ask the platform. */
+/** After so many complete reads without it, a person would ask the platform. */
 const enoughMisses = 4;
 const patienceMs = 600_000;
-/** A doubt that stays for longer is about another command. */
+/** A doubt that stays longer is about another command. */
 const doubtMs = 2_000;
 
 /**
- * Lets the next order end in a 504, places one by REST, and writes its
- * evidence into the incident until it is settled.
+ * Lets the next order end in a 504, places one by REST, and writes its evidence into the incident
+ * until it is settled.
  */
 export async function watchCommand(
   deps: WatchDeps & { readonly uuid: () => string },
@@ -61,7 +61,7 @@ export async function watchCommand(
   });
   const { commandId, detail } = placed.body as CommandBody;
   if (commandId === undefined) {
-    // Its rule would wait for the next order of a user.
+    // Its rule would wait for a user's next order.
     await askSandbox(io, control, '/heal', {});
     incident.end('stuck', `The service declined to place an order: ${detail ?? placed.status}.`);
     return;
@@ -73,7 +73,7 @@ export async function watchCommand(
 
 interface Following extends WatchDeps {
   readonly doubts: DoubtWatch;
-  /** Nothing but a person can settle it. */
+  /** Only a person can settle it. */
   readonly waits: boolean;
 }
 
@@ -107,8 +107,8 @@ const verdicts: Readonly<Partial<Record<CommandState, string>>> = {
 };
 
 /**
- * Absence proves nothing. A person on call would ask the platform, and the demo
- * may look into the platform's own records.
+ * Absence proves nothing. A person on call would ask the platform, and the demo may look into the
+ * platform's own records.
  */
 async function askLedger(
   { io, control }: Following,
@@ -123,7 +123,7 @@ async function askLedger(
   );
 }
 
-/** A fact of the evidence in words; undefined for those that a reader of the demo does not need. */
+/** An evidence fact in words; undefined for facts that the demo's reader does not need. */
 function factText({ kind, code, detail = {} }: Fact): string | undefined {
   if (kind === 'note' && code === 'sending') return 'Written down, then sent once.';
   if (kind === 'note') return code === 'prepared' ? undefined : `Note: ${code.replaceAll('_', ' ')}.`;

@@ -15,12 +15,12 @@ export interface WatchDeps {
   readonly control: string;
   readonly rest: Pick<ShownRest, 'ask'>;
   readonly pool: Pool;
-  /** Those that the service may see. */
+  /** The accounts that the service may see. */
   readonly accounts: ReadonlySet<string>;
 }
 
 const everyMs = 250;
-/** An audit finds the last of them; it comes every 10 s in the demo. */
+/** An audit finds the last ones; it comes every 10 s in the demo. */
 const patienceMs = 90_000;
 const rowsAtOnce = 5_000;
 const quiet = 'Whole again. No order changed meanwhile.';
@@ -28,7 +28,7 @@ const quiet = 'Whole again. No order changed meanwhile.';
 const named = 5;
 
 /**
- * Lets the sandbox do one fault of the stream, and writes all that follows into the incident, until
+ * Lets the sandbox do one stream fault, and writes all that follows into the incident, until
  * everything is as it was.
  */
 export async function watchStreams(
@@ -62,7 +62,7 @@ export async function watchStreams(
 
 interface SandboxState {
   readonly ledgerSeq: number;
-  /** Streams of accounts that are followed by a connection that works. */
+  /** Account streams with a working connection. */
   readonly targets: number;
 }
 
@@ -75,13 +75,13 @@ async function sandboxState({ io, control }: WatchDeps): Promise<SandboxState> {
   return { ledgerSeq: status.ledgerSeq, targets: new Set(followed).size };
 }
 
-/** Doubts of the service as its own status names them. */
+/** The service's doubts as its own status names them. */
 export async function readDoubts({ rest }: Pick<WatchDeps, 'rest'>): Promise<{ name: string; detail: string }[]> {
   const { body } = await rest.ask({ method: 'GET', path: '/v1/status' });
   return (body['trust'] as { doubts?: { name: string; detail: string }[] } | undefined)?.doubts ?? [];
 }
 
-/** Where both were read up to, and the connections that ended meanwhile. */
+/** How far both were read, and the connections that ended meanwhile. */
 interface ReadTo {
   ledger: number;
   row: string;
@@ -120,7 +120,7 @@ interface Told {
   readonly recovered: Set<HarmedChange>;
 }
 
-/** Lines for the first few changes, and the counts of all. */
+/** Lines for the first few changes, and all counts. */
 function tell(incident: Incident, harmed: readonly HarmedChange[], told: Told): void {
   incident.harmed = harmed.length;
   incident.recovered = harmed.filter(({ healedBy }) => healedBy !== undefined).length;

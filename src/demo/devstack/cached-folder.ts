@@ -4,18 +4,18 @@ import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../runtime/clock.ts';
 
 /**
- * How long to wait for another process's build. Maven over a slow line takes minutes; a build that
- * is dead is noticed at once.
+ * How long to wait for another process's build. Maven over a slow line takes minutes; a dead build
+ * is noticed at once.
  */
 const patienceMs = 10 * 60_000;
 
 /**
- * The folder at `path`, made by `build` when it is not there. A folder that is there is complete:
- * it is built under another name and renamed.
+ * The folder at `path`, made by `build` when it is not there. An existing folder is complete: it is
+ * built under another name and renamed.
  *
  * The renaming alone makes it safe when several processes do it at once. The lock only saves the
- * second one the work (and Maven's own cache from two writers), so its one weakness, two processes
- * that break the same dead lock together, only costs time.
+ * second one the work (and Maven's own cache from two writers). So its one weakness only costs
+ * time: two processes may break the same dead lock together.
  */
 export async function cachedFolder(
   deps: { readonly clock: Clock },
@@ -41,7 +41,7 @@ export async function cachedFolder(
   }
 }
 
-/** Removes folders that a killed process had begun. */
+/** Removes a killed process's unfinished folders. */
 async function removeAbandoned(path: string): Promise<void> {
   const begun = `${basename(path)}.building-`;
   for (const name of await readdir(dirname(path))) {
@@ -81,8 +81,8 @@ async function takeLock(file: string): Promise<boolean> {
 }
 
 /**
- * An empty lock was made an instant ago, and its holder is about to
- * write its process id: it counts as living.
+ * An empty lock was made an instant ago, and its holder is about to write its process id: it counts
+ * as living.
  */
 async function holderLives(file: string): Promise<boolean> {
   const text = await readFile(file, 'utf8').catch(() => '');

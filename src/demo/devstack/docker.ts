@@ -5,9 +5,9 @@ import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
  * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual
- * sockets, the rootless ones. 0.3 s where there is none, nearly all of it the loading of
- * testcontainers. False, too, where only the production dependencies are installed: as an optional
- * one npm would leave it out without a word on the Node 20 that it may be started with.
+ * sockets, the rootless ones. Without an engine it takes 0.3 s, nearly all for loading
+ * testcontainers. False, too, if only the production dependencies are installed. It is no optional
+ * one: npm would leave it out without a word on Node 20, and npm may be started with that.
  */
 export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Log }): Promise<boolean> {
   try {
@@ -21,9 +21,9 @@ export async function dockerAnswers(deps: { readonly clock: Clock; readonly log:
 }
 
 /**
- * A container of `image` whose ports are published on one address of this machine: testcontainers
- * by itself publishes them on every interface. `host` is their address. Where the engine runs on
- * another machine we could not connect to its loopback address, so the ports stay as they are.
+ * A container from `image`, with ports published on one address of this machine: testcontainers by
+ * itself publishes them on every interface. `host` is that address. If the engine runs on another
+ * machine we could not connect to its loopback address, so the ports stay as they are.
  */
 export async function loopbackContainer(image: string): Promise<{ container: GenericContainer; host: string }> {
   const testcontainers = await import('testcontainers');
@@ -41,13 +41,13 @@ export async function loopbackContainer(image: string): Promise<{ container: Gen
 }
 
 /**
- * The address by which we, and no other machine, reach the ports that the engine publishes:
- * loopback, or, if we run in a container beside those that we start, the engine's end of its
- * bridge. Undefined for an engine on another machine.
+ * The address that only we reach the engine's published ports by: loopback, or, if we run in a
+ * container beside those that we start, the engine's end of its bridge. Undefined for an engine on
+ * another machine.
  */
 async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
   const { host } = client.info.containerRuntime;
-  // Not `localhost`, which is ::1 first on many machines, where nothing is published.
+  // Not `localhost`: on many machines it is ::1 first, and nothing is published there.
   if (['localhost', '127.0.0.1'].includes(host)) return '127.0.0.1';
   const bridge = await client.container.dockerode.getNetwork('bridge').inspect();
   const gateways = bridge.IPAM?.Config?.map(({ Gateway }) => Gateway) ?? [];

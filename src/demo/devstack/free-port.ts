@@ -1,16 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below the range from which Linux (32768 up) and macOS and Windows (49152 up) draw the ports of
-// outgoing connections: a port that was asked for with `listen(0)` comes from inside it, and is
-// easily taken by a client's socket while a killed server is started again.
+// Below the range that Linux (32768 up) and macOS and Windows (49152 up) use for outgoing
+// connections' ports. A port from `listen(0)` comes from inside it, and a client's socket easily
+// takes it while a killed server is started again.
 const lowest = 15_000;
 const highest = 32_000;
 
 /**
- * A TCP port that is free on the loopback address now. Drawn at random, so that
- * two processes that start at once rarely draw the same; a caller that binds it
- * must expect that another program was faster.
+ * A TCP port that is free on the loopback address now. Drawn at random, so that two processes that
+ * start at once rarely draw the same. Its caller must expect that another program binds it first.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -8,10 +8,10 @@ import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
- * The shell that stands between us and a server. Its standard input is a pipe of which only we hold
- * the other end: when it closes, because we asked for it or because we were killed with -9, the
- * shell stops the server and removes the folder. A server started directly outlives us (Postgres
- * and java both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
+ * The shell that stands between us and a server. Its standard input is a pipe, and only we hold the
+ * other end. When it closes, because we asked for it or because we were killed with -9, the shell
+ * stops the server and removes the folder. A server started directly outlives us (Postgres and java
+ * both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
  * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the
  * command. File descriptor 3 reports two lines: the server's process id, and its exit code once it
@@ -43,7 +43,7 @@ if [ -e "$folder/keep" ]; then rm -f "$folder/keep"; else rm -rf "$folder" || { 
 export interface GuardedProcessOptions {
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
-  /** The name of the server in errors. */
+  /** The server's name in errors. */
   readonly name: string;
   /** Belongs to the server alone; removed after it, unless `stop({ keepFolder: true })`. */
   readonly folder: string;
@@ -62,8 +62,8 @@ export interface GuardedProcessOptions {
  * A server process that never outlives us.
  *
  * States: running (the server runs) → exited (it ended, by itself or killed; its folder is still
- * there) → stopped (folder removed or kept, shell gone). Invariant: as long as the shell lives, the
- * end of our process leads to `stopped`, also after a kill -9.
+ * there) → stopped (folder removed or kept, shell gone). Invariant: as long as the shell lives, our
+ * process's end leads to `stopped`, also after a kill -9.
  */
 export class GuardedProcess {
   /** The server's own process id, for signals; not the shell's. */
@@ -92,20 +92,17 @@ export class GuardedProcess {
     this.shellEnded = ended(shell);
   }
 
-  /**
-   * Starts the server. Resolves when it has a process id, which
-   * says nothing about whether it answers.
-   */
+  /** Starts the server. Resolves when it has a process id. It may not answer yet. */
   static async start(deps: { readonly clock: Clock }, options: GuardedProcessOptions): Promise<GuardedProcess> {
     const tenths = String(Math.ceil(options.patienceMs / 100));
     const shell = spawn(
       '/bin/sh',
       ['-c', guardScript, 'guard', options.stopSignal, tenths, options.folder, ...options.command],
       {
-        // A session of its own: Ctrl-C in the terminal reaches us, and
-        // we stop the server in the right order.
+        // A session of its own: Ctrl-C in the terminal reaches us, and we stop the server in the
+        // right order.
         detached: true,
-        // Ours may be unreadable for `user`, which is enough to make Postgres fail.
+        // `user` may not be able to read ours, and that is enough to make Postgres fail.
         cwd: '/',
         stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
         ...(options.env === undefined ? {} : { env: { ...options.env } }),
@@ -134,8 +131,8 @@ export class GuardedProcess {
     if (keepFolder) writeFileSync(join(this.options.folder, 'keep'), '');
     this.shell.stdin?.end();
     await withDeadline(this.clock, this.options.patienceMs + 10_000, `stopping ${this.options.name}`, this.shellEnded);
-    // The shell runs as `user`, which can empty the folder, but remove it
-    // only where every user may write, as in /tmp.
+    // The shell runs as `user`. It can empty the folder, but remove it only if every user may write
+    // there, as in /tmp.
     if (!keepFolder) await rm(this.options.folder, { recursive: true, force: true });
   }
 }
@@ -148,8 +145,8 @@ function ended(shell: ChildProcess): Promise<void> {
 }
 
 /**
- * Reads the reports of the shell on file descriptor 3. A shell that ends without one was killed;
- * the state of its server is unknown then.
+ * Reads the shell's reports on file descriptor 3. A shell that ends without one was killed; its
+ * server's state is unknown then.
  */
 function reports(from: Readable): { pid: Promise<number>; exitCode: Promise<number> } {
   const pid = Promise.withResolvers<number>();

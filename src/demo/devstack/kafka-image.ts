@@ -13,13 +13,13 @@ import { KafkaNode, kafkaUuid, smallJvm, writeKafkaNodeFiles } from './kafka-nod
 
 const run = promisify(execFile);
 
-/** All that a broker is started from; the same for every broker of this machine. */
+/** Everything a broker is started from; the same for every broker on this machine. */
 export interface KafkaImage {
   readonly classPath: string;
   readonly bootstrapCheckpoint: string;
   /**
-   * The classes of a broker that ran before, in the form that the virtual
-   * machine takes: 0.5 s of CPU less at each start.
+   * The classes of an earlier broker, in the virtual machine's own form: 0.5 s of CPU less at each
+   * start.
    */
   readonly classArchive: string;
 }

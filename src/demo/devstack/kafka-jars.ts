@@ -16,21 +16,18 @@ const run = promisify(execFile);
 const oldestMajor = 17;
 
 export interface ProgramLookup {
-  /**
-   * The folders in which programs are looked up, written like
-   * PATH. Absent: those of our own process.
-   */
+  /** Programs are looked up in these folders, written like PATH. Absent: our own process's. */
   readonly searchPath?: string;
 }
 
-/** The environment for a program that is looked up in this way. */
+/** The environment for a program looked up in this way. */
 export function lookupEnv(lookup: ProgramLookup): { env?: Record<string, string> } {
   return lookup.searchPath === undefined ? {} : { env: { PATH: lookup.searchPath } };
 }
 
 /**
- * The version of the Java that would run Kafka, as `17.0.15`. Throws `MissingPartError` where there
- * is none, or only an older one.
+ * The version of the Java that would run Kafka, as `17.0.15`. Throws `MissingPartError` if there is
+ * none, or only an older one.
  */
 export async function javaVersion(lookup: ProgramLookup): Promise<string> {
   const version = await askVersion(lookup);

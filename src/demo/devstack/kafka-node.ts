@@ -12,17 +12,17 @@ import { kafkaAnswers } from './running-kafka.ts';
 type KafkaSettings = Record<string, string | number | boolean>;
 
 /**
- * The settings of a small cluster of `brokers` brokers, without those of its
- * listeners; all others are Kafka's defaults.
+ * A small cluster's settings for `brokers` brokers, without its listeners' settings; all others are
+ * Kafka's defaults.
  */
 export function smallClusterSettings(brokers: number): KafkaSettings {
   return {
     'auto.create.topics.enable': false,
     'group.initial.rebalance.delay.ms': 0,
-    // The default takes 128 MB of the heap for compaction.
+    // The default takes 128 MB from the heap for compaction.
     'log.cleaner.dedupe.buffer.size': 16 * 1024 * 1024,
-    // A killed node is noticed after 3 s instead of 9: only then do its
-    // leaders move, and only then may it come back.
+    // A killed node is noticed after 3 s instead of 9: only then do its leaders move, and only then
+    // may it come back.
     'broker.heartbeat.interval.ms': 500,
     'broker.session.timeout.ms': 3_000,
     ...internalTopics(Math.min(3, brokers)),
@@ -30,15 +30,15 @@ export function smallClusterSettings(brokers: number): KafkaSettings {
 }
 
 /**
- * One partition each instead of 50: nothing here has enough groups to share them out, and the first
- * use of each is a second faster.
+ * One partition each instead of 50: nothing here has enough groups to share them out, and each
+ * one's first use is a second faster.
  */
 function internalTopics(replicas: number): KafkaSettings {
   return Object.fromEntries(
     ['offsets.topic', 'transaction.state.log', 'share.coordinator.state.topic'].flatMap((topic) => [
       [`${topic}.num.partitions`, 1],
       [`${topic}.replication.factor`, replicas],
-      // The offsets topic has no such setting: it follows min.insync.replicas, which is 1.
+      // The offsets topic has no such setting: it follows min.insync.replicas, and this is 1.
       ...(topic === 'offsets.topic' ? [] : [[`${topic}.min.isr`, 1]]),
     ]),
   );
@@ -54,11 +54,11 @@ export interface KafkaNodePlan {
   readonly id: number;
   readonly port: number;
   /**
-   * The port that clients get for it, if it is not `port`: that of a proxy before it. In a cluster
+   * The port that clients get for it, if it is not `port`: a proxy's port before it. In a cluster
    * the other brokers get the same.
    */
   readonly advertisedPort?: number;
-  /** Listeners for clients beside that one: a client that comes by `port` gets `advertisedPort`. */
+  /** Further listeners for clients: a client that comes by `port` gets `advertisedPort`. */
   readonly clientListeners?: readonly ClientListener[];
   /** Set on nodes that are also controllers. */
   readonly controllerPort?: number;
@@ -70,8 +70,8 @@ export interface KafkaClusterPlan {
 }
 
 /**
- * 16 random bytes as Kafka writes them. One that begins with a dash would be
- * taken for an option by Kafka's own tools.
+ * 16 random bytes as Kafka writes them. Kafka's own tools would take one with a dash at its start
+ * for an option.
  */
 export function kafkaUuid(): string {
   const id = randomBytes(16).toString('base64url');
@@ -79,8 +79,8 @@ export function kafkaUuid(): string {
 }
 
 /**
- * Writes the files that a node finds at its start: settings, log4j's settings, and a data folder
- * that is formatted already. Returns the settings' path.
+ * Writes the files for a node's start: settings, log4j's settings, and a formatted data folder.
+ * Returns the settings' path.
  */
 export async function writeKafkaNodeFiles(
   folder: string,
@@ -154,11 +154,11 @@ interface KafkaNodeOptions extends ProgramLookup {
   readonly node: KafkaNodePlan;
   readonly classPath: string;
   readonly bootstrapCheckpoint: string;
-  /** Arguments of the virtual machine in addition to ours. */
+  /** The virtual machine's arguments in addition to ours. */
   readonly jvm: readonly string[];
   /**
-   * KILL where the data is removed with the process; TERM lets it
-   * finish its last writes (0.4 to 1 s more).
+   * KILL if the data is removed with the process; TERM lets it finish its last writes (0.4 to 1 s
+   * more).
    */
   readonly stopSignal: 'KILL' | 'TERM';
 }
@@ -204,12 +204,12 @@ export class KafkaNode {
     return this.options.node.port;
   }
 
-  /** In the order of the plan. */
+  /** In the plan's order. */
   get clientPorts(): readonly number[] {
     return (this.options.node.clientListeners ?? []).map(({ port }) => port);
   }
 
-  /** Id of the running process; 0 when there was none yet. */
+  /** The running process's id; 0 when there was none yet. */
   get pid(): number {
     return this.process?.pid ?? 0;
   }

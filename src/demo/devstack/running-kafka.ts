@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 interface RunningKafkaNode {
   readonly id: number;
   readonly port: number;
-  /** Of its further listeners for clients, as they were asked for. */
+  /** Its further listeners for clients, in the requested order. */
   readonly clientPorts: readonly number[];
   /** For signals (kill -9, SIGSTOP); changes with `restartNode`. */
   readonly pid: number;
@@ -11,17 +11,17 @@ interface RunningKafkaNode {
 
 /** A Kafka that answers. */
 export interface RunningKafka {
-  /** Where it comes from: addresses that were given, a container, or processes of our own. */
+  /** Its source: given addresses, a container, or our own processes. */
   readonly kind: 'given' | 'container' | 'embedded';
   /** Bootstrap addresses, as `127.0.0.1:9092`. */
   readonly brokers: string[];
   /** One phrase for people: the kind of server, and its address. */
   readonly describe: string;
-  /** The processes of our own, so none unless embedded. */
+  /** Our own processes, so none unless embedded. */
   readonly nodes: readonly RunningKafkaNode[];
   /**
-   * Ends the rest of an embedded node and starts it again on the same
-   * data and port; resolves when it answers.
+   * Ends the rest of an embedded node and starts it again on the same data and port; resolves when
+   * it answers.
    */
   restartNode(id: number): Promise<void>;
   /** Stops it and removes its data. Does nothing to a given one. Safe to call again. */
@@ -32,8 +32,8 @@ const metadataKey = 3;
 const metadataVersion = 1;
 
 /**
- * Asks the broker at `at` how many brokers of its cluster are up; 0
- * when it does not answer within `limitMs`.
+ * Asks the broker at `at` how many brokers in its cluster are up; 0 when it does not answer within
+ * `limitMs`.
  *
  * One Metadata request by hand (Kafka protocol, Metadata v1), not a client library: a library
  * brings its retries, log and timers along, for a question of 30 bytes that is asked every 50 ms
@@ -53,7 +53,7 @@ export function kafkaAnswers(at: { readonly host: string; readonly port: number 
     socket.on('close', () => resolve(0));
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      // Size, correlation id, then the array of brokers, of which we need only the length.
+      // Size, correlation id, then the array of brokers; we need only its length.
       if (received.length >= 12) finish(received.readInt32BE(8));
     });
   });

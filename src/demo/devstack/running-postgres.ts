@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 
 /** A Postgres that answers. */
 export interface RunningPostgres {
-  /** Where it comes from: an address that was given, a container, or a process of our own. */
+  /** Its source: a given address, a container, or our own process. */
   readonly kind: 'given' | 'container' | 'embedded';
   /**
    * Connection URL of an existing database; its user owns the database (embedded and container: a
@@ -15,39 +15,39 @@ export interface RunningPostgres {
   /** The postmaster's process id, for signals; embedded only. */
   readonly pid?: number;
   /**
-   * Stops it and removes its data (unless `dataDir` was given). Does
-   * nothing to a given one. Safe to call again.
+   * Stops it and removes its data (unless `dataDir` was given). Does nothing to a given one. Safe
+   * to call again.
    */
   stop(): Promise<void>;
 }
 
-/** A Postgres process of our own: it can be killed, and started again on the same data and port. */
+/** Our own Postgres process: it can be killed, and started again on the same data and port. */
 export interface EmbeddedPostgres extends RunningPostgres {
   readonly kind: 'embedded';
   /** Changes with `restart`. */
   readonly pid: number;
   /**
-   * Ends the rest of the process and starts a new one on the same
-   * data and port. Resolves when it answers.
+   * Ends the rest of the process and starts a new one on the same data and port. Resolves when it
+   * answers.
    */
   restart(): Promise<void>;
 }
 
 /**
- * The server settings of an embedded or contained Postgres, as `-c` arguments: those of a small
- * production server, so that a figure measured on it means something. Durability is full: fsync and
+ * An embedded or contained Postgres's server settings, as `-c` arguments: those for a small
+ * production server, so that a measured figure means something. Durability is full: fsync and
  * synchronous_commit stay on.
  *
- * `fast` turns fsync off. A crash of the machine can then ruin the data; a kill of the server
- * cannot, since synchronous_commit still hands each commit to the kernel. So a test that kills
- * Postgres still proves its point.
+ * `fast` turns fsync off. A machine crash can then ruin the data. A server kill cannot, since
+ * synchronous_commit still hands each commit to the kernel. So a test that kills Postgres still
+ * proves its point.
  */
 export function postgresSettings(fast: boolean): string[] {
   const settings: Record<string, string | number> = {
     shared_buffers: '256MB',
     max_connections: 200,
-    // A checkpoint in the middle of a bench costs a quarter of the throughput
-    // for seconds; by size it comes late enough.
+    // A checkpoint in the middle of a bench costs a quarter of the throughput for seconds; by size
+    // it comes late enough.
     max_wal_size: '4GB',
     min_wal_size: '2GB',
     checkpoint_timeout: '15min',
@@ -69,8 +69,8 @@ type PostgresAnswer =
 /** Connects once and asks for the server's version (as `18.4`), in at most `limitMs`. */
 export async function postgresAnswers(url: string, limitMs: number): Promise<PostgresAnswer> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs, query_timeout: limitMs });
-  // A connection that breaks between two statements is reported
-  // here; the next statement fails as well.
+  // A connection that breaks between two statements is reported here; the next statement fails as
+  // well.
   client.on('error', () => undefined);
   try {
     await client.connect();

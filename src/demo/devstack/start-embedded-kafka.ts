@@ -11,17 +11,17 @@ export interface EmbeddedKafkaOptions extends ProgramLookup {
   readonly cacheDir: string;
   /**
    * Default 1. Two: node 1 alone is the controller, so kill node 2. Three or more: nodes 1 to 3 are
-   * controllers, and any one of them may be killed.
+   * controllers, and any one may be killed.
    */
   readonly nodes?: number;
   /**
-   * Ports that are advertised to clients, by node, instead of the nodes' own:
-   * those of proxies that stand before them.
+   * Ports advertised to clients, by node, instead of the nodes' own: the ports of proxies before
+   * them.
    */
   readonly advertisedPorts?: readonly number[];
   /**
-   * For each of these ports every node has one more listener, which advertises it: so a cluster of
-   * one node stands behind as many proxies, one for each client.
+   * For each of these ports every node has one more listener that advertises it. So a one-node
+   * cluster stands behind as many proxies, one for each client.
    */
   readonly clientProxies?: readonly number[];
 }
@@ -29,8 +29,8 @@ export interface EmbeddedKafkaOptions extends ProgramLookup {
 const answerWithinMs = 60_000;
 
 /**
- * A Kafka cluster of our own on free ports of the loopback address, stopped with us. 1.2 s from
- * call to answer once the cache is made.
+ * Our own Kafka cluster on free ports of the loopback address, stopped with us. 1.2 s from call to
+ * answer once the cache is made.
  */
 export async function startEmbeddedKafka(
   deps: { readonly clock: Clock; readonly log: Log },

@@ -13,21 +13,18 @@ import { startEmbeddedKafka } from './start-embedded-kafka.ts';
 interface StartKafkaOptions extends ProgramLookup {
   readonly clock: Clock;
   readonly log: Log;
-  /**
-   * Addresses that were given win, and are never replaced by
-   * something else when they do not answer.
-   */
+  /** Given addresses win, and are never replaced by something else when they do not answer. */
   readonly givenBrokers?: readonly string[];
   /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
   /**
-   * Default 1. Several are always processes of our own: they are for tests that kill or freeze one.
+   * Default 1. Several are always our own processes: they are for tests that kill or freeze one.
    */
   readonly nodes?: number;
 }
 
 /**
- * The real Kafka for demo, bench and tests: the given addresses, else a container where a Docker
+ * The real Kafka for demo, bench and tests: the given addresses, else a container if a Docker
  * engine answers, else embedded. Resolves when it answers. Throws `MissingPartError` with a
  * sentence that says how to fix it.
  */
@@ -82,14 +79,14 @@ function listens(address: string): Promise<boolean> {
 export const kafkaImage = `apache/kafka:${kafkaVersion}`;
 
 /**
- * A single Kafka broker in a container, on a free port. testcontainers'
- * own watcher removes it when we are killed.
+ * A single Kafka broker in a container, on a free port. testcontainers' own watcher removes it when
+ * we are killed.
  */
 async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<RunningKafka> {
   const { Wait } = await import('testcontainers');
   const { container: description, host } = await loopbackContainer(kafkaImage);
   // The broker gives its address to clients, so it has to know the outer port before it starts: a
-  // port that the engine chooses is known too late.
+  // port chosen by the engine is known too late.
   const port = await freePort();
   const address = `${host}:${port}`;
   const container = await description
@@ -117,8 +114,8 @@ async function startKafkaContainer(deps: { readonly clock: Clock }): Promise<Run
 }
 
 /**
- * The broker logs "Started" before it is admitted to its
- * cluster, and clients get no broker until then.
+ * The broker logs "Started" before it is admitted to its cluster, and clients get no broker until
+ * then.
  */
 async function untilBrokers(clock: Clock, at: { readonly host: string; readonly port: number }): Promise<boolean> {
   const deadline = clock.monotonicMs() + 30_000;

@@ -23,8 +23,8 @@ import {
 const database = 'tidemark';
 
 /**
- * A Postgres of our own on a free port of the loopback address, stopped
- * with us. 1.0 s from nothing to answering.
+ * Our own Postgres on a free port of the loopback address, stopped with us. 1.0 s from nothing to
+ * answering.
  */
 export async function startEmbeddedPostgres(
   deps: { readonly clock: Clock; readonly log: Log },
@@ -70,8 +70,8 @@ async function startOnFreePort(deps: { clock: Clock; log: Log }, cluster: Postgr
 }
 
 /**
- * Sessions outlive a killed server for a moment, on a busy machine for
- * seconds, and no new server starts beside them.
+ * Sessions outlive a killed server for a moment, on a busy machine for seconds, and no new server
+ * starts beside them.
  */
 async function startAgain(deps: { clock: Clock; log: Log }, cluster: PostgresCluster, port: number): Promise<Server> {
   const deadline = deps.clock.monotonicMs() + 30_000;
@@ -93,7 +93,7 @@ async function startServer(deps: { clock: Clock; log: Log }, cluster: PostgresCl
     command: [
       cluster.binaries.postgres,
       ...['-D', cluster.data, '-p', String(port)],
-      // No Unix socket: its path is limited to 107 bytes, which a temporary folder can exceed.
+      // No Unix socket: its path is limited to 107 bytes, and a temporary folder can exceed that.
       ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
       ...postgresSettings(cluster.fast),
     ],
@@ -134,16 +134,13 @@ function urlOf(cluster: PostgresCluster, port: number, name: string): string {
 interface StartPostgresOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /**
-   * An address that was given wins, and is never replaced by
-   * something else when it does not answer.
-   */
+  /** A given address wins, and is never replaced by something else when it does not answer. */
   readonly givenUrl?: string;
   /** Kept between runs; holds the parts that took long to fetch or build. */
   readonly cacheDir: string;
   /**
-   * Embedded only: where the data stays after `stop`. Absent: a
-   * temporary folder, removed afterwards.
+   * Embedded only: the data stays here after `stop`. Absent: a temporary folder, removed
+   * afterwards.
    */
   readonly dataDir?: string;
   /** For tests: no fsync (see postgres-settings.ts). */
@@ -151,14 +148,14 @@ interface StartPostgresOptions {
 }
 
 /**
- * The real Postgres for demo, bench and tests: the given address, else a container where a Docker
+ * The real Postgres for demo, bench and tests: the given address, else a container if a Docker
  * engine answers, else an embedded one. Resolves when it answers. Throws `MissingPartError` with a
  * sentence that says how to fix it.
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   if (options.givenUrl !== undefined) return givenPostgres(options.givenUrl);
   const { dataDir, fast = false } = options;
-  // Data that is to stay needs a folder of ours, not a container's.
+  // Data that is to stay needs our own folder, not a container's.
   if (dataDir === undefined && (await dockerAnswers(options))) {
     try {
       return await startPostgresContainer(options, { fast });

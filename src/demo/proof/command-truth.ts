@@ -11,7 +11,7 @@ export interface LedgerWrite {
   /** The new total that a replace asks for. */
   readonly quantity?: string;
   /**
-   * What order entry made of it: `accepted`, `rejected` (its order never lived), `refused`,
+   * Order entry's decisions: `accepted`, `rejected` (its order never lived), `refused`,
    * `not_applied`, `deferred`, `lapsed`.
    */
   readonly decisions: readonly string[];
@@ -20,7 +20,7 @@ export interface LedgerWrite {
 export interface TrueOrder {
   readonly state: string;
   readonly closed: boolean;
-  /** Steps that it went through: `replace_accepted`, `canceled`, `fill` … */
+  /** Its steps: `replace_accepted`, `canceled`, `fill` … */
   readonly steps: ReadonlySet<string>;
   /** Totals that amends made work. */
   readonly amendedTo: ReadonlySet<string>;
@@ -33,7 +33,7 @@ export interface CommandTruth {
 
 const kinds = { POST: 'place', PATCH: 'replace', DELETE: 'cancel' } as const;
 
-/** A line of the ledger, with the members that are read here. */
+/** A ledger line, with the members that are read here. */
 interface LedgerLine {
   readonly seq: number;
   readonly at: string;
@@ -56,8 +56,8 @@ interface LedgerLine {
 }
 
 /**
- * Every write that reached the platform, and what became of every order, by the platform's own
- * ledger. `control`: the sandbox's control port.
+ * Every write that reached the platform, and every order's fate, by the platform's own ledger.
+ * `control`: the sandbox's control port.
  */
 export async function readCommandTruth(fetchUrl: typeof fetch, control: string): Promise<CommandTruth> {
   const decisions = new Map<number, string[]>();

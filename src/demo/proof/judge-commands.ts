@@ -16,8 +16,8 @@ export interface JournaledCommand {
 }
 
 /**
- * Everything in which journal and ledger disagree, as sentences; empty when every promise was kept.
- * The platform must be healed and at rest: what may still land is not known to either.
+ * Every disagreement between journal and ledger, as sentences; empty when every promise was kept.
+ * The platform must be healed and at rest: neither knows about writes that may still land.
  */
 export function judgeCommands(commands: readonly JournaledCommand[], truth: CommandTruth): string[] {
   const byAttempt = new Map(
@@ -51,8 +51,8 @@ function termsOf({
 }
 
 /**
- * Invariants 12 and 13: one write an attempt, its row committed before the
- * first byte, and one acceptance a command.
+ * Invariants 12 and 13: one write an attempt, its row committed before the first byte, and one
+ * acceptance a command.
  */
 function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite[]): string[] {
   const faults: string[] = [];
@@ -70,8 +70,8 @@ function wireFaults({ attempts }: JournaledCommand, writes: readonly LedgerWrite
 }
 
 /**
- * Invariant 14: the verdict against what took effect. `unknown` is allowed wherever nothing took
- * effect that could have been seen.
+ * Invariant 14: the verdict against the actual effect. `unknown` is allowed if no visible effect
+ * was there.
  */
 function verdictFaults(
   command: JournaledCommand,
@@ -90,7 +90,7 @@ function verdictFaults(
   return [];
 }
 
-/** A place whose order the platform has: what its venue made of it. */
+/** A place with an order at the platform, against its venue's decision. */
 function placeFaults(state: CommandState, order: TrueOrder): string[] {
   const taken =
     order.steps.has('accepted') || order.steps.has('fill') || !['pending_new', 'rejected'].includes(order.state);
@@ -108,15 +108,15 @@ function tookEffect(
 ): boolean {
   if (kind === 'place') return acceptances(writes) > 0;
   if (kind === 'replace') return quantity !== null && order?.amendedTo.has(quantity) === true;
-  // Only a cancel that the platform took can be what canceled it; the market's own cancels leave
-  // the orders of people alone.
+  // Only a cancel that the platform took can have canceled it; the market's own cancels leave
+  // people's orders alone.
   return acceptances(writes) > 0 && order?.steps.has('canceled') === true;
 }
 
 /**
- * The platform took it, the venue refused it, and both were over before anybody looked: old terms
- * that were never seen pending prove nothing (docs/settling.md, "Settling unknown"), so `accepted`
- * is all that can be said, and it is alarmed.
+ * The platform took it, the venue refused it, and both were over before anybody looked. Old terms
+ * that were never seen pending prove nothing (docs/settling.md, "Settling unknown"). So only
+ * `accepted` can be said, and it is alarmed.
  */
 function isRefusedUnseen(
   { kind, state }: JournaledCommand,

@@ -4,13 +4,13 @@ import { readCommandTruth } from './command-truth.ts';
 import { type JournaledCommand, judgeCommands } from './judge-commands.ts';
 
 /**
- * Every command of the journal held against the platform's ledger: those of the demo, and those
- * that a user placed or settled.
+ * Every command in the journal held against the platform's ledger: the demo's own, and those that a
+ * user placed or settled.
  */
 export interface CommandsProof {
   readonly commands: number;
   readonly settled: number;
-  /** Those whose outcome is not known, or contradicted. */
+  /** Those with an unknown or contradicted outcome. */
   readonly unresolved: number;
   /** How many have each state. */
   readonly byState: Readonly<Record<string, number>>;
@@ -29,8 +29,8 @@ export const journaledCommands = `select c.command_id as "commandId", c.kind, c.
   from public.commands c`;
 
 /**
- * Compares journal and ledger. The platform must be healed and at rest: neither knows of what may
- * still land. `control`: the sandbox's control port.
+ * Compares journal and ledger. The platform must be healed and at rest: neither knows about writes
+ * that may still land. `control`: the sandbox's control port.
  */
 export async function proveCommands(
   deps: { readonly pool: Pool; readonly fetch: typeof fetch },

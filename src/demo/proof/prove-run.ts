@@ -8,17 +8,17 @@ import { parseJson } from '../../venue/platform/parse-json.ts';
 import type { TopicCounts } from './topic-counts.ts';
 
 /**
- * The result of a run, by the platform's ledger, the database and the
- * topic: never by the service's own claims.
+ * A run's result, by the platform's ledger, the database and the topic: never by the service's own
+ * claims.
  */
 export interface RunProof {
-  /** Events that the platform sent, by its ledger. */
+  /** Events sent by the platform, by its ledger. */
   readonly observations: number;
   /** Accepted changes in the log. */
   readonly updates: number;
   /**
-   * Of `updates`: read from lists or single orders, or shown by the answer to a write. They need no
-   * event: the first list has every order once.
+   * The part of `updates` read from lists or single orders, or shown by the answer to a write. They
+   * need no event: the first list has every order once.
    */
   readonly byReads: number;
   /** Records on the updates topic, repeats among them. */
@@ -26,8 +26,8 @@ export interface RunProof {
   /** (order, revision) pairs that a consumer accepted. */
   readonly consumed: number;
   /**
-   * Log rows that are not on the topic as they are (where there is a topic), and orders whose
-   * stored state is not the platform's.
+   * Log rows that are not on the topic as they are (if there is a topic), and orders with another
+   * stored state than the platform's.
    */
   readonly lost: number;
   /**
@@ -40,11 +40,11 @@ export interface RunProof {
   readonly orders: number;
   /** Harmless: readers drop them by revision. */
   readonly repeats: number;
-  /** The first few lost or doubled changes, for people, and where each was lost. */
+  /** The first few lost or doubled changes, for people, and the place each was lost. */
   readonly faults: readonly string[];
 }
 
-/** `statementMs` of a proof's pool: some of its statements read the whole log. */
+/** `statementMs` for a proof's pool: some statements read the whole log. */
 export const proofStatementMs = 300_000;
 
 interface ProofDeps {
@@ -52,8 +52,8 @@ interface ProofDeps {
   readonly pool: Pool;
   readonly fetch: typeof fetch;
   /**
-   * The records that a consumer read. Undefined: there is no Kafka, so the rows
-   * of the log wait for it and are not lost.
+   * A consumer's records. Undefined: there is no Kafka, so the log's rows wait for it and are not
+   * lost.
    */
   readonly counts: TopicCounts | undefined;
 }
@@ -74,8 +74,8 @@ const pageRows = 5000;
 const shownFaults = 20;
 
 /**
- * Compares the three. The market must be at rest and the service
- * idle: changes under way would look lost.
+ * Compares the three. The market must be at rest and the service idle: changes under way would look
+ * lost.
  */
 export async function proveRun(deps: ProofDeps, run: ProvenRun): Promise<RunProof> {
   const faults: string[] = [];
@@ -118,7 +118,7 @@ async function missingOnTopic(
     );
     for (const { stream, order_id: orderId, revision, payload } of page.rows) {
       rows += 1;
-      // Not parsed: a run of the benchmarks has millions of rows.
+      // Not parsed: a benchmark run has millions of rows.
       if (!payload.includes('"cause":"stream"')) byReads += 1;
       if (counts === undefined || counts.has(`${stream}:${orderId}`, revision, payload)) continue;
       count += 1;
@@ -174,8 +174,8 @@ async function readOrders(pool: Pool, keys: readonly string[]): Promise<Map<stri
 }
 
 /**
- * One version of the platform must be one revision of ours. A revision that only adds our reference
- * does not count: it may come after the other fields.
+ * One platform version must be one revision of ours. A revision that only adds our reference does
+ * not count: it may come after the other fields.
  */
 async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
   const { rows } = await pool.query<{ order_id: string; version: string }>(
@@ -189,8 +189,8 @@ async function versionsTwice(pool: Pool, faults: string[]): Promise<number> {
 }
 
 /**
- * One line of the sandbox's `GET /state`: the present truth of
- * an order, as the platform itself holds it.
+ * One line from the sandbox's `GET /state`: an order's present truth, as the platform itself holds
+ * it.
  */
 interface TruthLine {
   readonly stream: Stream;
@@ -204,7 +204,7 @@ export function parseTruth(line: string): TruthLine {
   return parseJson(line) as TruthLine;
 }
 
-/** The fields in which we must agree with the platform once nothing is under way. */
+/** We must agree with the platform in these fields once nothing is under way. */
 const compared = [
   'status',
   'statusRaw',
@@ -217,7 +217,9 @@ const compared = [
   'avgPrice',
 ] as const;
 
-/** Names the fields in which the stored order differs from the truth; empty when they agree. */
+/**
+ * Names the fields with a difference between the stored order and the truth; empty when they agree.
+ */
 export function differences(
   truth: TruthLine,
   stored: { readonly order: Order; readonly sourceVersion: string | null },
@@ -249,8 +251,8 @@ function viewOf(truth: TruthLine): OrderView | undefined {
 }
 
 /**
- * The lines of an NDJSON answer, as they come: it may be larger than memory.
- * Throws when it does not answer with 200.
+ * An NDJSON answer's lines, as they come: it may be larger than memory. Throws when it does not
+ * answer with 200.
  */
 export async function* readLines(fetchUrl: typeof fetch, url: string): AsyncGenerator<string, void, undefined> {
   const response = await fetchUrl(url);
@@ -270,8 +272,8 @@ const token = z.object({ access_token: z.string() });
 const listed = z.object({ accounts: z.array(z.object({ trading_account_id: z.string() })) });
 
 /**
- * The accounts that the sandbox's client may see, asked as any client
- * would: orders of other accounts are not lost.
+ * The accounts that the sandbox's client may see, asked as any client would: other accounts' orders
+ * are not lost.
  */
 export async function visibleAccounts(
   fetchUrl: typeof fetch,

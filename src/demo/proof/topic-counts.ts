@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The order, the revision and the content of a record of the updates topic. */
+/** The order, the revision and the content, from a record on the updates topic. */
 interface SeenUpdate {
   readonly key: string;
   readonly revision: number;
@@ -8,7 +8,7 @@ interface SeenUpdate {
 }
 
 interface Line {
-  /** Highest revision so far, which a consumer keeps. */
+  /** Highest revision so far. A consumer keeps it. */
   revision: number;
   /** Digest of each revision's payload, to find two contents under one name. */
   readonly digests: Map<number, string>;
@@ -16,10 +16,10 @@ interface Line {
 }
 
 /**
- * A consumer that follows the rules of docs/consuming.md and counts what breaks them.
+ * A consumer that follows the rules in docs/consuming.md and counts every breach.
  *
  * Invariant: `consumed` counts each (order, revision) once; one that comes again with the same
- * content is a repeat, which the guarantee allows.
+ * content is a repeat, and the guarantee allows it.
  */
 export class TopicCounts {
   records = 0;
@@ -30,7 +30,7 @@ export class TopicCounts {
   outOfOrder = 0;
   private readonly lines = new Map<string, Line>();
 
-  /** Takes one record as it stands on the topic. `value` is the JSON text of an update. */
+  /** Takes one record as it stands on the topic. `value`: an update's JSON text. */
   addUpdate(partition: number, value: string): SeenUpdate {
     const { stream, orderId, revision } = JSON.parse(value) as { stream: string; orderId: string; revision: number };
     const key = `${stream}:${orderId}`;

@@ -6,9 +6,9 @@ import { GuardedProcess } from '../devstack/guarded-process.ts';
 export interface ChildProgram {
   readonly pid: number;
   readonly exited: Promise<number>;
-  /** The result of `pick` for the first line that it accepted. */
+  /** `pick`'s result for the first line that it accepted. */
   readonly answer: unknown;
-  /** The last lines that it wrote, for the message that says why it ended. */
+  /** Its last lines, for the message that says why it ended. */
   lastLines(): readonly string[];
   /** Asks it to stop, and waits until it has. */
   stop(): Promise<void>;

@@ -9,7 +9,7 @@ import { startKafka } from '../devstack/start-kafka.ts';
 import { startPostgres } from '../devstack/start-postgres.ts';
 import { type ChildProgram, jsonObject, startChild } from './child-program.ts';
 
-/** The made-up market of the sandbox. */
+/** The sandbox's made-up market. */
 export interface Market {
   /** Order changes a second. */
   readonly rate: number;
@@ -28,21 +28,21 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** What the service needs around it, each as it runs in production. */
+/** The parts around the service, each as it runs in production. */
 export interface Parts {
   readonly postgres: RunningPostgres;
   /** Or why there is none, in one sentence. */
   readonly kafka: RunningKafka | MissingPartError;
   startSandbox(market: Market): Promise<SandboxDescription>;
-  /** From now on `stop` of the parts calls this first. */
+  /** From now on the parts' `stop` calls this first. */
   onStop(stop: () => Promise<void>): void;
   /** Stops everything that was started, the last first. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Postgres and Kafka, or takes those that the environment names. Parts that were started are
- * stopped again when a later one fails.
+ * Starts Postgres and Kafka, or takes those that the environment names. Started parts are stopped
+ * again when a later one fails.
  */
 export async function startParts(io: CliIo, log: Log, say: (line: string) => void): Promise<Parts> {
   const stops: (() => Promise<void>)[] = [];
@@ -59,8 +59,7 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     say('Starting Kafka …');
     const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
     const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
-      // A Kafka that was named is meant; without one that could be
-      // had, a part can be shown all the same.
+      // A named Kafka is meant. Without one on this machine, a part can be shown all the same.
       if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
       throw error;
     });
@@ -88,8 +87,7 @@ function startSandbox(io: CliIo, { rate, seed }: Market): Promise<ChildProgram> 
 }
 
 /**
- * The variables of our environment that a child needs, and none that
- * would configure it without our knowledge.
+ * A child's variables from our environment, and none that would configure it without our knowledge.
  */
 export function inheritedEnv(io: CliIo): Record<string, string> {
   const kept = Object.entries(io.env).filter(
