@@ -11,7 +11,7 @@ export interface Arguments {
 
 export const usage = `npm run bench -- [--seconds 60] [--only ${partNames.join(',')}] [--vs REF] [--json FILE]
 
-  --seconds   how long the highest rate has to be kept up
+  --seconds   how long the highest rate has to be kept up; latency and commands at most so long, and 30 s
   --only      some of the parts; without it all but profile
   --vs        another commit beside this checkout, in turn (this, that, that, this), with the ratio of each figure
   --json      writes everything that was measured to FILE

@@ -21,7 +21,7 @@ export interface Bench {
   readonly stack: Stack;
   /** Whose service is measured. */
   readonly build: Build;
-  /** How long the highest rate has to be kept up, and each bare path. */
+  /** How long the highest rate has to be kept up, and each bare path; others at most so long. */
   readonly seconds: number;
   /** Rows that a service of this checkout wrote, for the bare paths to write again. */
   readonly real: RealRows;

