@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { instant } from './normalised-order.ts';
-import { int64 } from './rest-answers.ts';
+import { instant, int64 } from './normalised-order.ts';
 import { stream } from './words.ts';
 
 /** The words in the platform's list of accounts. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { commandOutcomeSchema } from '../domain/encode-command-outcome.ts';
-import { instant } from './normalised-order.ts';
+import { instant, int64 } from './normalised-order.ts';
 import { reason } from './rest-answers.ts';
 import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
@@ -44,10 +44,7 @@ export const commandOutcomeRecord = z
     seenPendingAt: z
       .object({
         revision: z.int().positive(),
-        sourceVersion: z
-          .string()
-          .regex(/^(?:0|[1-9][0-9]{0,18})$/)
-          .optional(),
+        sourceVersion: int64.optional(),
       })
       .optional(),
     reason: reason.optional(),
@@ -60,4 +57,7 @@ export const commandOutcomeRecord = z
     at: instant.describe('When this step was taken'),
     settledAt: instant.optional(),
   })
-  .meta({ id: 'CommandOutcome', description: 'A step of a command' });
+  .meta({
+    id: 'CommandOutcome',
+    description: 'One step of a command: keep the highest (generation, version) of each command',
+  });

@@ -14,6 +14,9 @@ export const decimal = z
   .refine((text) => parseDecimal(text) === text)
   .describe('Exact decimal in canonical form: no exponent, no leading or trailing zeros');
 
+/** An int64 as text: it may be above 2^53. */
+export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
+
 /**
  * ISO 8601 with Z or an offset. JSON Schema's `date-time` is looser than our parser, which knows
  * each month's days.
@@ -57,29 +60,31 @@ export const normalisedOrder = z
     orderId: z.string(),
     accountId: z.string(),
     instrument,
-    side: z.string().describe('buy, sell; on accounts also sell_short, buy_to_cover'),
+    side: z.string().describe('buy, sell; on accounts also sell_short, buy_to_cover. Small letters on both streams'),
     orderType: z.string(),
     timeInForce: z.string(),
     status: orderStatus,
     statusRaw: z.string().describe("The platform's own word"),
     certainty: z
       .string()
-      .describe('certain, unknown_unacked, unknown_gap, unknown_store_lost, or a word that we do not know'),
+      .describe(
+        'certain, unknown_unacked, unknown_gap, unknown_store_lost, or a later word. Anything but certain: the platform itself does not know',
+      ),
     certaintyReason: z.string().optional(),
-    pendingAction: z.string().describe('none, replace, cancel'),
+    pendingAction: z.string().describe('none, replace, cancel, or a later word'),
     quantity: decimal,
     price: decimal.optional(),
     stopPrice: decimal.optional(),
     working,
-    cumQty: decimal.describe('Filled so far'),
+    cumQty: decimal.describe('Filled so far. Falls only with the cause correction'),
     leavesQty: decimal.describe('Still working; 0 on an account order that is over'),
     avgPrice: decimal.optional(),
     clOrdId: z.string().optional(),
     clientOrderRef: z.string().optional(),
     venueOrderId: z.string().optional(),
     placedBy: z.string().optional(),
-    commandId: z.string().optional(),
-    callerRef: z.string().optional(),
+    commandId: z.string().optional().describe('The command of Tidemark that placed it'),
+    callerRef: z.string().optional().describe("The caller's own reference"),
     origin: z.enum(['tidemark', 'external']),
     sourceEpoch: z.int().positive().optional().describe('Rises when the platform lost its store; absent is 0'),
     rejectReason: z.string().optional(),

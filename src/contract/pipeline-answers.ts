@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from './normalised-order.ts';
+import { instant, int64 } from './normalised-order.ts';
 
 // The data's way over time, and its readers at Kafka. Both cover the whole service and name no
 // account.
@@ -40,10 +40,7 @@ export type HistorySample = z.infer<typeof sample>;
 const groupLag = z
   .object({
     topic: z.string(),
-    lag: z
-      .string()
-      .regex(/^(?:0|[1-9][0-9]{0,18})$/)
-      .describe('Offsets that the group has not committed, over its partitions; int64 as text'),
+    lag: int64.describe('Offsets that the group has not committed, over its partitions; int64 as text'),
     partitions: count.describe('Of the topic'),
     uncommitted: count.describe('Partitions of which the group has committed no offset: they are not in `lag`'),
   })

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { evidenceKinds } from '../domain/command.ts';
-import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+import { decimal, instant, int64, normalisedOrder } from './normalised-order.ts';
 import { unanswered } from './status-answer.ts';
 import { updateRecord } from './update-record.ts';
 import { attemptState, commandKind, commandState, orderStatus, outcome, stream } from './words.ts';
 
 // REST's answers. Objects are open: a field added by a later minor version must not break a reader
 // of this one.
-
-export const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
 /** Why something is as it is. */
 export const reason = z

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { troubles } from './fleet-answer.ts';
-import { instant } from './normalised-order.ts';
+import { instant, int64 } from './normalised-order.ts';
 import { stream } from './words.ts';
 
 // The service's state, as REST and the admin port show it. Objects are open, as in all answers.
 
 const at = instant.nullable();
-const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 const count = z.int().nonnegative();
 
 /** Why the data, or a command's outcome, may not be as shown. */

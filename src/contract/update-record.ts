@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { continuitySchema, updateSchema } from '../domain/encode-update.ts';
-import { decimal, instant, normalisedOrder } from './normalised-order.ts';
+import { decimal, instant, int64, normalisedOrder } from './normalised-order.ts';
 import { stream } from './words.ts';
-
-const int64 = z.string().regex(/^(?:0|[1-9][0-9]{0,18})$/);
 
 const fill = z.object({ quantity: decimal, price: decimal.optional(), inferred: z.boolean() }).meta({
   id: 'Fill',
@@ -29,25 +27,29 @@ export const updateRecord = z
     revision: z.int().positive().describe('Per order 1, 2, 3 … without a hole'),
     sourceVersion: int64.optional().describe("The platform's version, int64 as text"),
     sourceEpoch: z.int().positive().optional(),
-    lane: z.int().nonnegative().optional().describe('The lane that wrote it'),
+    lane: z.int().nonnegative().optional().describe('The lane that wrote it. Absent where the row of the log is gone'),
     batch: int64
       .optional()
       .describe('The batch of the lane that it was committed with: see `proof` of continuity marks'),
     cause: z.enum(['stream', 'snapshot', 'reply', 'probe', 'correction']),
-    occurredAt: instant,
-    observedAt: instant,
+    occurredAt: instant.describe('When it happened, by the platform'),
+    observedAt: instant.describe('When the service learnt of it, by its own clock'),
     changed: z.array(z.string()).describe('Top-level fields of the order that differ from the revision before'),
     fill: fill.optional(),
     order: normalisedOrder,
   })
-  .meta({ id: 'OrderUpdate', description: 'Order update' });
+  .meta({
+    id: 'OrderUpdate',
+    description:
+      'One accepted change, and on the state topic the newest of each order: keep the highest (generation, revision)',
+  });
 
 const proof = z
   .object({
     lane: z.int().nonnegative(),
     generation: z.int().nonnegative(),
     after: int64.describe('The batches above this one'),
-    upTo: int64.describe('up to and with this one'),
+    upTo: int64.describe('Up to and with this one'),
     count: z.int().nonnegative().describe('The number of updates of these batches'),
     hash: z
       .string()
@@ -69,7 +71,7 @@ export const continuityRecord = z
       .array(z.string())
       .min(1)
       .describe('The accounts that it is about: many for a heartbeat, one for any other event'),
-    event: z.enum(['live', 'lost', 'resynchronised', 'heartbeat']),
+    event: z.enum(['live', 'lost', 'resynchronised', 'heartbeat']).describe('heartbeat: complete up to `at`'),
     at: instant,
     from: instant.optional().describe('Begin of what may have been missed'),
     to: instant.optional().describe('End of what may have been missed'),
@@ -87,4 +89,4 @@ export const continuityRecord = z
     repairedOrderIds: z.array(z.string()).max(100).optional().describe('Those orders, the first 100 of them'),
     proof: proof.optional(),
   })
-  .meta({ id: 'ContinuityMark', description: 'Continuity mark' });
+  .meta({ id: 'ContinuityMark', description: 'A statement about a source' });

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import type { normalisedOrder } from '../../src/contract/normalised-order.ts';
 import type { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
+import type { Order } from '../../src/domain/order.ts';
 import { unpackPackage } from './unpack-package.ts';
 
 /**
@@ -20,11 +21,12 @@ type Parsed<T> = T extends readonly (infer E)[]
     : T;
 
 describe('the types of the records', () => {
-  it('are exactly what the shapes say, by the type check', () => {
+  it('are exactly what the shapes say, and so is the order of the domain, by the type check', () => {
     expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<NormalisedOrder>>();
     expectTypeOf<Parsed<z.output<typeof updateRecord>>>().toEqualTypeOf<Parsed<OrderUpdate>>();
     expectTypeOf<Parsed<z.output<typeof continuityRecord>>>().toEqualTypeOf<Parsed<ContinuityMark>>();
     expectTypeOf<Parsed<z.output<typeof commandOutcomeRecord>>>().toEqualTypeOf<Parsed<CommandOutcome>>();
+    expectTypeOf<Parsed<z.output<typeof normalisedOrder>>>().toEqualTypeOf<Parsed<Order>>();
   });
 });
 
