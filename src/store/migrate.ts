@@ -30,7 +30,7 @@ interface MigrateOptions {
  * `SCHEMA_NEWER`, `SCHEMA_FOREIGN`: this build does not fit the database. `MIGRATION_BUSY`: another
  * process is migrating. `LANE_HELD`: an older build runs, and could not run on. `SHARDS_FIXED`: the
  * database has another number of shards. `OWNERS`: tables belong to another role. `SESSIONS`: a
- * session is none (see `SessionFault`).
+ * session is not a real one (see `SessionFault`).
  */
 export class MigrationError extends Error {
   readonly code: string;

@@ -44,9 +44,9 @@ export interface FoundLoss {
 }
 
 /**
- * The lane's row and its batch number. They serve as lease, as fence, as the batches' order, and as
- * the answer after a lost commit. Times are the database's. Calls reject only when the database
- * can't be reached or answers late. The caller then knows nothing and tries again.
+ * The lane's row and its batch number. They are the lease, the fence, the order of batches, and the
+ * answer after a lost commit. Times are the database's. Calls reject only when the database can't
+ * be reached or answers late. The caller then knows nothing and tries again.
  */
 export interface LaneStore {
   /**
@@ -134,7 +134,7 @@ interface PublishedUpdate {
  */
 export const epochSpread = 0xfffff;
 
-/** The name of the loss's finder, in the halt it raises. */
+/** The halt names this as the finder of the loss. */
 const finder = 'tidemark';
 
 /**

@@ -21,7 +21,7 @@ const lookedAtInAll = 20_000;
 const lookedAt = 2_000;
 
 /**
- * `column` is in the asked time, and the key is older than the cursor ($3, $4, $14). An index
+ * `column` is in the requested time, and the key is older than the cursor ($3, $4, $14). An index
  * answers the comparison with $3 alone.
  */
 const olderThanCursor = (column: string) => `
@@ -66,8 +66,8 @@ const statements = {
 } as const;
 
 /**
- * A page of orders by their newest change's time, newest first, then by stream and order id from
- * the last. A cursor is that time (microseconds) with both.
+ * A page of orders by the time of their newest change, newest first, then by stream and order id
+ * from the last. A cursor is that time (microseconds) with both.
  */
 export async function listNewestOrders(
   pool: Pool,

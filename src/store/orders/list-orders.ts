@@ -136,7 +136,8 @@ const statements = {
 } as const;
 
 /**
- * A page of orders by (stream, order id), as its snapshot shows them. The database orders the text.
+ * A page of orders by (stream, order id), as its snapshot shows them. Text sorts as the database
+ * sorts it.
  */
 export async function listOrders(
   pool: Pool,

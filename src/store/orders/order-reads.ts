@@ -3,7 +3,8 @@ import type { Decimal } from '../../domain/decimal.ts';
 import type { OrderStatus, Stream } from '../../domain/order.ts';
 
 /**
- * A reader may see these accounts' orders. Every call here requires it, so no route can forget it.
+ * The accounts whose orders a reader may see. Every call here requires a scope, so no route can
+ * forget it.
  */
 export type AccountScope =
   | { readonly kind: 'all' }
@@ -38,7 +39,7 @@ export interface OrderFilter {
   readonly q?: string;
 }
 
-/** `-updatedAt`: by the newest stored change's time, newest first. */
+/** `-updatedAt`: by the time of the newest stored change, newest first. */
 export type OrderSort = 'orderId' | '-updatedAt';
 
 /** `complete` false: only the newest closed orders were counted. */
@@ -143,7 +144,7 @@ export interface EventPage {
   readonly events: readonly StreamedEvent[];
   /** Everything up to here was read: a full page's last event, or the horizon. */
   readonly upTo: EventPosition;
-  /** False: events above the asked position were deleted. */
+  /** False: events above the requested position were deleted. */
   readonly complete: boolean;
 }
 

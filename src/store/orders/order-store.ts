@@ -71,7 +71,7 @@ export interface Binding {
 export interface Unproven {
   readonly after: bigint;
   readonly count: number;
-  /** The sum over their values' hashes, below 2^48 (`service/orders/unproven.ts`). */
+  /** The sum of their values' hashes, below 2^48 (`service/orders/unproven.ts`). */
   readonly sum: number;
 }
 

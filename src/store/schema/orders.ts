@@ -100,7 +100,7 @@ export const orderBindings = pgTable(
     orderId: text('order_id').notNull(),
     attemptId: text('attempt_id').notNull(),
     commandId: uuid('command_id').notNull(),
-    /** Account, symbol and side equal the command's. */
+    /** Account and side equal the command's. */
     matches: boolean().notNull(),
     boundAt: timestamp('bound_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -81,7 +81,7 @@ export const halts = pgTable(
     clearedAt: timestamp('cleared_at', { withTimezone: true }),
     clearedBy: text('cleared_by'),
     clearedReason: text('cleared_reason'),
-    /** Rises as halts are committed. */
+    /** Rises in the order of commits. */
     number: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [
@@ -184,7 +184,7 @@ export const limits = pgTable(
     changedBy: text('changed_by').notNull(),
     reason: text().notNull(),
     changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
-    /** Rises with every change to any row, as they commit. */
+    /** Rises with every change to any row, in the order of commits. */
     change: bigint({ mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
   },
   (t) => [

@@ -2,7 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 import { sqlstateOf } from './retry-transaction.ts';
 
 /**
- * Why an apparent session is none. `moved`: a pooler gives each transaction, or each statement, any
+ * Why a session is not a real one. `moved`: a pooler gives each transaction, or each statement, any
  * free server process. `stub_locks`: a second session is given the first one's lock.
  */
 type SessionFault = 'moved' | 'stub_locks';
