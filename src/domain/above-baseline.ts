@@ -5,7 +5,7 @@ import { parseVersion } from './order.ts';
 import type { Because, Fact, Finding, SettlingUpdate, Verdict } from './settling.ts';
 
 /**
- * The updates that may be evidence: above the baseline, each once, in the order the order went
+ * The updates that may be evidence: above the baseline, each once, in the sequence the order went
  * through them. Arrival order and repeats have no effect on the result, so no verdict can depend on
  * them.
  */

@@ -1,8 +1,8 @@
 /**
- * Ingest's statement about the updates in some batches of a lane. By it a consumer finds out by
- * itself if it has all of them (docs/consuming.md, "Proof"). Proofs follow one another: `after` is
- * the `upTo` of the one before. A consumer that finds a distance has lost a proof, or a term began
- * without knowing the last.
+ * Ingest's statement about the updates in some batches of a lane. It lets a consumer check that it
+ * has them all (docs/consuming.md, "Proof"). Proofs follow one another: `after` is the `upTo` of
+ * the one before. A consumer that finds a distance has lost a proof, or a term began without
+ * knowing the last.
  */
 export interface BatchProof {
   readonly lane: number;

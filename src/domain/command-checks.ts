@@ -81,13 +81,13 @@ export function checkReplace(
   return changesNothing(terms, order) ? refusal('NO_CHANGE', 'the order works on these very terms already') : undefined;
 }
 
-/** A place waits as long before it is presumed absent. */
+/** A place waits this long too before it is presumed absent. */
 const overtakenAfterMs = 10 * 60_000;
 
 /**
- * A replace nothing shows any more, or overtaken by another client. Its caller may send another
- * one, by naming it. Again and again, until a person has settled it: the order does not show it any
- * more.
+ * A replace that nothing shows any more, or that another client overtook. Its caller may send
+ * another one by naming it, again and again, until a person has settled it: the order does not show
+ * it any more.
  */
 function mayBeOvertaken({ state, presumedAbsent, request, createdAtMs }: Command, nowMs: number): boolean {
   if (request.kind !== 'replace') return false;
@@ -119,8 +119,8 @@ function mayBeSuperseded(places: readonly Command[], supersedes: string, { accou
 }
 
 /**
- * The named place, and those it superseded itself. Each was released when its successor was let
- * through.
+ * The named place, and the places it superseded itself. Each was released when its successor was
+ * let through.
  */
 function releasedBy(places: readonly Command[], supersedes: string | undefined): ReadonlySet<string> {
   const released = new Set<string>();

@@ -126,17 +126,17 @@ export function standingOf(command: Pick<Command, 'state' | 'presumedAbsent' | '
   return command.state === 'unknown' && command.presumedAbsent ? 'presumed_absent' : command.state;
 }
 
-/** The standing is a part of this state. */
+/** The state a standing is a part of. */
 export function stateOf(standing: Standing): CommandState {
   if (standing === 'bound') return 'accepted';
   return standing === 'presumed_absent' ? 'unknown' : standing;
 }
 
 /**
- * An event takes a command to this state (docs/settling.md, "Outcome of a write", "Settling
- * unknown"). No other code decides this: every step of the journal asks here first. The same event
- * again is ignored, or leads to the state the command is already in. So getting an event twice
- * never matters.
+ * A command's state after an event (docs/settling.md, "Outcome of a write", "Settling unknown"). No
+ * other code decides this: every step of the journal asks here first. The same event again is
+ * ignored, or leads to the state the command is already in. So getting an event twice never
+ * matters.
  */
 export function commandTransition(kind: CommandKind, standing: Standing, event: CommandEvent): Transition {
   const cell = table[event][standing];
@@ -189,8 +189,8 @@ const attemptTable: Readonly<Record<AttemptEvent, Readonly<Record<AttemptState, 
 };
 
 /**
- * An event takes an attempt to this state. Only the process that claimed it and knows nothing was
- * written may take it from `sending` to `abandoned`.
+ * An attempt's state after an event. Only the process that claimed it and knows nothing was written
+ * may take it from `sending` to `abandoned`.
  */
 export function attemptTransition(state: AttemptState, event: AttemptEvent): AttemptTransition {
   const cell = attemptTable[event][state];

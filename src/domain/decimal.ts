@@ -13,7 +13,8 @@ const zero = 48;
 const nine = 57;
 
 /**
- * A quotient's digits, if its operands have no more. An average with as many digits was rounded.
+ * A quotient's fraction digits, unless an operand has more. An average with as many digits was
+ * rounded.
  */
 const usualFractionDigits = 12;
 
@@ -41,7 +42,7 @@ export function parseDecimal(text: unknown): Decimal | undefined {
 
 /**
  * A number from a JSON text in plain notation, for `parseDecimal`. A double keeps 15 digits: the
- * parser before kept longer ones as text.
+ * JSON parser has kept longer ones as text.
  */
 export function plainText(value: number): string {
   const text = String(value);

@@ -20,8 +20,8 @@ export interface Bounds {
    */
   readonly collarPercent?: Decimal;
   /**
-   * How old a quote may be. If everyone's row has none it is 10 s there, and a narrower row can
-   * only lower it.
+   * How old a quote may be. If the row for everyone has none it is 10 s there, and a narrower row
+   * can only lower it.
    */
   readonly maxQuoteAgeMs?: number;
   readonly allowedSymbols?: readonly string[];
@@ -64,7 +64,7 @@ const directions = {
 
 export const limitNames = Object.keys(directions) as [LimitName, ...LimitName[]];
 
-/** An older quote is stale, unless everyone's row says otherwise. */
+/** An older quote is stale, unless the row for everyone says otherwise. */
 export const usualQuoteAgeMs = 10_000;
 
 /**
@@ -133,7 +133,7 @@ export function changedBounds(before: Bounds, change: BoundsChange): Bounds {
  */
 export function loosens(before: Bounds, after: Bounds, scope: LimitScope = {}): boolean {
   return limitNames.some((name) => {
-    // Everyone's row has this bound even if it does not say so.
+    // The row for everyone has this bound even if it does not say so.
     const usual = name === 'maxQuoteAgeMs' && isOfEveryone(scope) ? usualQuoteAgeMs : undefined;
     return isLooser(name, before[name] ?? usual, after[name] ?? usual);
   });

@@ -19,7 +19,7 @@ export interface Quote {
    * missing, so there is none.
    */
   readonly price?: Decimal;
-  /** The offer; absent if the platform shows only a last price. */
+  /** The price it is offered at; absent if the platform shows only a last price. */
   readonly ask?: Decimal;
   /** The last price and the bid, if the platform shows them: for people, no limit looks at them. */
   readonly last?: Decimal;

@@ -8,7 +8,7 @@ import { orderWord } from './order.ts';
  * reads have no type here, so they can't count.
  */
 export interface CompleteRead {
-  /** Its wall time of beginning: it proves nothing about later actions. */
+  /** The wall time at its start: it proves nothing about later actions. */
   readonly startedAtMs: number;
   /** False while the platform's store is lost or has a gap: then the read proves no absence. */
   readonly certain: boolean;

@@ -91,7 +91,7 @@ function isNext({ sourceVersion }: SettlingUpdate, heardTo: bigint | undefined):
 const shownTerms = ['quantity', 'price'] as const;
 
 /**
- * The venue's terms, compared over the asked terms that differ from the baseline. All are as
+ * The venue's terms, compared over those requested terms that differ from the baseline. All are as
  * `asked`, all are as before (`old`), something else (`other`), or there is no such term
  * (`unseen`). One new and one old is `other`: an amend is granted whole, so another request changed
  * one.

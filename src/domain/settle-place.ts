@@ -49,7 +49,7 @@ export function settlePlace({ command, updates, bound = [] }: Settling): Finding
   };
 }
 
-/** Our order, not bound before. */
+/** An order of ours that was not bound before. */
 function firstSeenAs(command: Command, landed: BoundOrder, updates: readonly SettlingUpdate[]): Finding {
   const views = updatesOf(landed.orderId, updates);
   const decision = venueDecision(views.map(({ order }) => order));

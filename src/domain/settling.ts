@@ -110,13 +110,13 @@ export type Finding =
    */
   | { readonly kind: 'flagged'; readonly because: 'source_epoch_changed'; readonly evidence: Fact }
   /**
-   * Place: an order took its own one's place, and its own ended as `replaced`: amended by another
-   * program than ours. It belongs to the command. Found again, too.
+   * Place: another order took the place of its own, and its own ended as `replaced`: amended by
+   * another program than ours. It belongs to the command. Found again, too.
    */
   | { readonly kind: 'successor'; readonly orderId: string; readonly evidence: Fact }
   /**
-   * Place: beside the order it was applied as, another one has one of its ids too. Alarm; the
-   * verdict stays. Found again as long as it is so.
+   * Place: another order than the one it was applied as also has one of its ids. Alarm; the verdict
+   * stays. Found again as long as it is so.
    */
   | { readonly kind: 'second_order'; readonly orderId: string; readonly evidence: Fact }
   | { readonly kind: 'nothing' };

@@ -28,8 +28,8 @@ export function sameSymbol(a: string, b: string): boolean {
 }
 
 /**
- * A canonical OCC symbol's root: `AAPL` in `AAPL261218C00200000`. Undefined: the symbol is no
- * option's.
+ * A canonical OCC symbol's root: `AAPL` in `AAPL261218C00200000`. Undefined: it is not an option's
+ * symbol.
  */
 export function optionRoot(symbol: string): string | undefined {
   return optionSymbol.exec(symbol)?.[1];

@@ -4,7 +4,7 @@ import type { Instrument, Leg, OrderView } from './order.ts';
 /** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
 
-/** By this field two views can't be the same order. Undefined: they are the same order. */
+/** The field that shows two views are not the same order. Undefined: they are. */
 export function contradictedIdentity(a: Identified, b: Identified): string | undefined {
   if (a.stream !== b.stream || a.orderId !== b.orderId) return 'orderId';
   return a.accountId === b.accountId ? undefined : 'accountId';
