@@ -112,8 +112,8 @@ function readOptionText(
 }
 
 /**
- * A blank value counts as not set. The exceptions: it would widen a choice it was meant to narrow,
- * or sign in without a secret.
+ * A blank value counts as not set. There are two exceptions: a blank would widen a choice it was
+ * meant to narrow, or it would sign in without a secret.
  */
 function given(
   option: Pick<OptionKind<unknown>, 'refusesBlank'>,
@@ -138,8 +138,8 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /**
- * Only a certain path: a secret written into a `_FILE` variable by mistake is not printed, and has
- * no short parts between slashes.
+ * The path, if it is certainly one. A secret written into a `_FILE` variable by mistake is not
+ * printed: it has no short parts between slashes.
  */
 function shownPath(path: string): string {
   return /^(?:\.{0,2}|~)(?:\/[\w.@+-]{1,40})+$/.test(path) && path.length <= 300 ? `, ${path}` : '';
@@ -217,7 +217,7 @@ const rules: readonly Rule[] = [
       : undefined,
 ];
 
-/** Every broken rule, in their order. */
+/** Every broken rule, in the order of the rules. */
 function checkRules(config: Draft, env: Environment): ConfigFault[] {
   return rules.map((rule) => rule(config, env)).filter((found) => found !== undefined);
 }

@@ -2,7 +2,10 @@ import { parseProxy } from '../runtime/proxies.ts';
 import { Secret } from '../runtime/secret.ts';
 import type { OptionKind, OptionText } from './option.ts';
 
-/** The way out, by the names curl and most other programs read. In small letters too, which win. */
+/**
+ * The way out, by the names curl and most other programs read. The names in small letters are read
+ * too, and win.
+ */
 export const proxyOptions = {
   httpsProxy: proxy({
     env: 'HTTPS_PROXY',

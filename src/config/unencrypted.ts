@@ -11,7 +11,7 @@ const platformAddresses = [
 ] as const;
 
 /**
- * The variables with platform addresses if others on the way can read the traffic. In production
+ * The variables with a platform address whose traffic others on the way can read. In production
  * they are refused (`checkRules`); elsewhere they are only reported.
  */
 export function unencryptedAddresses(config: Config): readonly string[] {

@@ -44,8 +44,8 @@ export function parseBody<S extends z.ZodType, T extends object>(
 }
 
 /**
- * The fault in the part of `given` the issue is about. A missing part is said to be missing: no
- * REST caller has an `undefined`.
+ * The fault in the part of `given` that the issue is about. A missing part is said to be missing:
+ * no REST caller has an `undefined`.
  */
 export function wordsOf(issue: z.core.$ZodIssue, given: unknown): string {
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return issue.message;
@@ -129,8 +129,8 @@ const symbolPattern =
   /^ *(?:[A-Za-z0-9^$][A-Za-z0-9._:/^$+=-]*|(?:[Oo]:)?[A-Za-z0-9.]{1,6} +[0-9]{6}[CPcp][0-9]{8}) *$/;
 
 /**
- * In the platform's form, not the caller's: the text limited, sent and journaled has to equal the
- * one the platform shows on the order. The length is counted in this form.
+ * In the platform's form, not the caller's: the text that is limited, sent and journaled has to
+ * equal the one the platform shows on the order. The length is counted in this form.
  */
 export const symbolText = (longest: number) =>
   z
@@ -139,7 +139,7 @@ export const symbolText = (longest: number) =>
     .overwrite(canonicalSymbol)
     .max(longest, `must have at most ${longest} characters`);
 
-/** A symbol a reader looks for: also one no order of ours could have. */
+/** A symbol a reader looks for, perhaps one that no order of ours could have. */
 export const searchedSymbol = z
   .string()
   .regex(/^(?=.*[!-~])[ -~]{1,64}$/, 'must be 1 to 64 visible ASCII characters')

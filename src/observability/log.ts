@@ -114,8 +114,8 @@ const deepest = 5;
  * An error for the log: type, message, code, stack and causes. Every other property stays out,
  * since clients' errors carry requests, headers and parameters with them. An error that names its
  * remedy has it instead of a stack, and so have its causes: a person can act on it. A fault in the
- * network or a server has no stack either. Eight parts meet a database that is away within the same
- * instant, and the place of each says nothing.
+ * network or a server has no stack either. When a database is away, eight parts notice it within
+ * the same instant, and the place in each says nothing.
  */
 function describeError(error: unknown, depth = 0, withStack = !isKnownByCode(error)): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };

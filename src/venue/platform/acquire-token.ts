@@ -22,8 +22,8 @@ export interface CredentialOptions {
 }
 
 /**
- * A token the platform handed out and that could not be stored yet. The same object in every call
- * from one source.
+ * A token the platform handed out, not stored yet because the store failed. The same object in
+ * every call from one source.
  */
 export interface PendingSave {
   saved?: { readonly replaces: number; readonly token: Token };

@@ -51,7 +51,7 @@ function isDocumented(body: unknown): boolean {
 
 /**
  * A 409 from a prediction endpoint with another code than the documented one. "Duplicate" is the
- * classic: it may be said about the only order there is, as shows later.
+ * classic: the order it names may be our own, the only one there is, and that shows later.
  */
 function isOtherConflict(
   status: number,

@@ -55,8 +55,8 @@ export type GetResult =
 export interface PlatformAccount {
   readonly accountId: string;
   /**
-   * Its status is the word OPEN, in any case. No other word permits placing, and a missing one
-   * neither.
+   * Its status is the word OPEN, in any case. No other word permits placing, and neither does a
+   * missing one.
    */
   readonly isOpen: boolean;
   /** The platform's own word, for people. Left out: it sent none. */
