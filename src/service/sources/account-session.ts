@@ -12,10 +12,11 @@ import { AccountLooks } from './account-looks.ts';
 import { AccountParts, type AccountPartsDeps } from './account-parts.ts';
 import type { Connection, SubscribeOutcome } from './connection.ts';
 import { Continuity } from './continuity.ts';
-import { Handover } from './handover.ts';
+import { Cover } from './cover.ts';
 import type { ReadOutcome } from './read-progress.ts';
+import { isCovered, type SessionEvent, type SessionState, sessionTransition, shownAs } from './session-states.ts';
 import type { ConnectionEnd } from './socket.ts';
-import type { AccountReading, AccountState, AccountStatus } from './source-status.ts';
+import type { AccountReading, AccountStatus } from './source-status.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
 
@@ -37,50 +38,57 @@ export interface SessionOptions {
 const gapRestMs = 30_000;
 const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
+/** A complete read that should make the account live. */
+interface WholeRead {
+  /** `Unrecovered.mark` at its beginning: frames lost since may not be in it. */
+  readonly mark: number;
+  /** It shows what was before, and what came after is on the stream. */
+  readonly began: Moment;
+  readonly rows: number;
+}
+
+/** The state of a session, with what belongs to it. */
+interface Situation {
+  readonly name: SessionState;
+  /** In the covered states, and only there. */
+  readonly cover?: Cover | undefined;
+  /** In `unproven`. */
+  readonly read?: WholeRead | undefined;
+}
+
+type ShownKeys = 'state' | 'sinceMs' | 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
+type Shown = { -readonly [Key in keyof Pick<AccountStatus, ShownKeys>]: AccountStatus[Key] };
+
+/** What comes with an event. */
+interface Circumstances extends Omit<Situation, 'name'> {
+  /** Why the cover ends where it does, for consumers. Left out: the event's own name. */
+  readonly gap?: string;
+  /** For people: the newest error. */
+  readonly error?: string;
+}
+
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
- *
- * States: see `AccountState`. connecting → resyncing (acknowledged) → live (a complete read that
- * began after it was committed) → connecting or down (the connection ended) …; also not_enrolled,
- * login_required (asked again in time) and frozen (`StoreLost`). Invariant: `live` holds only while
- * `attached` is a connection that acknowledged the subscription and, since before the last complete
- * read began, no moment between it and the connection before it was without cover. The goodbye of
- * the earlier connection proves that it covered the time until its end: a connection that was half
- * open already answers none, and then the account is read again. Until then the account does not
- * become live, and nothing is complete beyond its last pong.
+ * `session-states.ts` has its states, its events, the table of them and what holds in it; `go` is
+ * the one line that changes the state. Apart from it are the subscriptions that are asked for, the
+ * gaps that the platform reports, and what people are shown.
  */
 export class AccountSession {
   readonly accountId: string;
   /** For the rooms that send commands and settle them. */
   readonly access: AccountAccess;
-  lastEventMs: number | undefined;
-  private state: AccountState = 'connecting';
-  private sinceMs: number;
-  /** The platform's newest word. */
+  /** Whether the account is simulated: the platform's newest word. */
   private isSim: boolean;
-  private lastResyncMs: number | undefined;
-  private lastAuditMs: number | undefined;
-  private lastError: string | undefined;
-  private attached: Connection | undefined;
-  /** From the connections that `attached` took over from. */
-  private readonly handover = new Handover();
-  private whenProven: () => void = () => {};
-  /**
-   * Monotonic time of the newest row that reported a gap. A lost store shows in the state `frozen`
-   * instead: its orders report it for as long as they live.
-   */
-  private gapShownMs = Number.NEGATIVE_INFINITY;
-  /** Subscriptions that the platform has not answered yet. */
-  private attaching = 0;
-  /** Connections that did not answer in time and are asked again. */
-  private readonly unanswered = new Set<Connection>();
+  private state: Situation = { name: 'connecting' };
+  /** The subscriptions that the platform has not answered yet, and whether they are late. */
+  private readonly asked = new Map<Connection, 'asked' | 'late'>();
+  /** Monotonic time before which the account is not asked for again. */
   private retryAtMs = Number.NEGATIVE_INFINITY;
-  private gapAtMs = Number.NEGATIVE_INFINITY;
-  /**
-   * Aborts when the account leaves the connection: reads that should make
-   * it live, and audits, prove nothing then.
-   */
-  private coverage = new AbortController();
+  /** Monotonic time of the newest row that reported a gap, and of the last read for one. */
+  private gapShownMs = Number.NEGATIVE_INFINITY;
+  private gapReadMs = Number.NEGATIVE_INFINITY;
+  /** What people are shown. Nothing is decided by it. */
+  private readonly shown: Shown;
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
   private readonly parts: AccountParts;
@@ -95,20 +103,20 @@ export class AccountSession {
     this.options = options;
     this.accountId = accountId;
     this.isSim = record.isSim;
-    this.sinceMs = deps.clock.nowMs();
+    this.shown = { state: 'connecting', sinceMs: deps.clock.nowMs() };
     this.timers = new TimerSet(deps.clock);
     // By the platform's clock, which may be ahead of ours.
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
-    const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, this.sinceMs);
+    const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, this.shown.sinceMs);
     const { signal } = this.life;
     const guard = (observation: Observation) => this.withholds(observation);
     this.parts = new AccountParts(deps, { ...options, signal, guard }, record);
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
     const standing = () => ({
-      live: this.state === 'live',
+      live: this.state.name === 'live',
       certain: this.isCertain(),
       isSim: this.isSim,
-      notEnrolled: this.state === 'not_enrolled',
+      notEnrolled: this.state.name === 'not_enrolled',
     });
     this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, signal, standing });
   }
@@ -137,17 +145,24 @@ export class AccountSession {
    * has answered or is late, or the connection has ended.
    */
   async attach(connection: Connection): Promise<void> {
-    const { retryAtMs } = this;
-    if (this.life.signal.aborted || this.deps.clock.monotonicMs() < retryAtMs) return;
-    this.retryAtMs = Number.NEGATIVE_INFINITY;
-    this.attaching += 1;
+    const isDue = this.deps.clock.monotonicMs() >= this.retryAtMs;
+    const { name, cover } = this.state;
+    if (name === 'stopped' || !isDue || this.asked.has(connection) || cover?.connection === connection) return;
+    this.asked.set(connection, 'asked');
     const { outcome, missed } = connection.subscribe(this.accountId);
     const answered = outcome.then((answer) => {
-      this.attaching -= 1;
-      this.unanswered.delete(connection);
-      this.answered(answer, connection, retryAtMs);
+      this.asked.delete(connection);
+      this.answered(answer, connection);
     });
     await Promise.race([answered, missed.then(() => this.notAnswered(connection))]);
+  }
+
+  /**
+   * Whether to subscribe the account again on the present connection: it was refused long enough
+   * ago, or the connection that was to replace this one ended.
+   */
+  isDueForSubscribe(nowMs: number): boolean {
+    return this.state.cover === undefined && this.asked.size === 0 && nowMs >= this.retryAtMs;
   }
 
   /**
@@ -155,43 +170,31 @@ export class AccountSession {
    * accounts of the connection are not affected.
    */
   private notAnswered(connection: Connection): void {
-    if (this.life.signal.aborted || !connection.isOpen) return;
-    this.unanswered.add(connection);
+    if (this.state.name === 'stopped' || !connection.isOpen) return;
+    this.asked.set(connection, 'late');
     this.deps.log.warn(this.about({}), 'a subscription is not answered');
-    if (this.attached === undefined && this.state !== 'frozen') this.enter('unanswered', unansweredText);
+    this.go('unanswered', { error: unansweredText });
   }
 
-  private answered(outcome: SubscribeOutcome, connection: Connection, retryAtMs: number): void {
-    if (this.life.signal.aborted) return;
+  private answered(outcome: SubscribeOutcome, connection: Connection): void {
     // Answer and end may come in one piece: then `ended` ran before we got here.
-    if (outcome.kind === 'ended' || !connection.isOpen) {
-      this.retryAtMs = retryAtMs;
-      return;
-    }
+    if (this.state.name === 'stopped' || outcome.kind === 'ended' || !connection.isOpen) return;
+    const { cover } = this.state;
     // The newer connection was quicker, and the older one is about to be closed.
-    if (this.attached !== undefined && this.attached.token.generation > connection.token.generation) return;
+    if (cover !== undefined && cover.connection.token.generation > connection.token.generation) return;
     if (outcome.kind === 'refused') {
       this.refused({ code: outcome.code, message: outcome.message, status: 403, retryable: false, sent: 'yes' });
-      return;
+    } else if (cover !== undefined && !this.parts.storeLost.active) {
+      cover.takeOver(connection);
+    } else {
+      this.parts.storeLost.forgetHeld();
+      this.begin(new Cover(connection));
     }
-    const before = this.attached;
-    this.attached = connection;
-    // Make before break: the old connection delivers until after this acknowledgement, so nothing
-    // was missed between the two; its goodbye will prove it.
-    if (before !== undefined && before !== connection && !this.parts.storeLost.active) {
-      this.handover.takeOver([before]);
-      return;
-    }
-    this.handover.clear();
-    this.coverage.abort();
-    this.coverage = new AbortController();
-    this.parts.storeLost.forgetHeld();
-    void this.resync(connection, this.coverage.signal);
   }
 
   /** An event of this account. `upTo`: what its connection had sent before then was read. */
   row(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
-    this.lastEventMs = this.deps.clock.nowMs();
+    this.shown.lastEventMs = this.deps.clock.nowMs();
     const item = this.parts.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
     if (item.kind === 'order') {
       this.parts.audit.delivered(item);
@@ -211,62 +214,64 @@ export class AccountSession {
   }
 
   ended(connection: Connection, end: ConnectionEnd): void {
-    if (this.handover.has(connection)) this.replacedEnded(connection, end);
-    if (connection !== this.attached) return;
-    this.leave(end.reason);
-    if (this.state === 'frozen') return;
-    if (this.unanswered.size > 0) this.enter('unanswered', unansweredText);
-    else this.enter('connecting', end.detail);
+    const { cover } = this.state;
+    if (cover?.hasReplaced(connection)) this.replacedEnded(connection, end);
+    if (connection !== cover?.connection) return;
+    if ([...this.asked.values()].includes('late'))
+      this.go('cover_ended_unanswered', { gap: end.reason, error: unansweredText });
+    else this.go('cover_ended', { gap: end.reason, error: end.detail });
   }
 
   /** There is no connection, and the attempt at one failed. */
   disconnected(state: 'down' | 'login_required', reason: string): void {
-    if (this.attached !== undefined || this.state === 'not_enrolled' || this.state === 'frozen') return;
-    this.enter(state, reason);
+    this.go(state === 'down' ? 'no_connection' : 'no_login', { error: reason });
   }
 
   /** Up to here the account is complete; undefined while it is not live. */
   get completeUpTo(): Moment | undefined {
-    return this.continuity.isLive ? this.provenUpTo() : undefined;
+    const { name, cover } = this.state;
+    return name === 'live' && cover !== undefined ? this.provenUpTo(cover) : undefined;
   }
 
   stop(): void {
-    this.leave('stopped');
+    this.go('stopped', { gap: 'stopped' });
     this.life.abort();
     this.parts.audit.stop();
     this.timers.stop();
   }
 
   reading(): AccountReading {
-    const { state, lastResyncMs, lastAuditMs } = this;
+    const { state, lastResyncMs, lastAuditMs } = this.shown;
     const { unrecovered, doubts, absent } = this.parts;
     const counts = { unrecovered: unrecovered.count, inDoubt: doubts.count, absent: absent.shown };
     return { state, lastResyncMs, lastAuditMs, ...counts };
   }
 
   status(): AccountStatus {
-    const { accountId, state, sinceMs, lastEventMs, lastResyncMs, lastAuditMs, lastError } = this;
+    const { intake, unrecovered, doubts, absent, audit } = this.parts;
     return {
-      accountId,
-      state,
-      sinceMs,
-      sourceEpoch: this.parts.intake.sourceEpoch,
-      unrecovered: this.parts.unrecovered.count,
-      inDoubt: this.parts.doubts.count,
-      absent: this.parts.absent.shown,
-      silentLosses: this.parts.audit.silentLosses,
-      ...(lastEventMs !== undefined && { lastEventMs }),
-      ...(lastResyncMs !== undefined && { lastResyncMs }),
-      ...(lastAuditMs !== undefined && { lastAuditMs, lastAuditFound: this.parts.audit.found }),
-      ...(lastError !== undefined && { lastError }),
+      accountId: this.accountId,
+      ...this.shown,
+      sourceEpoch: intake.sourceEpoch,
+      unrecovered: unrecovered.count,
+      inDoubt: doubts.count,
+      absent: absent.shown,
+      silentLosses: audit.silentLosses,
+      ...(this.shown.lastAuditMs !== undefined && { lastAuditFound: audit.found }),
     };
   }
 
-  private async resync(connection: Connection, signal: AbortSignal): Promise<void> {
+  /** A read begins that should make the account live. `gap`: why the last one does no longer. */
+  private begin(cover: Cover, gap?: string): void {
+    const event = this.parts.storeLost.active ? 'recovery_begins' : 'read_begins';
+    if (this.go(event, { cover, ...(gap !== undefined && { gap }) })) void this.resync(cover);
+  }
+
+  private async resync(cover: Cover): Promise<void> {
     const { clock, random, metrics } = this.deps;
+    const { signal } = cover;
     const backoff = new Backoff(random, { firstMs: 500, maxMs: 30_000 });
     const startedMs = clock.monotonicMs();
-    if (!this.parts.storeLost.active) this.enter('resyncing');
     while (!signal.aborted) {
       // All frames of one burst come before the read, so that each of
       // them is not a reason for another read.
@@ -280,22 +285,18 @@ export class AccountSession {
       if (signal.aborted) return;
       // Frames lost since the read began may not be in it.
       if (outcome.complete && !this.parts.unrecovered.since(mark)) {
-        this.lastResyncMs = clock.nowMs();
+        this.shown.lastResyncMs = clock.nowMs();
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
-        this.whenProven = () => {
-          this.whenProven = () => {};
-          if (this.parts.unrecovered.since(mark)) void this.resync(connection, signal);
-          else this.becomeLive(outcome.rows, began, signal);
-        };
-        if (this.handover.isProven) this.whenProven();
+        this.go('read', { read: { mark, began, rows: outcome.rows } });
+        this.judgeRead();
         return;
       }
       if (!outcome.complete && concernsWholeAccount(outcome.error)) {
-        connection.unsubscribe(this.accountId);
+        cover.connection.unsubscribe(this.accountId);
         this.refused(outcome.error);
         return;
       }
-      this.lastError = outcome.complete ? 'frames were lost while the account was read' : outcome.error.message;
+      this.shown.lastError = outcome.complete ? 'frames were lost while the account was read' : outcome.error.message;
       await clock.sleep(backoff.nextMs(), signal);
     }
   }
@@ -318,27 +319,27 @@ export class AccountSession {
    */
   private replacedEnded(connection: Connection, { goodbye }: ConnectionEnd): void {
     if (!goodbye) this.readAgain('replaced_unproven');
-    this.handover.ended(connection, goodbye === true);
-    if (this.handover.isProven) this.whenProven();
+    this.state.cover?.replacedEnded(connection, goodbye === true);
+    this.judgeRead();
   }
 
-  /**
-   * Up to here nothing can be missing: what the pings of the connection prove, or of those that
-   * have not said goodbye the one that proves least; and never past a loss that was not recovered.
-   */
-  private provenUpTo(): Moment | undefined {
-    return this.attached && this.parts.unrecovered.before(this.handover.upTo(this.attached.readUpTo));
+  /** A complete read counts once every connection that was replaced has proven its part. */
+  private judgeRead(): void {
+    const { cover, read } = this.state;
+    if (cover === undefined || read === undefined || !cover.isProven) return;
+    if (this.parts.unrecovered.since(read.mark)) this.begin(cover);
+    else this.becomeLive(cover, read);
   }
 
-  /**
-   * `began`: when the read did that makes it live. It shows what was
-   * before, and what came after is on the stream.
-   */
-  private becomeLive(ordersRead: number, began: Moment, signal: AbortSignal): void {
-    if (signal.aborted) return;
-    this.enter('live');
+  /** Up to here nothing can be missing; never past a loss that was not recovered. */
+  private provenUpTo(cover: Cover): Moment {
+    return this.parts.unrecovered.before(cover.upTo);
+  }
+
+  private becomeLive({ signal }: Cover, { began, rows }: WholeRead): void {
+    this.go('proven');
     const upToMs = cautiousWallMs(this.parts.unrecovered.before(began), momentOf(this.deps.clock));
-    this.continuity.live(upToMs, this.parts.reader.repairs.take(ordersRead));
+    this.continuity.live(upToMs, this.parts.reader.repairs.take(rows));
     const { auditMs } = this.options.timings;
     this.timers.repeat(
       () => auditMs * (5 / 6 + this.deps.random.next() / 3),
@@ -351,15 +352,14 @@ export class AccountSession {
     const outcome = await this.parts.audit.run(signal);
     if (signal.aborted) return;
     if (outcome.complete) {
-      this.lastAuditMs = this.deps.clock.nowMs();
+      this.shown.lastAuditMs = this.deps.clock.nowMs();
       return;
     }
-    this.lastError = `audit: ${outcome.error.message}`;
+    this.shown.lastError = `audit: ${outcome.error.message}`;
     if (!concernsWholeAccount(outcome.error)) return;
     // The account may have left the beta, or the login the account: the platform also shows this by
     // refusing the subscription. If it does not, this is one resync.
-    this.leave('denied');
-    this.enter('connecting', outcome.error.message);
+    this.go('audit_denied', { gap: 'denied', error: outcome.error.message });
   }
 
   /** The guard of the intake. */
@@ -371,14 +371,11 @@ export class AccountSession {
     const waitMs = storeLost.active ? 0 : storeLost.restLeftMs;
     const about = this.about({ orderId: observation.view.orderId, again: storeLost.active, waitMs });
     this.deps.log.error(about, 'the platform lost its store: account frozen');
-    if (storeLost.active) {
-      // The read that is under way sees it, and begins again on the same connection.
-      storeLost.freeze(observation);
-      return true;
-    }
+    // The read that is under way sees it, and begins again on the same connection.
+    const isKnown = storeLost.active || this.state.name === 'stopped';
     storeLost.freeze(observation);
-    this.leave('store_lost');
-    this.enter('frozen', 'the platform lost its store');
+    if (isKnown) return true;
+    this.go('store_lost', { gap: 'store_lost', error: 'the platform lost its store' });
     this.retryAtMs = nowMs + waitMs;
     // Not from within the frame that reported it: closing the connection while it delivers would
     // reorder the frames that follow.
@@ -389,26 +386,26 @@ export class AccountSession {
   private gap(upTo: Moment): void {
     this.parts.unrecovered.loseAnything(upTo);
     const nowMs = this.deps.clock.monotonicMs();
-    if (this.state !== 'live' || this.attached === undefined || nowMs - this.gapAtMs < gapRestMs) return;
-    this.gapAtMs = nowMs;
+    if (this.state.name !== 'live' || nowMs - this.gapReadMs < gapRestMs) return;
+    this.gapReadMs = nowMs;
     this.readAgain('unknown_gap');
   }
 
-  /** The connection stays; its rows since the last pong may be incomplete. */
-  private readAgain(reason: string): void {
-    const { attached } = this;
-    if (attached === undefined) return;
-    const { connections } = this.handover;
-    this.leave(reason);
-    this.attached = attached;
-    this.handover.takeOver(connections);
-    this.coverage = new AbortController();
-    void this.resync(attached, this.coverage.signal);
+  /** The connections stay; their rows since the last pong may be incomplete. */
+  private readAgain(gap: string): void {
+    const { cover } = this.state;
+    if (cover !== undefined) this.begin(cover.anew(), gap);
   }
 
+  /**
+   * A lost store is shown by the state instead of a time: its orders report it for as long as they
+   * live.
+   */
   private isCertain(): boolean {
+    const { name } = this.state;
+    if (name === 'frozen' || name === 'recovering' || this.parts.storeLost.active) return false;
     const closed = (this.parts.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
-    return this.state !== 'frozen' && (closed || this.gapShownMs === Number.NEGATIVE_INFINITY);
+    return closed || this.gapShownMs === Number.NEGATIVE_INFINITY;
   }
 
   private refused(error: PlatformError): void {
@@ -416,41 +413,43 @@ export class AccountSession {
     const notEnrolled = this.options.stream === 'prediction' && error.status === 403;
     const waitMs = notEnrolled ? notEnrolledMs : refusedMs;
     this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
-    this.leave('refused');
-    this.enter(
-      notEnrolled ? 'not_enrolled' : 'login_required',
-      `${error.code ?? error.status ?? ''}: ${error.message}`,
-    );
+    this.go(notEnrolled ? 'refused_not_enrolled' : 'refused', {
+      gap: 'refused',
+      error: `${error.code ?? error.status ?? ''}: ${error.message}`,
+    });
   }
 
   /**
-   * Whether to subscribe the account again on the present connection: it was refused long enough
-   * ago, or the connection that was to replace this one ended.
+   * Changes the state, and does what every change asks for: see the invariants of the table. False:
+   * the event changes nothing.
    */
-  isDueForSubscribe(nowMs: number): boolean {
-    return this.attached === undefined && this.attaching === 0 && nowMs >= this.retryAtMs;
+  private go(event: SessionEvent, { cover, read, gap = event, error }: Circumstances = {}): boolean {
+    const { name: from, cover: before } = this.state;
+    const to = sessionTransition(from, event);
+    if (to === 'impossible') this.deps.log.error(this.about({ state: from, event }), 'an event came in a wrong state');
+    if (to === 'ignored' || to === 'impossible') return false;
+    const next = isCovered(to) ? (cover ?? before) : undefined;
+    if (before !== undefined && before !== next) this.leave(before, gap);
+    this.state = { name: to, cover: next, read };
+    this.show(to, error);
+    return true;
   }
 
-  private leave(reason: string): void {
-    const now = momentOf(this.deps.clock);
-    const upToMs = cautiousWallMs(this.provenUpTo() ?? now, now);
-    this.attached = undefined;
-    this.handover.clear();
-    this.whenProven = () => {};
-    this.coverage.abort();
-    if (this.continuity.lost(upToMs, reason)) this.deps.metrics.gaps.inc({ source: this.options.stream });
+  private leave(cover: Cover, gap: string): void {
+    const upToMs = cautiousWallMs(this.provenUpTo(cover), momentOf(this.deps.clock));
+    cover.end();
+    if (this.continuity.lost(upToMs, gap)) this.deps.metrics.gaps.inc({ source: this.options.stream });
   }
 
-  private enter(state: AccountState, reason?: string): void {
-    if (reason !== undefined) this.lastError = reason;
-    if (state === this.state) return;
-    const level = state === 'down' || state === 'login_required' ? 'warn' : 'info';
-    this.deps.log[level](
-      this.about({ from: this.state, to: state, ...(reason !== undefined && { reason }) }),
-      'account state',
-    );
-    this.state = state;
-    this.sinceMs = this.deps.clock.nowMs();
+  private show(name: SessionState, error: string | undefined): void {
+    if (error !== undefined) this.shown.lastError = error;
+    const { state: from } = this.shown;
+    const to = name === 'stopped' ? from : shownAs[name];
+    if (to === from) return;
+    const level = to === 'down' || to === 'login_required' ? 'warn' : 'info';
+    this.deps.log[level](this.about({ from, to, ...(error !== undefined && { reason: error }) }), 'account state');
+    this.shown.state = to;
+    this.shown.sinceMs = this.deps.clock.nowMs();
   }
 
   private about(more: object): object {

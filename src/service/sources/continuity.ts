@@ -14,7 +14,7 @@ import type { Extent } from './repairs.ts';
  * opened), and comes before the `live` that ends it.
  */
 export class Continuity {
-  isLive = false;
+  private isLive = false;
   private lostFromMs: number | undefined;
   private readonly deps: { readonly sink: ObservationSink; readonly clock: Clock; readonly random: Random };
   private readonly stream: Stream;

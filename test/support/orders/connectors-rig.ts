@@ -1,5 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
+import type { Log } from '../../../src/observability/log.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import { ByteBudget } from '../../../src/runtime/byte-budget.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
@@ -16,6 +17,7 @@ import { ScriptedSink } from './scripted-sink.ts';
 export function connectorsRig(
   options: Partial<ConnectorsOptions> = {},
   budget = new ByteBudget({ maxBytes: 64_000_000 }),
+  log: Log = testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
 ) {
   const clock = new VirtualClock();
   const platform = new ScriptedPlatform(clock);
@@ -31,7 +33,7 @@ export function connectorsRig(
       registry,
       sink,
       metrics,
-      log: testLog.child({}, { level: process.env['LOG_LEVEL'] ?? 'silent' }),
+      log,
       openSocket: platform.openSocket,
       tokens: platform,
       auditGate: new Window(1),
