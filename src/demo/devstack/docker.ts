@@ -6,8 +6,8 @@ import { withDeadline } from '../../runtime/waiting.ts';
 /**
  * Whether a container engine answers, found as testcontainers finds it: DOCKER_HOST, the usual
  * sockets, the rootless ones. Without an engine it takes 0.3 s, nearly all for loading
- * testcontainers. False, too, if only the production dependencies are installed. It is no optional
- * one: npm would leave it out without a word on Node 20, and npm may be started with that.
+ * testcontainers. False, too, if only the production dependencies are installed. testcontainers is
+ * not an optional dependency: npm may run on Node 20, and would then leave it out without a word.
  */
 export async function dockerAnswers(deps: { readonly clock: Clock; readonly log: Log }): Promise<boolean> {
   try {

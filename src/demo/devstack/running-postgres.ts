@@ -34,7 +34,7 @@ export interface EmbeddedPostgres extends RunningPostgres {
 }
 
 /**
- * An embedded or contained Postgres's server settings, as `-c` arguments: those for a small
+ * The server settings for an embedded or contained Postgres, as `-c` arguments: those for a small
  * production server, so that a measured figure means something. Durability is full: fsync and
  * synchronous_commit stay on.
  *

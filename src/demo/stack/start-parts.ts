@@ -59,7 +59,8 @@ export async function startParts(io: CliIo, log: Log, say: (line: string) => voi
     say('Starting Kafka …');
     const givenBrokers = (env['KAFKA_BROKERS'] ?? '').split(',').filter((broker) => broker !== '');
     const kafka = await startKafka({ clock, log, cacheDir, givenBrokers }).catch((error: unknown) => {
-      // A named Kafka is meant. Without one on this machine, a part can be shown all the same.
+      // If the environment names a Kafka, that one is meant, and its fault ends the start. If this
+      // machine can't have one, a part of the demo can be shown all the same.
       if (error instanceof MissingPartError && givenBrokers.length === 0) return error;
       throw error;
     });

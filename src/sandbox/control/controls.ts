@@ -132,8 +132,8 @@ export class Controls {
   /**
    * Closes an account or opens it again, enrols it for prediction orders or takes that back. Its
    * orders stay as they are; the market makes no new ones if it may not. Readers learn it as from
-   * any platform: the accounts list, refused reads and subscriptions. A followed account that a
-   * connection may follow no more falls silent.
+   * any platform: the accounts list, refused reads and subscriptions. An account that a connection
+   * may no longer follow falls silent there.
    */
   changeAccount(id: string, change: AccountChange): ExchangeAccount | ControlRefusal {
     const { parts, market, subscriptions } = this.deps;

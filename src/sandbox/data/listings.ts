@@ -1,4 +1,4 @@
-/** A stock's or index's data besides its price. */
+/** The data of a stock or index besides its price. */
 interface Listing {
   readonly symbol: string;
   readonly name: string;

@@ -69,7 +69,7 @@ export interface EntryDeps {
   readonly lateWrites: LateWrites;
   /** The underlying or the prediction market with that name; undefined when nothing trades it. */
   readonly instrument: (stream: 'account' | 'prediction', symbol: string) => Instrument | undefined;
-  /** Puts a write's immediate changes down to order entry, in the ledger. */
+  /** Records a write's immediate changes as order entry's, in the ledger. */
   readonly during: <T>(work: () => T) => T;
 }
 

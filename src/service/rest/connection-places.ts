@@ -52,16 +52,16 @@ const logEveryMs = 60_000;
 
 /**
  * One port's sockets, and who may have how many. A socket is a stranger's until a request on it has
- * signed in. Strangers have half of all places, and one address half of those; a principal has half
- * of all. The last tenth is for tokens with `ops:write`.
+ * signed in. Strangers have half the places, and one address half of those; a principal has half of
+ * all. The last tenth is for tokens with `ops:write`.
  *
  * A new socket is always taken. If a share is full, one of its sockets goes instead: the one idle
  * longest, at the address with the most. So strangers never keep an operator out, however many
  * places they hold. Behind a proxy all callers have one address, so a socket with signed-in
  * requests does not count for that address.
  *
- * Invariant: the counts are those of the sockets in `held`; a busy socket of a signed-in caller is
- * never ended.
+ * Invariant: the counts cover the sockets in `held`; a signed-in caller's busy socket is never
+ * ended.
  */
 export class ConnectionPlaces {
   /** The last active socket comes last. */
@@ -172,8 +172,8 @@ export class ConnectionPlaces {
 
   /**
    * The peer's stranger socket that goes: the one idle longest, else the one busy longest, since a
-   * stranger that does not take its answer is busy for as long as it likes. `settled`: only one
-   * that has had the time to ask.
+   * stranger can stay busy for as long as it likes by not taking its answer. `settled`: only one
+   * with enough time to ask.
    */
   private strangerOf(peer: string | undefined, newcomer: Place, settled: boolean): Place | undefined {
     const asLongAs = this.deps.clock.monotonicMs() - firstRequestMs;

@@ -6,7 +6,7 @@ import { routeTable } from './route-table.ts';
 
 const allowedMethods = [...new Set(routeTable.map(({ method }) => method))].join(', ');
 
-/** Every request header that a route reads, beside those that a page may always send. */
+/** Every request header read by a route, beside those that a page may always send. */
 const allowedHeaders = [
   'Authorization',
   'Content-Type',
@@ -31,8 +31,8 @@ const exposedHeaders = [
 ].join(', ');
 
 /**
- * How long a browser may keep the answer to a preflight: an origin that was taken out of the
- * configuration is refused in any case.
+ * A browser may keep the answer to a preflight so long: an origin removed from the configuration is
+ * refused in any case.
  */
 const preflightSeconds = '600';
 

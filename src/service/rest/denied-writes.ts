@@ -37,9 +37,9 @@ const windowMs = 60_000;
 const mostOfPrincipal = 20;
 
 /**
- * Reports writes that a principal was denied (403, or 404 for things that it may not see), in the
- * log and in the audit trail: principal, route, account, reason. Requests without a principal (401)
- * are only counted by the metric, since their sender is unknown.
+ * Reports a principal's denied writes (403, or 404 for things that it may not see), in the log and
+ * in the audit trail: principal, route, account, reason. Requests without a principal (401) are
+ * only counted by the metric, since their sender is unknown.
  *
  * Invariant: a principal causes at most `2 * (mostOfPrincipal + 1)` entries in `windowMs`, however
  * many writes it is denied. The `times` in all entries add up to the number of denials.

@@ -12,8 +12,8 @@ export interface Fault {
 }
 
 /**
- * The limit that a command breaks: the value that it would reach, and the bound. No value: it can't
- * be computed.
+ * A command breaks this limit: the value that it would reach, and the bound. No value: it can't be
+ * computed.
  */
 export interface BrokenLimit {
   readonly limit: string;
@@ -21,9 +21,7 @@ export interface BrokenLimit {
   readonly bound: string;
 }
 
-/**
- * The body of all our error answers: RFC 9457, with the fields that a program needs to act on it.
- */
+/** The body of all our error answers: RFC 9457, with the fields for a program to act on. */
 interface Problem {
   readonly type: 'about:blank';
   readonly title: string;
@@ -95,8 +93,8 @@ class StoreUnavailableError extends Error {
 }
 
 /**
- * Reads from the port `OrderReads`. It rejects for one reason only. That is answered with 503, so
- * that callers can distinguish it from a fault of ours.
+ * Reads from the port `OrderReads`. It rejects for one reason only, and the answer is 503: callers
+ * can then distinguish it from our own faults.
  */
 export function readStore<T>(read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {

@@ -49,9 +49,9 @@ interface Reader {
 }
 
 /**
- * Limits how much one principal, and all together, may read at once: rows being read, and bytes
- * that sockets have not taken. A read that finds no room waits a short time. Principals take turns,
- * so one principal's page does not wait behind sixty pages of another. Commands do not pass here.
+ * Limits how much one principal, and all together, may read at once: rows being read, and bytes not
+ * yet taken by sockets. A read without room waits a short time. Principals take turns, so one
+ * principal's page does not wait behind sixty pages of another. Commands do not pass here.
  *
  * Invariant: rows and bytes count the reads that were let in and have not ended; a principal
  * without any is forgotten.

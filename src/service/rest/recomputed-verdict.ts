@@ -46,8 +46,8 @@ export async function recomputedVerdict(
 }
 
 /**
- * The part of the history that counts: above the baseline. An order that is not there, or not in
- * the scope, adds nothing.
+ * The history above the baseline: only this part counts. An order that is not there, or not in the
+ * scope, adds nothing.
  */
 async function updatesOf(
   reads: Pick<OrderReads, 'history'>,

@@ -8,9 +8,9 @@ import { sendJsonText, sendMissing, sendProblem } from './send-answer.ts';
 
 /**
  * A share of the event loop for work that may wait. However many tasks there are, together they
- * take at most `sliceMs` and one step more between two turns of the loop. Urgent work (a command's
- * next step) then waits for one slice, not for a page of five hundred rows, nor for twenty such
- * pages at once.
+ * take at most `sliceMs` and one step more between two turns. Urgent work (a command's next step)
+ * then waits for one slice, not for a page with five hundred rows, nor for twenty such pages at
+ * once.
  */
 export class LoopShare {
   private sliceEndsMs = Number.NEGATIVE_INFINITY;

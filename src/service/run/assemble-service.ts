@@ -36,8 +36,8 @@ interface AssembleDeps {
 
 /**
  * The whole service from its configuration. Nothing is connected yet: the supervisor's `run` does
- * that, and resolves with the exit code. Some parts call others that are made after them. Those
- * calls come only once the service runs.
+ * that, and resolves with the exit code. Some parts call later ones. Those calls come only once the
+ * service runs.
  */
 export function assembleService(
   { clock, random, log, version, fetch, effective, traces }: AssembleDeps,

@@ -27,8 +27,8 @@ interface CommandPartsDeps extends SharedParts {
 export type CommandParts = ReturnType<typeof commandParts>;
 
 /**
- * The command side: the desks with their way to the platform, the relay of their steps, and the
- * repairs that people ask for. Made also when commands are off: earlier commands are still settled.
+ * The command side: the desks with their way to the platform, the relay for their steps, and
+ * requested repairs. Made also when commands are off: earlier commands are still settled.
  */
 export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics } = shared;

@@ -53,9 +53,9 @@ const clientName = 'client';
 const streams: readonly Stream[] = ['account', 'prediction'];
 
 /**
- * Every credential's sources: the client's own and each login that a user linked. A login that
- * appears in the store is followed without a restart. A removed one is not followed any more. One
- * that was signed in again is tried at once.
+ * Every credential's sources: the client's own and each login linked by a user. A new login in the
+ * store is followed without a restart. A removed one is not followed any more. One that was signed
+ * in again is tried at once.
  *
  * States: idle → watching (from start to drain) and, within it, working (between `begin` and `end`:
  * the lane is held). Invariant: while working every known credential's connectors run, otherwise

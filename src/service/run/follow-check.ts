@@ -10,8 +10,8 @@ import type { PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from '../sources/account-access.ts';
 
 /**
- * An account stream that this process ought to follow and does not. Or one that it only follows on,
- * because no login lists it any more.
+ * An account stream that this process ought to follow and does not, or only follows on because no
+ * login lists it any more.
  */
 export interface Unfollowed {
   readonly stream: Stream;

@@ -34,7 +34,7 @@ export interface TrustFacts {
     readonly unfollowed: number;
     readonly unusableLogins: number;
   };
-  /** Streams that this process ought to follow and does not. Only those that the caller may see. */
+  /** Streams that this process ought to follow and does not, as far as the caller may know. */
   readonly unfollowed: readonly {
     readonly stream: string;
     readonly accountId: string;
@@ -120,8 +120,8 @@ const links: Readonly<Record<DoubtName, string>> = {
 };
 
 /**
- * Whether the data can be trusted, and otherwise why not, the gravest first. A fact that this
- * process cannot know is a doubt: a process that stands by never says that all is well.
+ * Whether the data can be trusted, and otherwise why not, the gravest first. A fact unknown to this
+ * process is a doubt: a process on standby never says that all is well.
  */
 export function judgeTrust(facts: TrustFacts): Trust {
   const doubts = [
@@ -163,8 +163,8 @@ function doubtOfShards({ nowMs, fleet: { unheld } }: TrustFacts): Doubt | undefi
 }
 
 /**
- * Known to the lane's holder alone: a process that stands by has no accounts, and its gauges may
- * come from its last term.
+ * Known to the lane's holder alone: a process on standby has no accounts, and its gauges may come
+ * from its last term.
  */
 function doubtsOfTerm(facts: TrustFacts): (Doubt | undefined)[] {
   return [

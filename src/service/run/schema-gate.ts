@@ -15,11 +15,11 @@ import {
 import { findPoolFault, sessionFaultWords } from '../../store/session/session-fault.ts';
 
 /**
- * Refuses sessions that a lock can't be held on (a pooler in transaction mode, a server with locks
- * that hold nothing): the process ends with 78. Refuses a schema that this build does not fit. A
- * newer schema that does not name this build as compatible ends the process with 78 too: waiting
- * does not fix it. An older one makes it unready until it is migrated, because a rolling deployment
- * may start the service before the migration job has ended.
+ * Refuses sessions without working locks (a pooler in transaction mode, a server with locks that
+ * hold nothing): the process ends with 78. Refuses a schema that this build does not fit. A newer
+ * schema that does not name this build as compatible ends the process with 78 too: waiting does not
+ * fix it. An older one makes it unready until it is migrated, because a rolling deployment may
+ * start the service before the migration job has ended.
  */
 export class SchemaGate implements Service {
   readonly name = 'schema-gate';

@@ -75,8 +75,8 @@ export function accountRows({ credential, stream, accounts, whole }: SeenSource)
 }
 
 /**
- * Orders that are open here and unknown to the platform, listed up to the number that a person can
- * look at one by one.
+ * Orders that are open here and unknown to the platform, listed up to a number for one person to
+ * look at.
  */
 export function absentRows({ stream, accounts }: SeenSource): StatusDocument['absentOrders'] {
   return accounts.flatMap(({ accountId, absent }) =>

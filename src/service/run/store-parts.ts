@@ -69,10 +69,9 @@ export function storeOptions(config: ConfigWith<'databaseUrl'>): StorePartsOptio
 export type StoreParts = ReturnType<typeof storeParts>;
 
 /**
- * Everything that speaks Postgres. The lane has its own connections: neither a batch (or the heads
- * that it needs) nor a renewal may queue behind a caller's list of orders. One is for batches, one
- * for renewals, one for heads, and one for a missing partition. Commands and REST reads have their
- * own too.
+ * Everything that speaks Postgres. The lane has its own connections: neither a batch (or its heads)
+ * nor a renewal may queue behind a caller's list of orders. One is for batches, one for renewals,
+ * one for heads, and one for a missing partition. Commands and REST reads have their own too.
  */
 export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   const { url, poolSize, generationFloor = 1, encryptionKey } = options;

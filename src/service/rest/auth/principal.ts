@@ -15,10 +15,7 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** It may see and change these accounts' orders. Passed to every read unchanged. */
   readonly accounts: AccountScope;
-  /**
-   * The number of its database token. Once that token has ended, nothing that came with it is sent
-   * any more.
-   */
+  /** Its database token's number. Once the token has ended, nothing from it is sent any more. */
   readonly tokenNumber?: number;
 }
 

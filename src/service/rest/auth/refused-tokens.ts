@@ -67,7 +67,7 @@ interface Expected {
   readonly jwksUrl: string;
 }
 
-/** The claim that an error of `jwtVerify` is about. Nothing if it is about none. */
+/** The claim behind an error of `jwtVerify`. Nothing if it is about none. */
 export function describeRefusal(
   error: unknown,
   { issuer, audience, algorithms, jwksUrl }: Expected,

@@ -93,7 +93,10 @@ export class StaticTokens {
     }
   }
 
-  /** A token that the database no longer has is ended, unless more tokens exist than it tells. */
+  /**
+   * A token that the database no longer has is ended, unless the database has more tokens than one
+   * read shows.
+   */
   private noteEnds(store: PrincipalStore, read: readonly PrincipalToken[]): void {
     const there = new Set(read.map(({ sha256 }) => sha256));
     const gone = read.length < mostActive ? this.lastRead.filter(({ sha256 }) => !there.has(sha256)) : [];

@@ -1,8 +1,8 @@
 import { stripTypeScriptTypes } from 'node:module';
 
 /**
- * Whole lines alone: text in a template that looks like a comment at the end of a line is left as
- * it is.
+ * Whole lines alone: text in a template may look like a comment at the end of a line, and is left
+ * as it is.
  */
 const blockOfLines = /^[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 const commentLine = /^[ \t]*\/\/.*$/gm;

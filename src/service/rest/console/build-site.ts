@@ -115,8 +115,8 @@ function addPackages(files: Map<string, SiteFile>) {
 }
 
 /**
- * Addresses of a module and of every module that it needs before it can run. Later imports, by
- * `import()`, are not among them.
+ * Addresses of a module and of every module needed before it can run. Later imports, by `import()`,
+ * are not among them.
  */
 function modulesFrom(
   first: string,

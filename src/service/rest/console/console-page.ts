@@ -20,8 +20,8 @@ interface PageParts {
    */
   readonly first: ReadonlySet<string>;
   /**
-   * Addresses of the modules that the page needs at once: fetched side by side, instead of one
-   * after another as each names the next.
+   * Addresses of the modules for the first view: fetched side by side, instead of one after another
+   * as each names the next.
    */
   readonly modules: ReadonlySet<string>;
   /** Served by the demo: the page has its screen "Break it". */

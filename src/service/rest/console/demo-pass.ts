@@ -7,8 +7,8 @@ interface DemoPassDeps {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /**
-   * The address of the demo's desk, on loopback. The configuration's rules make sure of that, and
-   * that there is no sign-in.
+   * The demo desk's address, on loopback. The configuration's rules make sure that it is, and that
+   * there is no sign-in.
    */
   readonly url: string;
 }

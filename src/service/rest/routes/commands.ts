@@ -213,9 +213,9 @@ const lookedAt = 500;
 const mostHints = 5;
 
 /**
- * Ids of orders with an unknown place's terms and without a reference that explains them, for the
- * person who has to settle it. The platform may have lost our reference, or another program may
- * have placed the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
+ * Ids of orders that fit an unknown place and have no reference to explain them, for the person who
+ * has to settle it. The platform may have lost our reference, or another program may have placed
+ * the same: nothing is concluded from it (docs/settling.md, "Settling unknown").
  */
 export async function findHints(
   reads: Pick<OrderReads, 'listOrders'>,

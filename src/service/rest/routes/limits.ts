@@ -47,9 +47,9 @@ export const changeLimits: Route = {
     429: ['TOO_MANY_APPROVALS'],
     503: ['STORE_UNAVAILABLE'],
   },
-  // Never forwarded: only the journal has limits, so any process changes them for all. A limit that
-  // is tightened in trouble must not wait for the account's holder, which may be frozen. The price,
-  // with four eyes: a process that does not follow the account counts it as real, and may ask for a
+  // Never forwarded: only the journal has limits, so any process changes them for all. A limit
+  // tightened in trouble must not wait for the account's holder: it may be frozen. The price, with
+  // four eyes: a process that does not follow the account counts it as real, and may ask for a
   // second principal. Its holder may know that the account is simulated, and would not ask.
   handle: async (parts, { request, reply, principal }) => {
     const body = parseLimitsChange(request.body);

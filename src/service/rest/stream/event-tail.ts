@@ -20,15 +20,15 @@ interface EventTailOptions {
 const pageSize = 200;
 
 /**
- * The outcomes and halts for the `GET /v1/stream` readers that ask for them.
+ * The outcomes and halts for `GET /v1/stream`, if a reader asks for them.
  *
  * Works in rounds. One round reads the horizon once, and one page for each different position among
- * the readers; readers at the same position share it. A page that is not full ends at the horizon,
- * so after it all readers that have caught up stand at one position. A round is then two short
- * reads, however many readers there are.
+ * the readers; readers at the same position share it. A page that is not full ends at the horizon:
+ * all readers that have caught up then stand at one position. A round is then two short reads,
+ * however many readers there are.
  *
- * Invariant: each reader has got every event that it wants up to its position, once. A reader that
- * takes nothing keeps its position until it has made room.
+ * Invariant: each reader has got every wanted event up to its position, once. A reader that takes
+ * nothing keeps its position until it has made room.
  */
 export class EventTail {
   private readonly clients = new Set<StreamClient>();

@@ -23,8 +23,8 @@ interface Selecting {
 const pieceBytes = 64 * 1024;
 
 /**
- * The events of one page of the log, made once for all readers that select the same. A write for
- * each update and reader costs the service 10 to 20 µs: with ten open consoles, as much as the
+ * The events from one page of the log, made once for all readers with the same selection. A write
+ * for each update and reader costs the service 10 to 20 µs: with ten open consoles, as much as the
  * update itself. A piece has about sixty updates.
  */
 export class PagePieces {

@@ -13,11 +13,11 @@ export function portsOf(local: number | undefined, remote: number | undefined): 
 }
 
 /**
- * Bytes that the kernel has taken for a connection and its peer has not acknowledged, by `portsOf`.
- * Node shows only bytes that the kernel has not taken, and the kernel takes some hundred kilobytes
- * for a peer that is long gone: years of heartbeats. Two connections with the same ports share the
- * smaller number, so that neither counts as gone while the other takes something. Empty if there is
- * no such table (not on Linux). Never rejects.
+ * By `portsOf`, a connection's bytes that the kernel has taken and the peer has not acknowledged.
+ * Node shows only bytes that the kernel has not taken. The kernel takes some hundred kilobytes for
+ * a peer long gone: years of heartbeats. Two connections with the same ports share the smaller
+ * number, so that neither counts as gone while the other takes something. Empty if there is no such
+ * table (not on Linux). Never rejects.
  */
 export async function readUnacknowledged(): Promise<ReadonlyMap<string, number>> {
   const bytes = new Map<string, number>();
