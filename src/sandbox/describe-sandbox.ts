@@ -1,6 +1,6 @@
 import { streamPath } from '../venue/platform/wire/stream-messages.ts';
 import { predictionMarkets } from './market/instruments.ts';
-import type { Cast } from './seat-cast.ts';
+import type { Cast } from './register-cast.ts';
 import { defaultSettings } from './users/user-records.ts';
 
 /**

@@ -8,8 +8,8 @@ import type { SignIns } from './auth/sign-ins.ts';
 import type { MarketData } from './data/market-data.ts';
 import type { EntryDeps } from './entry/write.ts';
 import type { Exchange } from './exchange/exchange.ts';
+import type { Concealments, HangingSockets } from './faults/concealments.ts';
 import type { FaultPlan } from './faults/fault-plan.ts';
-import type { HangingSockets, Veils } from './faults/veils.ts';
 import type { Wire } from './faults/wire-words.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { UserRecords } from './users/user-records.ts';
@@ -29,7 +29,7 @@ export interface SandboxParts {
   readonly ledger: Ledger;
   readonly faults: FaultPlan;
   readonly hanging: HangingSockets;
-  readonly veils: Veils;
+  readonly concealments: Concealments;
   readonly wire: Wire;
   readonly entry: EntryDeps;
 }

@@ -12,18 +12,18 @@ import { MarketData } from './data/market-data.ts';
 import { type Addresses, describeSandbox, type SandboxDescription } from './describe-sandbox.ts';
 import { type OpenEntryDeps, openOrderEntry } from './entry/open-order-entry.ts';
 import { type ChangeListener, Exchange } from './exchange/exchange.ts';
+import { Concealments, HangingSockets } from './faults/concealments.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { Uncertainty } from './faults/uncertainty.ts';
-import { HangingSockets, Veils } from './faults/veils.ts';
 import { Wire } from './faults/wire-words.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Market } from './market/market.ts';
 import { Pacer } from './market/pacer.ts';
 import { seedOrders } from './market/seed-orders.ts';
+import { castOf, registerCast } from './register-cast.ts';
 import { createPlatformApp } from './rest/platform-app.ts';
 import { type Moment, rateOf, type SandboxInput, type SandboxOptions, sandboxOptions } from './sandbox-options.ts';
 import type { SandboxParts } from './sandbox-parts.ts';
-import { castOf, seatCast } from './seat-cast.ts';
 import { EventFaults } from './stream/event-faults.ts';
 import { EventFeed } from './stream/event-feed.ts';
 import { StreamServer } from './stream/stream-server.ts';
@@ -100,7 +100,7 @@ export async function startSandbox(input: SandboxInput, deps: SandboxDeps): Prom
     uncertainty.stop();
     parts.entry.venue.stop();
     parts.entry.lateWrites.stop();
-    parts.veils.stop();
+    parts.concealments.stop();
     parts.hanging.cutAll();
     await streams.stop(stopGraceMs);
     await Promise.all(Object.values(apps).map((app) => app.close()));
@@ -126,29 +126,29 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const subscriptions = new Subscriptions();
   const ledger = new Ledger({ clock }, { folder, segmentBytes, maxBytes: options.ledger.maxBytes });
   const onChange: ChangeListener = (order, step) => {
-    if (step === 'placed') veils.meet(order);
+    if (step === 'placed') concealments.meet(order);
     feed.publish(order, step);
     entry.venue.changed(order);
   };
   const exchange = new Exchange({ clock, onChange }, options.market);
   const cast = castOf(options);
-  const auth = await openAuth({ clock, random, directory: seatCast(exchange, cast) }, options.tokens);
+  const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
   // Seeds of their own: faults and people's deeds leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
   const wire = new Wire(seededRandom(seed ^ 0x0b0a5d));
-  const veils = new Veils({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
+  const concealments = new Concealments({ clock, plan: faults, ledger, onShown: (order) => feed.show(order) });
   const marketRandom = seededRandom(seed);
   const market = new Market({ exchange, random: marketRandom, clock }, options.market);
   const data = new MarketData({ clock, instruments: market.inventor.equities }, { seed, ...options.research });
   const during: OpenEntryDeps['during'] = (cause, work) => feed.during(cause, work);
   const entry = openOrderEntry({ clock, random, exchange, market, during }, options.venue, seed);
   const users = new UserRecords();
-  const faulty = { faults, hanging, veils, wire };
+  const faulty = { faults, hanging, concealments, wire };
   const parts: SandboxParts = { clock, log, exchange, ...auth, users, data, ledger, ...faulty, entry };
   const eventFaults = new EventFaults({
     plan: faults,
-    veils,
+    concealments,
     exchange,
     ledger,
     random: seededRandom(seed ^ 0x0e7e275),

@@ -179,7 +179,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                              "status_401":0,"torn":0,"hang":0,"reset":0,"wrong_order":0},
                    "orders":{"hidden":0,"unreferenced":0},
                    "wire":{"nulls":0.5,"extras":0.5,"numbers":0.5,"contracts":true,"padded":0.5,"longAverages":true,"coarse":true,"renamed":{"AAPL":"AAPLX"}},
-                   "lagMs":2000,"lateMs":1000,"veilMs":[500,5000],
+                   "lagMs":2000,"lateMs":1000,"concealMs":[500,5000],
                    "rules":[{"on":"event","fault":"silent_loss","orderId":"...","skip":0,"times":1},
                             {"on":"request","fault":"status_500","method":"GET","path":"/v1/orders","times":3},
                             {"on":"write","fault":"outcome_unknown","applied":"late","delayMs":500,"write":"place","reference":"..."},
@@ -197,7 +197,7 @@ POST /faults      {"stream":{"duplicate":0.05,"reorder":0.05,"drop":0.001,"silen
                   An order that a caller placed may be hidden (from lists, GETs and streams) or unreferenced (in lists and GETs) for a while.
                   wire is how the platform words what it says (also GET /state): fields that may be left out come as null or empty, there are unknown ones, decimals
                   are numbers or have 40 digits, orders of one option have its contract's symbol, padded, updatedAt ends at the second, symbols have another name.
-                  lateMs, veilMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
+                  lateMs, concealMs, delayMs and forMs are milliseconds, or [from,to] to draw between.
                   Actions may name "stream" (account, prediction) and "accountId".
 GET  /faults      what is on now
 POST /heal        ends every fault; what was held back is let go

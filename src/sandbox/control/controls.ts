@@ -66,7 +66,7 @@ export class Controls {
     parts.ledger.enter('fault', `,"what":"set","order":${JSON.stringify(order)}`);
     parts.faults.setRates(order.stream ?? {}, order.requests ?? {}, order.lagMs);
     parts.faults.setWriteRates(order.writes ?? {}, order.lateMs);
-    parts.faults.setOrderRates(order.orders ?? {}, order.veilMs);
+    parts.faults.setOrderRates(order.orders ?? {}, order.concealMs);
     parts.wire.set(order.wire ?? {});
     for (const rule of order.rules ?? []) parts.faults.addRule(rule);
     if (parts.faults.mayLag) parts.exchange.keepHistory(Math.max(historyMs, parts.faults.lagMs));
@@ -86,7 +86,7 @@ export class Controls {
     eventFaults.releaseAll();
     uncertainty.restoreAll();
     parts.entry.lateWrites.arriveAll();
-    parts.veils.liftAll();
+    parts.concealments.liftAll();
     for (const session of subscriptions.sessions) if (session.isHalfOpen) session.cut('rst');
     parts.hanging.cutAll();
     parts.tokens.restoreLifetime();

@@ -19,9 +19,9 @@ import {
 } from '../exchange/venue-steps.ts';
 import { parseFixed, whole } from '../exchange/wire-text.ts';
 import type { Market } from '../market/market.ts';
+import { registerClient, registerUser } from '../register-cast.ts';
 import { clientPart, userPart } from '../sandbox-options.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
-import { seatClient, seatUser } from '../seat-cast.ts';
 
 const decimal = z.string().transform((text, context) => {
   const value = parseFixed(text);
@@ -152,12 +152,12 @@ export function castVerbs(app: FastifyInstance, parts: SandboxParts): void {
     );
     if (taken !== undefined)
       return reply.code(409).send({ error: `the account ${taken.id} is another user's`, code: 'not_possible' });
-    seatUser(parts.exchange, parts.directory, user);
+    registerUser(parts.exchange, parts.directory, user);
     return { username: user.username };
   });
   app.post('/clients', async (request) => {
     const client = clientPart.parse(request.body);
-    seatClient(parts.directory, client);
+    registerClient(parts.directory, client);
     return { clientId: client.clientId };
   });
   app.post('/refresh-mode', async (request) => {

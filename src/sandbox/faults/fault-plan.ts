@@ -50,7 +50,7 @@ interface MetOrderFault {
 
 const defaultLagMs = 2000;
 const defaultLateMs = 1000;
-const defaultVeilMs = 5000;
+const defaultConcealMs = 5000;
 
 /**
  * The active faults: rules for the next matches, and rates drawn from a seed of their own, so that
@@ -66,7 +66,7 @@ export class FaultPlan {
   private readonly orderRates = new Map<OrderFault, number>();
   private lag = defaultLagMs;
   private late: DurationRange = defaultLateMs;
-  private veil: DurationRange = defaultVeilMs;
+  private conceal: DurationRange = defaultConcealMs;
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -97,9 +97,9 @@ export class FaultPlan {
     this.late = lateMs ?? this.late;
   }
 
-  setOrderRates(orders: Partial<Record<OrderFault, number | undefined>>, veilMs: DurationRange | undefined): void {
+  setOrderRates(orders: Partial<Record<OrderFault, number | undefined>>, concealMs: DurationRange | undefined): void {
     merge(this.orderRates, orders, orderFaults);
-    this.veil = veilMs ?? this.veil;
+    this.conceal = concealMs ?? this.conceal;
   }
 
   addRule(rule: FaultRule): void {
@@ -114,7 +114,7 @@ export class FaultPlan {
     this.orderRates.clear();
     this.lag = defaultLagMs;
     this.late = defaultLateMs;
-    this.veil = defaultVeilMs;
+    this.conceal = defaultConcealMs;
   }
 
   forEvent(place: FaultPlace): StreamFault | undefined {
@@ -151,7 +151,7 @@ export class FaultPlan {
     const rule = this.matching('order', place);
     if (rule?.on === 'order') return { fault: rule.fault, forMs: this.draw(rule.forMs) };
     const fault = this.drawn(this.orderRates);
-    return fault === undefined ? undefined : { fault, forMs: this.draw(this.veil) };
+    return fault === undefined ? undefined : { fault, forMs: this.draw(this.conceal) };
   }
 
   forUpgrade(): UpgradeFault | undefined {
@@ -171,7 +171,7 @@ export class FaultPlan {
       orders: Object.fromEntries(this.orderRates),
       lagMs: this.lag,
       lateMs: this.late,
-      veilMs: this.veil,
+      concealMs: this.conceal,
       rules: this.rules.map(({ rule, skip, times }) => ({ ...rule, skip, times })),
     };
   }

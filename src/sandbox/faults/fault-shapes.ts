@@ -240,7 +240,7 @@ export const faultOrder = z.strictObject({
   /** How late a rate's delayed writes are done. */
   lateMs: durationRange.optional(),
   /** How long a rate hides orders or their references. */
-  veilMs: durationRange.optional(),
+  concealMs: durationRange.optional(),
   /** The age of the state in lagging answers. */
   lagMs: z.number().int().min(0).max(600_000).optional(),
   rules: z.array(faultRule).max(1000).optional(),

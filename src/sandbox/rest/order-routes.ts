@@ -12,7 +12,7 @@ import { encodeRow } from '../exchange/encode-row.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ChangeEntry, ExchangeAccount, ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
 import { jsonText, type Micros } from '../exchange/wire-text.ts';
-import type { Veils } from '../faults/veils.ts';
+import type { Concealments } from '../faults/concealments.ts';
 import type { SandboxParts } from '../sandbox-parts.ts';
 import { forbidden, sendNested, sendPredictionError } from './error-bodies.ts';
 import { requireAccount, requireScope } from './require-scope.ts';
@@ -86,10 +86,10 @@ function isListState(text: string): text is ListState {
   return (listStates as readonly string[]).includes(text);
 }
 
-/** The books, and what is kept from their readers. Without `veils` nothing is. */
+/** The books, and what is kept from their readers. Without `concealments` nothing is. */
 interface Shelf {
   readonly exchange: Exchange;
-  readonly veils?: Pick<Veils, 'hides' | 'bare'>;
+  readonly concealments?: Pick<Concealments, 'hides' | 'bare'>;
 }
 
 /**
@@ -97,7 +97,7 @@ interface Shelf {
  * first. `lagMs` above 0 shows the state so long ago.
  */
 export function listOrders(
-  { exchange, veils }: Shelf,
+  { exchange, concealments }: Shelf,
   account: ExchangeAccount,
   stream: Stream,
   query: ListQuery,
@@ -107,13 +107,13 @@ export function listOrders(
   let last = 0;
   let more = false;
   const take = (entry: ChangeEntry): boolean => {
-    if (veils?.hides(entry.order) === true) return true;
+    if (concealments?.hides(entry.order) === true) return true;
     if (query.state !== 'all' && (query.state === 'closed') !== entry.wasClosed) return true;
     if (rows.length === query.limit) {
       more = true;
       return false;
     }
-    rows.push(rowOf(entry, veils));
+    rows.push(rowOf(entry, concealments));
     last = entry.at;
     return true;
   };
@@ -121,7 +121,7 @@ export function listOrders(
   if (query.reference === undefined) exchange.listOf(account, stream).visit(query.after, asOf, take);
   else
     for (const entry of referred(exchange, account, stream, query.reference, query.after, asOf))
-      if (veils?.bare(entry.order) !== true && !take(entry)) break;
+      if (concealments?.bare(entry.order) !== true && !take(entry)) break;
   const cursor = more ? `,"nextCursor":"${writeCursor(last)}"` : '';
   return `{"orders":[${rows.join(',')}]${cursor}}`;
 }
@@ -131,7 +131,7 @@ export function listOrders(
  * ago).
  */
 export function getOrder(
-  { exchange, veils }: Shelf,
+  { exchange, concealments }: Shelf,
   account: ExchangeAccount,
   stream: Stream,
   orderId: string,
@@ -139,14 +139,14 @@ export function getOrder(
 ): string | undefined {
   const order = exchange.orders.get(orderId);
   if (order === undefined || order.terms.account !== account || order.terms.stream !== stream) return undefined;
-  if (veils?.hides(order) === true) return undefined;
+  if (concealments?.hides(order) === true) return undefined;
   const entry = entryAt(order, exchange.asOf(lagMs));
-  return entry === undefined ? undefined : rowOf(entry, veils);
+  return entry === undefined ? undefined : rowOf(entry, concealments);
 }
 
-function rowOf(entry: ChangeEntry, veils: Shelf['veils']): string {
+function rowOf(entry: ChangeEntry, concealments: Shelf['concealments']): string {
   const row = entry.row ?? encodeRow(entry.order);
-  return veils?.bare(entry.order) === true ? withoutReference(row, entry.order) : row;
+  return concealments?.bare(entry.order) === true ? withoutReference(row, entry.order) : row;
 }
 
 /** An account order always has a `clOrdId`: one made up by the platform. */

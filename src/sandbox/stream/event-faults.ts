@@ -2,9 +2,9 @@ import type { Random } from '../../runtime/random.ts';
 import { type ChangeList, present } from '../exchange/change-list.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { ExchangeOrder, Stream } from '../exchange/exchange-order.ts';
+import type { Concealments } from '../faults/concealments.ts';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import { cutWays, type GarbageKind, garbageKinds, type StreamFault } from '../faults/fault-shapes.ts';
-import type { Veils } from '../faults/veils.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { encodeEvent, encodeEventData, rawFrame } from './client-message.ts';
 import type { StreamSession } from './stream-session.ts';
@@ -82,14 +82,20 @@ const longestHoldMs = 250;
 export class EventFaults {
   private readonly held = new Map<StreamSession, Held[]>();
   private readonly plan: FaultPlan;
-  private readonly veils: Veils;
+  private readonly concealments: Concealments;
   private readonly exchange: Exchange;
   private readonly ledger: Ledger;
   private readonly random: Random;
 
-  constructor(deps: { plan: FaultPlan; veils: Veils; exchange: Exchange; ledger: Ledger; random: Random }) {
+  constructor(deps: {
+    plan: FaultPlan;
+    concealments: Concealments;
+    exchange: Exchange;
+    ledger: Ledger;
+    random: Random;
+  }) {
     this.plan = deps.plan;
-    this.veils = deps.veils;
+    this.concealments = deps.concealments;
     this.exchange = deps.exchange;
     this.ledger = deps.ledger;
     this.random = deps.random;
@@ -98,7 +104,7 @@ export class EventFaults {
   deliver(session: StreamSession, order: ExchangeOrder, text: string, change: number): EventOutcome {
     if (session.isHalfOpen) return 'half_open';
     if (!session.open) return 'cut';
-    if (this.veils.hides(order)) return 'hidden';
+    if (this.concealments.hides(order)) return 'hidden';
     const { stream, account, orderId } = order.terms;
     const fault = this.plan.forEvent({ stream, accountId: account.id, orderId });
     const outcome = fault === undefined ? this.send(session, text) : this.meet(fault, session, order, text, change);

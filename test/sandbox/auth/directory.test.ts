@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../src/sandbox/auth/directory.ts';
 import { Exchange } from '../../../src/sandbox/exchange/exchange.ts';
+import { castOf, defaultCast, registerCast } from '../../../src/sandbox/register-cast.ts';
 import { sandboxOptions } from '../../../src/sandbox/sandbox-options.ts';
-import { castOf, defaultCast, seatCast } from '../../../src/sandbox/seat-cast.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-function seated() {
+function registered() {
   const exchange = new Exchange({ clock: new VirtualClock(), onChange: () => {} }, { maxOrders: 10 });
-  return seatCast(exchange, castOf(sandboxOptions.parse({})));
+  return registerCast(exchange, castOf(sandboxOptions.parse({})));
 }
 
 const as = (clientId: string, username?: string): Principal => ({
@@ -21,14 +21,14 @@ const idsOf = (accounts: readonly { id: string }[]) => accounts.map(({ id }) => 
 
 describe('who sees which account', () => {
   it('a user sees their own, whatever the client may see', () => {
-    const directory = seated();
+    const directory = registered();
     expect(idsOf(directory.accountsOf(as('sandbox-desk', 'bob')))).toEqual(['SIM-1003']);
     expect(idsOf(directory.accountsOf(as('sandbox-app', 'carol')))).toEqual(['SIM-9001']);
     expect(directory.accountFor(as('sandbox-desk', 'bob'), 'SIM-1001')).toEqual({ access: 'foreign' });
   });
 
   it('a client sees those of its users, and a client without users none', () => {
-    const directory = seated();
+    const directory = registered();
     expect(idsOf(directory.accountsOf(as('sandbox-desk')))).toEqual(['SIM-1001', 'SIM-1002', 'SIM-1003']);
     expect(directory.accountsOf(as('sandbox-app'))).toEqual([]);
     expect(directory.accountsOf(as('nobody'))).toEqual([]);

@@ -43,7 +43,7 @@ const writes: FaultOrder = {
 /** What reading is like meanwhile, by turns. */
 const reads: readonly FaultOrder[] = [
   {},
-  { orders: { hidden: 0.1, unreferenced: 0.1 }, veilMs: [200, 4000] },
+  { orders: { hidden: 0.1, unreferenced: 0.1 }, concealMs: [200, 4000] },
   { stream: { silent_loss: 0.05, duplicate: 0.05, reorder: 0.05 } },
   { requests: { lag: 0.5, status_500: 0.1, torn: 0.05 }, lagMs: 2000, stream: { drop: 0.01, cut: 0.005 } },
 ];

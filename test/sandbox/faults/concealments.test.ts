@@ -12,7 +12,7 @@ const streams = [
 ] as const;
 type Case = (typeof streams)[number];
 
-const veil = (desk: Desk, rule: object) => control(desk.at, '/faults', { rules: [{ on: 'order', ...rule }] });
+const concealment = (desk: Desk, rule: object) => control(desk.at, '/faults', { rules: [{ on: 'order', ...rule }] });
 
 function place(desk: Desk, { stream }: Case, reference: string) {
   return stream === 'account'
@@ -49,10 +49,10 @@ describe.each(streams)('a new $stream order', (which) => {
   it('that is hidden is in no list, no GET, no lookup and on no stream, and then in all of them, as it is by then', async () => {
     const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
     const told = await follow(desk, which);
-    await veil(desk, { fault: 'hidden', forMs: 3_600_000 });
-    expect((await place(desk, which, 'veiled')).status).toBe(which.stream === 'account' ? 200 : 202);
-    const orderId = await idOf(desk, 'veiled');
-    expect(await desk.byReference('veiled')).toEqual([]);
+    await concealment(desk, { fault: 'hidden', forMs: 3_600_000 });
+    expect((await place(desk, which, 'concealed')).status).toBe(which.stream === 'account' ? 200 : 202);
+    const orderId = await idOf(desk, 'concealed');
+    expect(await desk.byReference('concealed')).toEqual([]);
     expect(await listed(desk, which, orderId)).toBeUndefined();
     expect(await statusOf(desk, which, orderId)).toBe(404);
     expect((await controlLines(desk.at, '/state')).map((line) => line.orderId)).toContain(orderId);
@@ -63,7 +63,7 @@ describe.each(streams)('a new $stream order', (which) => {
     expect(told()).not.toContain(orderId);
 
     await control(desk.at, '/heal');
-    expect(await desk.byReference('veiled')).toHaveLength(1);
+    expect(await desk.byReference('concealed')).toHaveLength(1);
     expect(await statusOf(desk, which, orderId)).toBe(200);
     await eventually(() => expect(told()).toContain(orderId));
     expect(await controlLines(desk.at, '/ledger?kind=fault')).toContainEqual(
@@ -74,7 +74,7 @@ describe.each(streams)('a new $stream order', (which) => {
   it('that is unreferenced is listed without the caller’s reference and not found by it, while the stream shows it', async () => {
     const desk = await orderDesk({ market: { openOrders: 0, knownOrders: 0 } });
     const told = await follow(desk, which);
-    await veil(desk, { fault: 'unreferenced', forMs: 3_600_000, reference: 'bare' });
+    await concealment(desk, { fault: 'unreferenced', forMs: 3_600_000, reference: 'bare' });
     await place(desk, which, 'bare');
     const orderId = await idOf(desk, 'bare');
     expect(await desk.byReference('bare')).toEqual([]);
@@ -85,23 +85,23 @@ describe.each(streams)('a new $stream order', (which) => {
     expect(await listed(desk, which, orderId)).toMatchObject({ [which.reference]: 'bare' });
   });
 
-  it('comes out from behind its veil by itself when the time is over', async () => {
+  it('comes out from behind its concealment by itself when the time is over', async () => {
     const desk = await orderDesk();
-    await veil(desk, { fault: 'hidden', forMs: [20, 40] });
+    await concealment(desk, { fault: 'hidden', forMs: [20, 40] });
     await place(desk, which, 'soon');
     await eventually(async () => expect(await desk.byReference('soon')).toHaveLength(1));
   });
 });
 
-describe('veils by rate', () => {
+describe('concealments by rate', () => {
   it('are drawn from the seed: the same orders are hidden', async () => {
     const run = async () => {
       const desk = await orderDesk({ market: { seed: 5 } });
-      await control(desk.at, '/faults', { orders: { hidden: 0.3, unreferenced: 0.3 }, veilMs: [600_000, 900_000] });
+      await control(desk.at, '/faults', { orders: { hidden: 0.3, unreferenced: 0.3 }, concealMs: [600_000, 900_000] });
       for (let i = 0; i < 20; i += 1) await desk.place({ clientId: `v${i}` });
       const lines = await controlLines(desk.at, '/ledger?kind=fault');
       return lines
-        .filter((line) => line.what === 'veiled')
+        .filter((line) => line.what === 'concealed')
         .map(({ fault, reference, forMs }) => [fault, reference, forMs]);
     };
     const first = await run();

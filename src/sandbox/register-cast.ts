@@ -64,15 +64,15 @@ export function castOf(options: SandboxOptions): Cast {
 }
 
 /** Opens their accounts on the exchange and registers them. */
-export function seatCast(exchange: Exchange, cast: Cast): Directory {
+export function registerCast(exchange: Exchange, cast: Cast): Directory {
   const directory = new Directory(exchange);
-  for (const user of cast.users) seatUser(exchange, directory, user);
-  for (const client of cast.clients) seatClient(directory, client);
+  for (const user of cast.users) registerUser(exchange, directory, user);
+  for (const client of cast.clients) registerClient(directory, client);
   return directory;
 }
 
 /** One user; accounts that are open already stay as they are. */
-export function seatUser(exchange: Exchange, directory: Directory, user: Cast['users'][number]): void {
+export function registerUser(exchange: Exchange, directory: Directory, user: Cast['users'][number]): void {
   const { username, password, mfa, accounts } = user;
   directory.users.set(username, { username, password: new Secret(password), mfa });
   for (const account of accounts)
@@ -80,7 +80,7 @@ export function seatUser(exchange: Exchange, directory: Directory, user: Cast['u
 }
 
 /** One app. */
-export function seatClient(directory: Directory, { clientSecret, ...client }: Cast['clients'][number]): void {
+export function registerClient(directory: Directory, { clientSecret, ...client }: Cast['clients'][number]): void {
   directory.clients.set(
     client.clientId,
     clientSecret === undefined ? client : { ...client, clientSecret: new Secret(clientSecret) },

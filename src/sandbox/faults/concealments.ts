@@ -5,12 +5,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { FaultPlan } from './fault-plan.ts';
 import type { OrderFault } from './fault-shapes.ts';
 
-interface Veil {
+interface Concealment {
   readonly fault: OrderFault;
   readonly timer: Timer;
 }
 
-interface VeilsDeps {
+interface ConcealmentsDeps {
   readonly clock: Clock;
   readonly plan: FaultPlan;
   readonly ledger: Ledger;
@@ -22,15 +22,16 @@ interface VeilsDeps {
  * Orders that exist, and that the platform's readers do not see, or not with their owner. A replica
  * that is behind, or an index still being built, shows them like this.
  *
- * An order's states here: veiled → plain, once. Invariant: a veil ends after its time or when it
- * heals, whichever is first, and the truth (`GET /state`, the ledger's changes) never has one.
+ * An order's states here: concealed → plain, once. Invariant: a concealment ends after its time or
+ * when it heals, whichever is first, and the truth (`GET /state`, the ledger's changes) never has
+ * one.
  * Costs a test of emptiness if none is drawn.
  */
-export class Veils {
-  private readonly veiled = new Map<ExchangeOrder, Veil>();
-  private readonly deps: VeilsDeps;
+export class Concealments {
+  private readonly concealed = new Map<ExchangeOrder, Concealment>();
+  private readonly deps: ConcealmentsDeps;
 
-  constructor(deps: VeilsDeps) {
+  constructor(deps: ConcealmentsDeps) {
     this.deps = deps;
   }
 
@@ -42,37 +43,37 @@ export class Veils {
     const met = this.deps.plan.forOrder(place);
     if (met === undefined) return;
     const { fault, forMs } = met;
-    this.veiled.set(order, { fault, timer: this.deps.clock.after(forMs, () => this.lift(order)) });
+    this.concealed.set(order, { fault, timer: this.deps.clock.after(forMs, () => this.lift(order)) });
     const about = `"stream":"${stream}","orderId":"${orderId}"${reference === undefined ? '' : `,"reference":${jsonText(reference)}`}`;
-    this.deps.ledger.enter('fault', `,"what":"veiled","fault":"${fault}","forMs":${forMs},${about}`);
+    this.deps.ledger.enter('fault', `,"what":"concealed","fault":"${fault}","forMs":${forMs},${about}`);
   }
 
   /** In no list, no GET and on no stream now. */
   hides(order: ExchangeOrder): boolean {
-    return this.veiled.size > 0 && this.veiled.get(order)?.fault === 'hidden';
+    return this.concealed.size > 0 && this.concealed.get(order)?.fault === 'hidden';
   }
 
   /** Shown without the caller's reference now. */
   bare(order: ExchangeOrder): boolean {
-    return this.veiled.size > 0 && this.veiled.get(order)?.fault === 'unreferenced';
+    return this.concealed.size > 0 && this.concealed.get(order)?.fault === 'unreferenced';
   }
 
   liftAll(): void {
-    for (const order of [...this.veiled.keys()]) this.lift(order);
+    for (const order of [...this.concealed.keys()]) this.lift(order);
   }
 
   stop(): void {
-    for (const { timer } of this.veiled.values()) timer.cancel();
-    this.veiled.clear();
+    for (const { timer } of this.concealed.values()) timer.cancel();
+    this.concealed.clear();
   }
 
   private lift(order: ExchangeOrder): void {
-    const veil = this.veiled.get(order);
-    if (veil === undefined) return;
-    veil.timer.cancel();
-    this.veiled.delete(order);
+    const concealment = this.concealed.get(order);
+    if (concealment === undefined) return;
+    concealment.timer.cancel();
+    this.concealed.delete(order);
     // Forgotten meanwhile: it is nowhere any more.
-    if (veil.fault === 'hidden' && order.entry !== undefined) this.deps.onShown(order);
+    if (concealment.fault === 'hidden' && order.entry !== undefined) this.deps.onShown(order);
   }
 }
 
