@@ -12,10 +12,10 @@ import { newestPayloads, type Quarantined, writingLanes } from '../store/command
 import type { AuditFinding, Hop } from './audit/judge-order.ts';
 import { type AuditDeps, type AuditOptions, type AuditResult, runAudit } from './audit/run-audit.ts';
 import type { CliIo } from './io/io.ts';
+import { ProgressBar } from './io/progress-bar.ts';
 import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
-import { lightLoad, ProgressBar } from './repair/repair-run.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
-import { withDatabase } from './with-database.ts';
+import { lightLoad, withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:

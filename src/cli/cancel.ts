@@ -1,23 +1,24 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
+import { cancelAfterAnswer, cancelAllAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { formatTable, printable } from './io/format-text.ts';
+import { exitCodes } from '../runtime/program-error.ts';
+import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { longestHoldMs } from './rest/rest-client.ts';
+import { usage } from './io/usage.ts';
+import { longestHoldMs, understood } from './rest/rest-client.ts';
 import {
-  addRestFlags,
-  askOperator,
   query,
   type RestFlags,
   reasonText,
   refuseFlags,
-  restClient,
   restExitCodes,
   segment,
   tellUnanswered,
-  withKey,
+  waitSeconds,
 } from './rest/rest-flags.ts';
-import { addSendFlags, type SendFlags, sendAndPrint } from './rest/send-command.ts';
+import { addSendFlags, askWithKey, type SendFlags, sendAndPrint } from './rest/send-command.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -61,13 +62,7 @@ export function cancelCommand(io: CliIo): Command {
     .action((order: string | undefined, flags: CancelFlags) => {
       if (flags.all) return cancelAll(io, order, flags);
       if (order === undefined || flags.account === undefined)
-        throw new ProgramError(
-          'which order? Give its id and its --account, and --prediction for a prediction order; or --all',
-          {
-            code: 'USAGE',
-            exitCode: exitCodes.usage,
-          },
-        );
+        throw usage('which order? Give its id and its --account, and --prediction for a prediction order; or --all');
       refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
       refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
       refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
@@ -97,6 +92,10 @@ interface CancelFlags extends SendFlags {
 /** These flags select among the open orders. */
 const selectingFlags = ['symbol', 'side', 'principal', 'ref'] as const;
 
+// Each part may be left out by a service of an earlier version, and the others still count.
+const swept = cancelAllAnswer.partial();
+type Swept = z.infer<typeof swept>;
+
 /**
  * `cancel --all`: a command for each open order of the account, or of every account, that the flags
  * select. The key names the sweep: used again it sends nothing twice, and shows the results.
@@ -109,60 +108,69 @@ async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlag
     ['prediction', 'ifRevision', 'wait'],
     'does not go with --all: open orders are cancelled on both streams',
   );
-  const key = flags.idempotencyKey ?? io.random.uuid();
-  if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
-  const asked = { ...flags, reason: reasonText(flags.reason) };
-  const { symbol, side, principal, ref: reference } = flags;
-  // Undefined fields are not in the JSON.
-  const also = { ...(flags.leaveLanding && { onLanding: 'leave' }), symbol, side, principal, reference };
-  const isSelective = selectingFlags.some((name) => flags[name] !== undefined);
-  const sent = { headers: { 'idempotency-key': key }, waitMs: longestHoldMs, also };
-  const { body } = await askOperator(io, asked, 'cancel-all', sent).catch((error: unknown) => {
-    throw withKey(error, key);
+  const { account, symbol, side, principal, ref: reference } = flags;
+  const { body, key } = await askWithKey(io, flags, {
+    method: 'POST',
+    path: `/v1${account === undefined ? '' : `/accounts/${segment(account)}`}/cancel-all`,
+    waitMs: longestHoldMs,
+    // Undefined fields are not in the JSON.
+    body: {
+      reason: reasonText(flags.reason),
+      ...(flags.leaveLanding && { onLanding: 'leave' }),
+      ...{ symbol, side, principal, reference },
+    },
   });
-  const [orders, declined] = [rows(body['orders']), rows(body['declined'])];
-  const [places, unread] = [rows(body['places']), rows(body['unread'])];
+  const answer = understood('what was cancelled', swept, body);
+  const { open = false, unread = [], unanswered } = answer;
+  const isSelective = selectingFlags.some((name) => flags[name] !== undefined);
   if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
   else {
-    io.stdout.write(tableOf([...orders, ...places, ...unread, ...declined], isSelective));
-    if (body['open'] === true)
+    io.stdout.write(sweepTable(answer, isSelective ? 'No open order matches.' : 'No order is open.'));
+    if (open)
       io.stderr.write(`something may still be open; run the same line with --idempotency-key ${key} to see more\n`);
-    for (const { accountId, stream, detail } of unread) io.stderr.write(`${accountId} ${stream}: ${detail}\n`);
+    for (const { accountId, stream, detail } of unread)
+      io.stderr.write(`${printable(`${accountId} ${stream}: ${detail}`)}\n`);
   }
-  const unanswered = tellUnanswered(io, body);
-  const outcomes = [...orders, ...declined].map(({ outcome }) => outcome);
-  const isUnresolved =
-    unanswered ||
-    outcomes.includes('unknown') ||
-    orders.some(({ code }) => code === 'UNDER_WAY') ||
-    (body['open'] === true && places.length + unread.length > 0);
-  if (isUnresolved) io.exit(exitCodes.unresolved);
-  else if (outcomes.some((outcome) => outcome !== 'accepted' && outcome !== 'applied' && outcome !== 'moot'))
-    io.exit(exitCodes.failed);
+  const code = tellUnanswered(io, unanswered) ? exitCodes.unresolved : sweepCode(answer);
+  if (code !== undefined) io.exit(code);
 }
 
-type Row = Readonly<Record<string, unknown>>;
+function sweepCode({ open, orders = [], places = [], unread = [], declined = [] }: Swept): number | undefined {
+  const isUnresolved =
+    orders.some(({ outcome, code }) => outcome === 'unknown' || code === 'UNDER_WAY') ||
+    (open === true && places.length + unread.length > 0);
+  if (isUnresolved) return exitCodes.unresolved;
+  const isDone = ({ outcome }: { readonly outcome?: string | undefined }) =>
+    outcome === 'accepted' || outcome === 'applied' || outcome === 'moot';
+  return declined.length > 0 || !orders.every(isDone) ? exitCodes.failed : undefined;
+}
 
-function rows(value: unknown): readonly Row[] {
-  return Array.isArray(value) ? value : [];
+interface SweptRow {
+  readonly accountId: string;
+  readonly stream?: string;
+  readonly orderId?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly code?: string | undefined;
+  readonly commandId?: string | undefined;
 }
 
 /**
  * Orders, then unresolved places, then accounts that were not read or of which no order was
  * cancelled, with the reason.
  */
-function tableOf(all: readonly Row[], isSelective: boolean): string {
-  if (all.length === 0) return isSelective ? 'No open order matches.\n' : 'No order is open.\n';
-  const lines = all.map(({ accountId, stream, orderId, outcome, code, commandId }) =>
-    [accountId, stream ?? '-', orderId ?? '-', outcome ?? code, commandId ?? '-'].map((cell) =>
-      printable(String(cell)),
-    ),
+function sweepTable({ orders = [], places = [], unread = [], declined = [] }: Swept, none: string): string {
+  const rows: readonly SweptRow[] = [...orders, ...places, ...unread, ...declined];
+  return tableText(
+    rows,
+    {
+      ACCOUNT: 'accountId',
+      STREAM: 'stream',
+      ORDER: 'orderId',
+      OUTCOME: ({ outcome, code }) => outcome ?? code,
+      COMMAND: 'commandId',
+    },
+    none,
   );
-  return formatTable([['ACCOUNT', 'STREAM', 'ORDER', 'OUTCOME', 'COMMAND'], ...lines]);
-}
-
-function usage(message: string): ProgramError {
-  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 const replaceExamples = `
@@ -239,34 +247,32 @@ interface CancelAfterFlags extends RestFlags {
   readonly account?: readonly string[];
 }
 
-/** The dead man's switch: one call arms, renews or disarms it. */
-export function cancelAfterCommand(io: CliIo): Command {
-  const command = new Command('cancel-after')
-    .description('Has every open order cancelled unless it is called again in time: the dead man’s switch.')
-    .argument('<seconds>', 'cancel when no further call has come for so long; 0 disarms', wholeSeconds)
-    .option('--account <id...>', 'only these accounts; without it every account of the token that is followed now');
-  return addRestFlags(command)
-    .addHelpText('after', cancelAfterExamples)
-    .action(async (seconds: number, flags: CancelAfterFlags) => {
-      const { body } = await restClient(io, flags).ask({
-        method: 'POST',
-        path: '/v1/cancel-after',
-        body: { seconds, accountIds: flags.account },
-      });
-      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : describeTimers(body));
-    });
-}
+export const cancelAfterVerb: Verb<typeof cancelAfterAnswer, CancelAfterFlags> = {
+  name: 'cancel-after',
+  does: 'Has every open order cancelled unless it is called again in time: the dead man’s switch.',
+  help: cancelAfterExamples,
+  route: 'POST /v1/cancel-after',
+  takes: [['<seconds>', 'cancel when no further call has come for so long; 0 disarms', waitSeconds(longestSeconds)]],
+  flags: (command) =>
+    command.option(
+      '--account <id...>',
+      'only these accounts; without it every account of the token that is followed now',
+    ),
+  ask: ({ account: accountIds }, [seconds]) => ({ body: { seconds, accountIds } }),
+  about: 'the switch',
+  answer: cancelAfterAnswer,
+  text: describeTimers,
+};
 
-function wholeSeconds(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= longestSeconds) return Number(text);
-  throw new InvalidArgumentError(`It must be a whole number of seconds, 0 to ${longestSeconds}.`);
+/** The dead man’s switch: one call arms, renews or disarms it. */
+export function cancelAfterCommand(io: CliIo): Command {
+  return verbCommand(io, cancelAfterVerb);
 }
 
 /** Names the accounts: the orders of others stay. */
-function describeTimers({ accountIds, firesAt }: Readonly<Record<string, unknown>>): string {
-  const accounts = Array.isArray(accountIds) ? accountIds.map((id) => printable(String(id))) : [];
-  const of = `${plural(accounts.length, 'account')}: ${accounts.join(' ')}`;
+function describeTimers({ accountIds, firesAt }: z.infer<typeof cancelAfterAnswer>): string {
+  const of = printable(`${plural(accountIds.length, 'account')}: ${accountIds.join(' ')}`);
   return firesAt === undefined
     ? `Disarmed for ${of}\n`
-    : `Armed until ${printable(String(firesAt))} for ${of}\nUnless it is renewed by then, their open orders are cancelled.\n`;
+    : `Armed until ${printable(firesAt)} for ${of}\nUnless it is renewed by then, their open orders are cancelled.\n`;
 }

@@ -1,20 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { idKinds } from '../service/rest/request-fields.ts';
-import { expectDone } from './approvals.ts';
-import { type ListFlags, listCommands } from './command/list-commands.ts';
+import { type CommandListFlags, commandLs, listUnresolved } from './command/list-commands.ts';
 import { showCommand } from './command/show-command.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import {
-  addReasonFlag,
-  addRestFlags,
-  type RestFlags,
-  restClient,
-  restExitCodes,
-  rowLimit,
-  segment,
-} from './rest/rest-flags.ts';
+import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes, segment } from './rest/rest-flags.ts';
+import { expectDone, listCommand, runList } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -33,20 +25,11 @@ export function commandCommand(io: CliIo): Command {
       'Shows commands with their evidence, and records a verdict of a person on those that evidence does not settle.',
     )
     .addHelpText('after', examples);
-  addRestFlags(
-    command
-      .command('ls')
-      .description('Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.')
-      .option('--unresolved', 'only those whose outcome is unknown, or that a person has to decide')
-      .option('--account <id>', 'only this account')
-      .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
-      .option(
-        '--state <word>',
-        'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict',
-      )
-      .option('--ref <text>', 'only with this reference of the caller')
-      .option('--limit <n>', 'at most so many', rowLimit, 50),
-  ).action((flags: ListFlags) => listCommands(io, flags));
+  command.addCommand(
+    listCommand(io, commandLs).action((flags: CommandListFlags) =>
+      flags.unresolved ? listUnresolved(io, flags) : runList(io, commandLs, flags),
+    ),
+  );
   addRestFlags(
     command
       .command('show')

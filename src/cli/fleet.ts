@@ -1,15 +1,13 @@
-import { Command, Option } from 'commander';
-import type { Pool } from 'pg';
-import type { FleetDocument } from '../contract/fleet-answer.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type FleetDocument, type FleetLane, fleetAnswer } from '../contract/fleet-answer.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { fleetDocument } from '../store/fleet/fleet-document.ts';
-import { PostgresShardStore } from '../store/fleet/shard-store.ts';
-import { addFleetDeeds } from './fleet/fleet-deeds.ts';
 import { fleetText } from './fleet/fleet-text.ts';
 import type { CliIo } from './io/io.ts';
-import { readConfig } from './io/read-config.ts';
+import { usage } from './io/usage.ts';
+import { type RestClient, understood } from './rest/rest-client.ts';
+import { type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
+import { runVerb, type Verb, verbCommand } from './rest/verb.ts';
 import { watch } from './watch.ts';
-import { withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:
@@ -19,38 +17,99 @@ Examples:
   $ tidemark fleet pin 3 --reason "its accounts trade all day, and a move shows"
   $ tidemark fleet drain desk-1-4fae12c9 --reason "its machine gets a new kernel"
 
-The first line is the verdict. Exit codes: 0 every shard is held and every lane has its process, 1 not so, 69 the database does not answer.`;
+The first line is the verdict. Any instance answers, for all of them. Exit codes: 0 every shard is held and every lane has its process, 1 not so, 69 no service answers, 77 the token lacks ops:read.`;
 
-interface FleetFlags {
-  readonly json?: true;
+const drainExamples = `
+Examples:
+  $ tidemark fleet drain desk-1-4fae12c9 --reason "its machine gets a new kernel"
+  $ tidemark fleet drain 4fae12c9 --reason "the end of the name is enough"
+
+It goes on, and still forwards commands; \`tidemark fleet\` shows when it holds no shard any more. Where no other process takes shards, it keeps its own until one does. The drain holds until \`tidemark fleet undrain\`, or until the process ends.
+It needs a token with ops:read and ops:write for every account. ${restExitCodes}`;
+
+const pinExamples = `
+Examples:
+  $ tidemark fleet pin 3 --reason "its accounts trade all day, and a move shows"
+
+A pinned shard still moves when its process is drained, is stopped or dies; it is pinned to the next one then. It holds until \`tidemark fleet unpin\`.
+It needs a token with ops:write for every account. ${restExitCodes}`;
+
+interface FleetFlags extends RestFlags {
   readonly watch?: true;
 }
 
+type FleetVerb = Verb<typeof fleetAnswer, FleetFlags>;
+
+const fleetFields = { about: 'the fleet', answer: fleetAnswer, text: fleetText } as const;
+
+const fleetShow: FleetVerb = {
+  name: 'fleet',
+  does: 'Shows the processes of the service with the shards of accounts that each of them holds, over REST.',
+  help: examples,
+  route: 'GET /v1/fleet',
+  flags: (command) =>
+    command.addOption(new Option('--watch', 'show it again every two seconds, until Ctrl-C').conflicts('json')),
+  ...fleetFields,
+  end: (io, { allHeld }) => {
+    if (!allHeld) io.exit(exitCodes.failed);
+  },
+};
+
+const ofInstance = { takes: [['<instance>', 'name of the process, or its end']], resolve: instanceOf } as const;
+const ofShard = { takes: [['<shard>', 'its number', shardNumber]] } as const;
+
+const fleetDrain: FleetVerb = {
+  name: 'drain',
+  does: 'Has a process give its shards to the others, one by one, over REST.',
+  help: drainExamples,
+  route: 'POST /v1/fleet/instances/{instance}/drain',
+  ...ofInstance,
+  reasoned: true,
+  ...fleetFields,
+  end: (io, { lanes }) => {
+    if (!lanes.some(takesShards)) io.stderr.write('no other process takes shards: it keeps its own until one does\n');
+  },
+};
+
+const fleetUndrain: FleetVerb = {
+  name: 'undrain',
+  does: 'Has a process take shards again, over REST.',
+  route: 'POST /v1/fleet/instances/{instance}/undrain',
+  ...ofInstance,
+  reasoned: true,
+  ...fleetFields,
+};
+
+const fleetPin: FleetVerb = {
+  name: 'pin',
+  does: 'Keeps a shard with its process: balance does not move it, over REST.',
+  help: pinExamples,
+  route: 'POST /v1/fleet/shards/{shard}/pin',
+  ...ofShard,
+  reasoned: true,
+  ...fleetFields,
+};
+
+const fleetUnpin: FleetVerb = {
+  name: 'unpin',
+  does: 'Lets a shard move for balance again, over REST.',
+  route: 'POST /v1/fleet/shards/{shard}/unpin',
+  ...ofShard,
+  reasoned: true,
+  ...fleetFields,
+};
+
+export const fleetVerbs = [fleetShow, fleetDrain, fleetUndrain, fleetPin, fleetUnpin];
+
 /** Shows which process holds which shards; the commands below it move them. */
 export function fleetCommand(io: CliIo): Command {
-  const fleet = new Command('fleet')
-    .description(
-      'Shows the processes of the service with the shards of accounts that each of them holds, from the database.',
-    )
-    .option('--watch', 'show it again every two seconds, until Ctrl-C')
-    .addOption(new Option('--json', 'print it as JSON, as GET /v1/fleet does').conflicts('watch'))
-    .addHelpText('after', examples)
-    .action(async (flags: FleetFlags) => {
-      const config = readConfig(io, ['databaseUrl']);
-      const isWell = await withDatabase(
-        io,
-        config,
-        { applicationName: 'tidemark-fleet', maxConnections: 1 },
-        (pool) => {
-          const look = () => read(io, pool, config.leaseExpireMs);
-          return flags.watch === true
-            ? watch(io, async () => shown(await look()))
-            : showOnce(io, look, flags.json === true);
-        },
-      );
-      if (!isWell) io.exit(exitCodes.failed);
-    });
-  addFleetDeeds(io, fleet);
+  const fleet = verbCommand(io, fleetShow).action(async (flags: FleetFlags) => {
+    if (flags.watch !== true) return runVerb(io, fleetShow, [], flags);
+    const client = restClient(io, flags);
+    const look = async () => shown(await readFleet(client));
+    if (!(await watch(io, look))) io.exit(exitCodes.failed);
+  });
+  for (const verb of fleetVerbs.slice(1)) fleet.addCommand(verbCommand(io, verb));
   return fleet;
 }
 
@@ -58,12 +117,27 @@ function shown(fleet: FleetDocument) {
   return { text: fleetText(fleet), isWell: fleet.allHeld };
 }
 
-async function read(io: CliIo, pool: Pool, expireAfterMs: number): Promise<FleetDocument> {
-  return fleetDocument(await new PostgresShardStore({ pool }).look(expireAfterMs), io.clock.nowMs());
+async function readFleet(client: RestClient): Promise<FleetDocument> {
+  const { body } = await client.ask({ method: 'GET', path: '/v1/fleet' });
+  return understood('the fleet', fleetAnswer, body);
 }
 
-async function showOnce(io: CliIo, look: () => Promise<FleetDocument>, asJson: boolean): Promise<boolean> {
-  const fleet = await look();
-  io.stdout.write(asJson ? `${JSON.stringify(fleet, undefined, 2)}\n` : fleetText(fleet));
-  return fleet.allHeld;
+function shardNumber(text: string): string {
+  if (/^\d{1,4}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be a whole number, as `tidemark fleet` shows it.');
+}
+
+const takesShards = ({ state, drained, unfit, weight }: FleetLane) =>
+  state === 'live' && !drained && unfit === null && weight > 0;
+
+/** The whole name: the table shows the end of a long one. */
+async function instanceOf(client: RestClient, given: string): Promise<string> {
+  const names = (await readFleet(client)).lanes.flatMap(({ holder }) => holder ?? []);
+  const end = given.replace(/^…/, '');
+  const [first, ...others] = names.includes(end) ? [end] : names.filter((name) => end !== '' && name.endsWith(end));
+  if (first !== undefined && others.length === 0) return first;
+  throw usage(
+    first === undefined ? `no process has the name ${given}` : `${given} is the end of several names`,
+    `The processes are: ${names.join(', ')}.`,
+  );
 }

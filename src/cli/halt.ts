@@ -1,9 +1,11 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { type HaltDocument, haltAnswer, resumeAnswer } from '../contract/halt-answers.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { expectDone } from './approvals.ts';
-import { formatTable, printable } from './io/format-text.ts';
+import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { addReasonFlag, askOperator, type OperatorFlags, restExitCodes } from './rest/rest-flags.ts';
+import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const haltExamples = `
 Examples:
@@ -21,58 +23,61 @@ Examples:
 It clears every halt of that scope, also those of other people: first run \`tidemark command ls --unresolved\`.
 ${restExitCodes}`;
 
+interface ScopeFlags extends RestFlags {
+  readonly account?: string;
+}
+
+const ofScope = {
+  flags: (command: Command) => command.option('--account <id>', 'only this account; without it the service'),
+  reasoned: true,
+  about: 'halts',
+} as const;
+
+// A service of an earlier version does not say who has not confirmed.
+const halted = haltAnswer.partial({ unconfirmed: true });
+
+export const haltVerb: Verb<typeof halted, ScopeFlags> = {
+  name: 'halt',
+  does: 'Stops placing and replacing, for one account or for the service; cancels still pass.',
+  help: haltExamples,
+  route: ['POST /v1/halt', 'POST /v1/accounts/{accountId}/halt'],
+  ...ofScope,
+  answer: halted,
+  text: ({ unconfirmed = [], halts }) => `${unconfirmedLine(unconfirmed)}${haltTable(halts)}`,
+};
+
+export const resumeVerb: Verb<typeof resumeAnswer, ScopeFlags> = {
+  name: 'resume',
+  does: 'Allows placing and replacing again, for one account or for the service.',
+  help: resumeExamples,
+  route: ['POST /v1/resume', 'POST /v1/accounts/{accountId}/resume'],
+  ...ofScope,
+  answer: resumeAnswer,
+  text: (answer, flags) => `${resumed(answer, flags)}${haltTable(answer.halts)}`,
+  end: (io, { halts }, { account }) => {
+    // What was asked for did not come about: the whole service is halted, and with it this account.
+    if (account !== undefined && halts.some(({ scope }) => scope.kind === 'service')) io.exit(exitCodes.failed);
+  },
+};
+
 /** Stops placing and replacing. */
 export function haltCommand(io: CliIo): Command {
-  return operatorCommand(
-    io,
-    'halt',
-    'Stops placing and replacing, for one account or for the service; cancels still pass.',
-    haltExamples,
-  );
+  return verbCommand(io, haltVerb);
 }
 
 /** Clears halts: a halt ends in no other way. */
 export function resumeCommand(io: CliIo): Command {
-  return operatorCommand(
-    io,
-    'resume',
-    'Allows placing and replacing again, for one account or for the service.',
-    resumeExamples,
-  );
-}
-
-function operatorCommand(io: CliIo, verb: 'halt' | 'resume', description: string, examples: string): Command {
-  const command = new Command(verb)
-    .description(description)
-    .option('--account <id>', 'only this account; without it the service');
-  return addReasonFlag(command)
-    .addHelpText('after', examples)
-    .action(async (flags: OperatorFlags) => {
-      const { body } = expectDone(await askOperator(io, flags, verb));
-      // What was asked for did not come about: the whole service is
-      // halted, and with it this account.
-      if (verb === 'resume' && flags.account !== undefined && haltsService(body['halts'])) io.exit(exitCodes.failed);
-      if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
-      else {
-        const first = verb === 'resume' ? resumed(body['cleared'], flags) : unconfirmed(body['unconfirmed']);
-        io.stdout.write(`${first}${haltTable(body['halts'])}`);
-      }
-    });
-}
-
-function haltsService(halts: unknown): boolean {
-  return Array.isArray(halts) && halts.some(({ scope }) => scope?.kind === 'service');
+  return verbCommand(io, resumeVerb);
 }
 
 /** The instances that did not say in time that they hold the halt. */
-function unconfirmed(instances: unknown): string {
-  if (!Array.isArray(instances) || instances.length === 0) return '';
+function unconfirmedLine(instances: readonly string[]): string {
+  if (instances.length === 0) return '';
   return `${printable(`Not confirmed by ${instances.join(', ')}: the database lets no instance send behind a halt, but look at it (tidemark fleet).`)}\n`;
 }
 
 /** The halts that this resume has cleared, one line each. */
-function resumed(cleared: unknown, { account }: OperatorFlags): string {
-  if (!Array.isArray(cleared)) return '';
+function resumed({ cleared }: z.infer<typeof resumeAnswer>, { account }: ScopeFlags): string {
   if (cleared.length === 0)
     return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
   return cleared
@@ -85,18 +90,20 @@ function resumed(cleared: unknown, { account }: OperatorFlags): string {
 }
 
 /** Every halt that is in force after the request. */
-function haltTable(halts: unknown): string {
-  const rows = Array.isArray(halts) ? halts : [];
-  if (rows.length === 0) return 'No halt is in force.\n';
-  return formatTable([
-    ['SCOPE', 'CAUSE', 'SINCE', 'BY', 'REASON'],
-    ...rows.map(({ scope, cause, since, by, reason }) =>
-      [scopeOf(scope), cause, since, by, reason].map((cell) => printable(String(cell ?? '-'))),
-    ),
-  ]);
+function haltTable(halts: readonly HaltDocument[]): string {
+  return tableText(
+    halts,
+    {
+      SCOPE: ({ scope }) => scopeOf(scope),
+      CAUSE: 'cause',
+      SINCE: 'since',
+      BY: 'by',
+      REASON: 'reason',
+    },
+    'No halt is in force.',
+  );
 }
 
-function scopeOf(scope: unknown): string {
-  if (typeof scope !== 'object' || scope === null) return String(scope);
-  return 'accountId' in scope ? `account ${String(scope.accountId)}` : 'service';
+function scopeOf(scope: HaltDocument['scope']): string {
+  return scope.kind === 'account' ? `account ${scope.accountId}` : 'service';
 }

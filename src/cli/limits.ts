@@ -1,10 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { limitList } from '../contract/limit-bodies.ts';
 import { type LimitName, limitNames } from '../domain/limits.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { expectDone } from './approvals.ts';
-import { formatTable, printable } from './io/format-text.ts';
+import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { addReasonFlag, addRestFlags, type RestFlags, restClient, restExitCodes } from './rest/rest-flags.ts';
+import { usage } from './io/usage.ts';
+import { type RestFlags, restExitCodes } from './rest/rest-flags.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -23,14 +25,11 @@ Examples:
 Every row that matches a command holds: a narrower one lifts no bound. Bounds that are not named stay. Cancels are never limited.
 ${restExitCodes}`;
 
-interface SetFlags extends RestFlags {
+interface SetFlags extends RestFlags, Readonly<Partial<Record<LimitName, unknown>>> {
   readonly principal?: string;
   readonly account?: string;
-  readonly reason: string;
   readonly clear?: readonly string[];
 }
-
-type BoundFlags = Readonly<Record<string, unknown>>;
 
 /** The flag of each bound. The service checks the values. */
 const boundFlags: Readonly<
@@ -58,82 +57,80 @@ const boundFlags: Readonly<
   duplicateWindowMs: { value: '<ms>', read: wholeNumber, help: 'how long the same place is refused' },
 };
 
+/** What is shown of a limit. */
+const shownLimits = z.object({ items: z.array(limitList.shape.items.element.omit({ changedAt: true })) });
+
+const limitFields = {
+  about: 'limits',
+  answer: shownLimits,
+  text: ({ items }: z.infer<typeof shownLimits>) =>
+    tableText(
+      items.flatMap(({ bounds, ...of }) => Object.entries(bounds).map(([limit, bound]) => ({ ...of, limit, bound }))),
+      {
+        PRINCIPAL: ({ principal }) => principal ?? '*',
+        ACCOUNT: ({ accountId }) => accountId ?? '*',
+        LIMIT: 'limit',
+        BOUND: 'bound',
+        BY: 'changedBy',
+        REASON: 'reason',
+      },
+      'There are no limits.',
+    ),
+};
+
+export const limitsLs: Verb<typeof shownLimits> = {
+  name: 'ls',
+  does: 'Lists the limits, one row for each principal and account.',
+  help: `\n${restExitCodes}`,
+  route: 'GET /v1/limits',
+  ...limitFields,
+};
+
+export const limitsSet: Verb<typeof shownLimits, SetFlags> = {
+  name: 'set',
+  does: 'Sets or clears bounds of all callers, a principal, an account, or a principal on an account.',
+  help: setExamples,
+  route: 'PATCH /v1/limits',
+  flags: addBoundFlags,
+  reasoned: true,
+  ask: (flags) => ({ body: { principal: flags.principal, accountId: flags.account, bounds: boundsOf(flags) } }),
+  ...limitFields,
+};
+
 /** The limits that places and replaces are checked against before they are journaled. */
 export function limitsCommand(io: CliIo): Command {
   return new Command('limits')
     .description('Shows and changes the limits that places and replaces are checked against before they are journaled.')
-    .addCommand(listCommand(io))
-    .addCommand(setCommand(io))
+    .addCommand(verbCommand(io, limitsLs))
+    .addCommand(verbCommand(io, limitsSet))
     .addHelpText('after', examples);
 }
 
-function listCommand(io: CliIo): Command {
-  return addRestFlags(new Command('ls').description('Lists the limits, one row for each principal and account.'))
-    .addHelpText('after', `\n${restExitCodes}`)
-    .action(async (flags: RestFlags) => {
-      const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/limits' });
-      io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : limitTable(body['items']));
-    });
-}
-
-function setCommand(io: CliIo): Command {
-  const command = new Command('set')
-    .description('Sets or clears bounds of all callers, a principal, an account, or a principal on an account.')
+function addBoundFlags(command: Command): Command {
+  command
     .option('--principal <name>', 'only commands of this principal')
     .option('--account <id>', 'only commands on this account');
   for (const name of limitNames) {
     const { value, read, help } = boundFlags[name];
     command.addOption(new Option(`--${flagOf(name)} ${value}`, help).argParser(read));
   }
-  command.addOption(new Option('--clear <limits>', 'bounds to take away, separated by commas').argParser(words));
-  return addReasonFlag(command)
-    .addHelpText('after', setExamples)
-    .action(async (flags: SetFlags & BoundFlags) => {
-      const { principal, account: accountId, reason } = flags;
-      const body = {
-        ...(principal !== undefined && { principal }),
-        ...(accountId !== undefined && { accountId }),
-        bounds: boundsOf(flags),
-        reason,
-      };
-      const answer = expectDone(await restClient(io, flags).ask({ method: 'PATCH', path: '/v1/limits', body }));
-      io.stdout.write(flags.json ? `${JSON.stringify(answer.body)}\n` : limitTable(answer.body['items']));
-    });
+  return command.addOption(new Option('--clear <limits>', 'bounds to take away, separated by commas').argParser(words));
 }
 
-function boundsOf(flags: SetFlags & BoundFlags): Readonly<Record<string, unknown>> {
+function boundsOf(flags: SetFlags): Readonly<Record<string, unknown>> {
   const cleared = (flags.clear ?? []).map((word) => {
     const name = limitNames.find((each) => flagOf(each) === word || each === word);
-    if (name === undefined) throw wrongCall(`there is no limit ${printable(word)}`);
+    if (name === undefined) throw usage(`there is no limit ${printable(word)}`);
     return [name, null] as const;
   });
   const set = limitNames.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]] as const);
-  if (cleared.length + set.length === 0) throw wrongCall('name at least one limit');
+  if (cleared.length + set.length === 0) throw usage('name at least one limit');
   return Object.fromEntries([...cleared, ...set]);
-}
-
-function limitTable(items: unknown): string {
-  const rows = Array.isArray(items) ? items : [];
-  if (rows.length === 0) return 'There are no limits.\n';
-  return formatTable([
-    ['PRINCIPAL', 'ACCOUNT', 'LIMIT', 'BOUND', 'BY', 'REASON'],
-    ...rows.flatMap(({ principal, accountId, bounds, changedBy, reason }) =>
-      Object.entries(bounds as object).map(([name, bound]) =>
-        [principal ?? '*', accountId ?? '*', name, String(bound), changedBy, reason].map((cell) =>
-          printable(String(cell)),
-        ),
-      ),
-    ),
-  ]);
 }
 
 /** `maxQuoteAgeMs` → `max-quote-age-ms`. */
 function flagOf(name: LimitName): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-function wrongCall(message: string): ProgramError {
-  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 function words(text: string): readonly string[] {

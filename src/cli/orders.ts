@@ -1,20 +1,15 @@
 import { Command, Option } from 'commander';
 import { orderPage, updatePage } from '../contract/rest-answers.ts';
 import { orderStatuses } from '../domain/order.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { ProgramError } from '../runtime/program-error.ts';
 import type { CliIo } from './io/io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './io/order-text.ts';
 import { namesOrder } from './io/short-id.ts';
+import { usage } from './io/usage.ts';
+import { readPages } from './rest/read-pages.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
-import {
-  addRestFlags,
-  query,
-  type RestFlags,
-  restClient,
-  restExitCodes,
-  rowLimit,
-  segment,
-} from './rest/rest-flags.ts';
+import { addRestFlags, query, type RestFlags, restClient, restExitCodes, segment } from './rest/rest-flags.ts';
+import { type ListFlags, type ListVerb, listCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -26,7 +21,7 @@ Examples:
 
 ${restExitCodes}`;
 
-interface ListFlags extends RestFlags {
+interface OrderListFlags extends ListFlags {
   readonly account?: string;
   readonly stream?: string;
   readonly symbol?: string;
@@ -36,7 +31,6 @@ interface ListFlags extends RestFlags {
   readonly find?: string;
   readonly since?: string;
   readonly all?: true;
-  readonly limit: number;
 }
 
 interface ShowFlags extends RestFlags {
@@ -45,15 +39,15 @@ interface ShowFlags extends RestFlags {
 
 const streams = ['account', 'prediction'];
 
-/** `orders ls` and `orders show`. */
-export function ordersCommand(io: CliIo): Command {
-  const command = new Command('orders')
-    .description('Shows orders as the service has them, over REST.')
-    .addHelpText('after', examples);
-  addRestFlags(
+// A status names orders that are over as well as open ones.
+const isOfAll = ({ all, status }: OrderListFlags) => all === true || status !== undefined;
+
+export const ordersLs: ListVerb<typeof orderPage, OrderListFlags> = {
+  name: 'ls',
+  does: 'Lists orders, the newest change first: open ones, or with --all also those that are over.',
+  route: 'GET /v1/orders',
+  flags: (command) =>
     command
-      .command('ls')
-      .description('Lists orders, the newest change first: open ones, or with --all also those that are over.')
       .option('--all', 'also orders that are over')
       .option('--account <id>', 'only this account')
       .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
@@ -64,9 +58,26 @@ export function ordersCommand(io: CliIo): Command {
         new Option('--origin <word>', 'only orders placed here, or elsewhere').choices(['tidemark', 'external']),
       )
       .option('--find <text>', 'an id or a reference, whole or a part of it')
-      .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later')
-      .option('--limit <n>', 'at most so many', rowLimit, 50),
-  ).action((flags: ListFlags) => listOrders(io, flags));
+      .option('--since <time>', 'only orders that changed at this time (ISO 8601) or later'),
+  filter: (flags) => {
+    const { account: accountId, stream, symbol, status, side, origin, find: q, since } = flags;
+    const open = isOfAll(flags) ? undefined : 'true';
+    return { accountId, stream, symbol, status, side, origin, q, since, open, sort: '-updatedAt' };
+  },
+  about: 'orders',
+  page: orderPage,
+  text: (orders, flags, io) => {
+    if (orders.length > 0) return orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word));
+    return isOfAll(flags) ? 'No orders.\n' : 'No open orders; --all shows those that are over too.\n';
+  },
+};
+
+/** `orders ls` and `orders show`. */
+export function ordersCommand(io: CliIo): Command {
+  const command = new Command('orders')
+    .description('Shows orders as the service has them, over REST.')
+    .addCommand(listCommand(io, ordersLs))
+    .addHelpText('after', examples);
   addRestFlags(
     command
       .command('show')
@@ -75,36 +86,6 @@ export function ordersCommand(io: CliIo): Command {
       .addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
   ).action((id: string, flags: ShowFlags) => showOrder(io, id, flags));
   return command;
-}
-
-async function listOrders(io: CliIo, flags: ListFlags): Promise<void> {
-  const { account, stream, symbol, status, side, origin, find, since, all, limit: most } = flags;
-  const filter = { accountId: account, stream, symbol, status, side, origin, q: find, since };
-  const client = restClient(io, flags);
-  // A status names orders that are over as well as open ones.
-  const open = all === true || status !== undefined ? undefined : 'true';
-  const { orders, more } = await readOrders(client, { ...filter, open, sort: '-updatedAt' }, most);
-  const none = open === undefined ? 'No orders.\n' : 'No open orders; --all shows those that are over too.\n';
-  if (flags.json) io.stdout.write(`${JSON.stringify(orders)}\n`);
-  else
-    io.stdout.write(orders.length === 0 ? none : orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word)));
-  if (more) io.stderr.write(`There are more: raise --limit (${most}).\n`);
-}
-
-/**
- * Reads pages until there are enough orders; a page of few
- * matches may be empty and still have a next one.
- */
-async function readOrders(client: RestClient, filter: Readonly<Record<string, string | undefined>>, most: number) {
-  const orders: ListedOrder[] = [];
-  let cursor: string | undefined;
-  do {
-    const path = `/v1/orders${query({ ...filter, limit: String(Math.min(500, most - orders.length)), cursor })}`;
-    const page = understood('orders', orderPage, (await client.ask({ method: 'GET', path })).body);
-    orders.push(...page.items);
-    cursor = page.next;
-  } while (cursor !== undefined && orders.length < most);
-  return { orders, more: cursor !== undefined };
 }
 
 async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void> {
@@ -121,7 +102,8 @@ async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void>
  */
 async function findOrder(client: RestClient, id: string, stream: string | undefined): Promise<ListedOrder> {
   segment(id);
-  const { orders } = await readOrders(client, { q: id, stream }, 100);
+  const list = { about: 'orders', path: '/v1/orders', filter: { q: id, stream }, page: orderPage, most: 100 };
+  const { items: orders } = await readPages(client, list);
   const whole = orders.filter(({ orderId }) => orderId === id);
   const [found, other] = whole.length > 0 ? whole : orders.filter(({ orderId }) => namesOrder(id, orderId));
   if (found === undefined)
@@ -131,13 +113,9 @@ async function findOrder(client: RestClient, id: string, stream: string | undefi
     });
   if (other === undefined) return found;
   const isOneStream = found.stream === other.stream;
-  throw new ProgramError(isOneStream ? `several orders end with ${id}` : `both streams have an order ${id}`, {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    fix: isOneStream
-      ? `Give the whole id: \`tidemark orders ls --find ${id}\` lists them.`
-      : 'Give --stream account or --stream prediction.',
-  });
+  throw isOneStream
+    ? usage(`several orders end with ${id}`, `Give the whole id: \`tidemark orders ls --find ${id}\` lists them.`)
+    : usage(`both streams have an order ${id}`, 'Give --stream account or --stream prediction.');
 }
 
 const pageSize = '500';

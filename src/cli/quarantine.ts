@@ -1,20 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Pool } from 'pg';
+import type { z } from 'zod';
+import { quarantineAnswer, quarantinePage } from '../contract/quarantine-bodies.ts';
 import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { recordDeed } from '../store/commands/audit-log.ts';
-import {
-  countQuarantined,
-  findQuarantined,
-  listQuarantined,
-  markDealt,
-  type QuarantinedRow,
-} from '../store/quarantine/quarantine.ts';
-import { backfillSeconds } from './backfill.ts';
-import { formatTable, printable } from './io/format-text.ts';
+import { formatTable, printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { addJobFlags, cancelJobCommand, isForAll, type JobFlags, jobsCommand, runJob } from './quarantine-jobs.ts';
-import { repairBy, withRepairPool } from './repair/repair-run.ts';
-import { rowLimit } from './rest/rest-flags.ts';
+import { addJobFlags, cancelJobVerb, isForAll, type JobFlags, jobsVerb, runJob } from './quarantine-jobs.ts';
+import { follow } from './rest/follow.ts';
+import { type RestClient, understood } from './rest/rest-client.ts';
+import { type RestFlags, restClient, segment, waitSeconds } from './rest/rest-flags.ts';
+import { type ListFlags, type ListVerb, listCommand, type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -26,38 +20,55 @@ Examples:
   $ tidemark quarantine discard --all --stream account --account SIM-1001 --reason "test data" --dry-run
   $ tidemark quarantine ls --json | jq -r '.[] | select(.reason == "bad_decimal") | .id'
 
-Rows by number need DATABASE_URL. With --all, and for jobs, the service is asked over REST: it journals one job, which goes on after this command and over a takeover.
-A retry never uses the old bytes again: they are older than the facts known by now. Exit codes: 0 done, 1 not all of it, 75 no service took it in time, or the job goes on.`;
+The service is asked over REST: the token needs ops:read, and ops:write for retry and discard. With --all it journals one job, which goes on after this command and over a takeover.
+A retry never uses the old bytes again: they are older than the facts known by now. Exit codes: 0 done, 1 not all of it, 69 no service answers, 75 it goes on without this command, 77 not allowed with this token.`;
 
-interface ListFlags {
-  readonly after: bigint;
-  readonly limit: number;
-  readonly json?: true;
-}
+type Row = z.infer<typeof quarantineAnswer>;
 
-interface ActFlags {
-  readonly json?: true;
-}
+export const quarantineLs: ListVerb<typeof quarantinePage, ListFlags & { readonly after?: string }> = {
+  name: 'ls',
+  does: 'Lists the rows that were not dealt with yet, the oldest first.',
+  route: 'GET /v1/quarantine',
+  flags: (command) =>
+    command.addOption(
+      new Option('--after <id>', 'only rows after this one').argParser(rowId).default(undefined, 'from the first'),
+    ),
+  filter: ({ after }) => ({ after }),
+  about: 'the quarantine',
+  page: quarantinePage,
+  text: (rows, { after }) =>
+    tableText(
+      rows,
+      {
+        ID: 'id',
+        OBSERVED: 'observedAt',
+        STREAM: 'stream',
+        ACCOUNT: 'accountId',
+        ORDER: 'orderId',
+        REASON: 'reason',
+        DETAIL: 'detail',
+      },
+      after === undefined ? 'The quarantine is empty.' : 'There are no rows after that one.',
+    ),
+};
 
-/** `quarantine ls`, `show`, `retry` and `discard`. */
+export const quarantineShow: Verb<typeof quarantineAnswer> = {
+  name: 'show',
+  does: 'Prints one row, with the message as it came.',
+  route: 'GET /v1/quarantine/{rowId}',
+  takes: [['<id>', 'of the row', rowId]],
+  about: 'a row of the quarantine',
+  answer: quarantineAnswer,
+  text: rowText,
+};
+
+/** `quarantine ls`, `show`, `retry` and `discard`, and the jobs. */
 export function quarantineCommand(io: CliIo): Command {
   const command = new Command('quarantine')
     .description('Shows messages that were unreadable or not accepted, and deals with them.')
+    .addCommand(listCommand(io, quarantineLs))
+    .addCommand(verbCommand(io, quarantineShow))
     .addHelpText('after', examples);
-  command
-    .command('ls')
-    .description('Lists the rows that were not dealt with yet, the oldest first.')
-    // Help writes defaults as JSON, which has no bigint: this one is written in words.
-    .addOption(new Option('--after <id>', 'only rows after this one').argParser(rowId).default(0n, 'from the first'))
-    .option('--limit <n>', 'at most so many', rowLimit, 50)
-    .option('--json', 'print an array of the rows as JSON')
-    .action((flags: ListFlags) => withRepairPool(io, (pool) => list(io, pool, flags)));
-  command
-    .command('show')
-    .description('Prints one row, with the message as it came.')
-    .argument('<id>', 'of the row', rowId)
-    .option('--json', 'print the row as JSON')
-    .action((id: bigint, flags: ActFlags) => withRepairPool(io, (pool) => show(io, pool, id, flags.json === true)));
   addJobFlags(
     command
       .command('retry')
@@ -68,163 +79,105 @@ export function quarantineCommand(io: CliIo): Command {
       .option(
         '--wait <seconds>',
         'how long to wait for the answers: 60 without it, and 3600 with --all',
-        backfillSeconds,
+        waitSeconds(99_999),
       ),
-  ).action((ids: bigint[], flags: JobFlags) =>
-    isForAll(ids, flags)
-      ? runJob(io, 'retry', flags)
-      : withRepairPool(io, (pool, signal) => retry(io, { pool, signal }, ids, flags)),
+  ).action((ids: string[], flags: JobFlags) =>
+    isForAll(ids, flags) ? runJob(io, 'retry', flags) : dealWith(io, 'retry', ids, flags),
   );
   addJobFlags(
     command
       .command('discard')
       .description('Marks rows as dealt with. They are kept as long as the log is.')
       .argument('[ids...]', 'of the rows', rowIds),
-  ).action((ids: bigint[], flags: JobFlags) =>
-    isForAll(ids, flags)
-      ? runJob(io, 'discard', flags)
-      : withRepairPool(io, (pool) => discard(io, pool, ids, flags.json === true)),
+  ).action((ids: string[], flags: JobFlags) =>
+    isForAll(ids, flags) ? runJob(io, 'discard', flags) : dealWith(io, 'discard', ids, flags),
   );
-  command.addCommand(jobsCommand(io)).addCommand(cancelJobCommand(io));
-  return command;
+  return command.addCommand(verbCommand(io, jobsVerb)).addCommand(verbCommand(io, cancelJobVerb));
 }
 
-function rowId(text: string): bigint {
-  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+function rowId(text: string): string {
+  if (/^\d{1,18}$/.test(text)) return String(BigInt(text));
   throw new InvalidArgumentError('It must be the number of a row.');
 }
 
-function rowIds(text: string, before: bigint[] | undefined): bigint[] {
-  return [...(before ?? []), rowId(text)];
+function rowIds(text: string, before: string[] = []): string[] {
+  return [...before, rowId(text)];
 }
 
-async function list(io: CliIo, pool: Pool, { after, limit: count, json }: ListFlags): Promise<void> {
-  const rows = await listQuarantined(pool, after, count);
-  if (json) {
-    io.stdout.write(`${JSON.stringify(rows.map(shown))}\n`);
-    return;
-  }
-  const total = (await countQuarantined(pool)).reduce((sum, { rows: some }) => sum + some, 0);
-  if (rows.length === 0) {
-    io.stdout.write(total === 0 ? 'The quarantine is empty.\n' : 'There are no rows after that one.\n');
-    return;
-  }
-  const table = rows.map((row) => [
-    String(row.id),
-    row.observedAt.toISOString(),
-    row.stream,
-    printable(row.accountId ?? '-'),
-    printable(row.orderId ?? '-'),
-    row.reason,
-    printable(row.detail),
-  ]);
-  io.stdout.write(formatTable([['ID', 'OBSERVED', 'STREAM', 'ACCOUNT', 'ORDER', 'REASON', 'DETAIL'], ...table]));
-  if (total > rows.length) io.stderr.write(`${rows.length} of ${total}; --after ${rows.at(-1)?.id} shows the next.\n`);
-}
-
-async function show(io: CliIo, pool: Pool, id: bigint, asJson: boolean): Promise<void> {
-  const row = await findQuarantined(pool, id);
-  if (row === undefined) throw unknownRow(id);
-  if (asJson) {
-    io.stdout.write(`${JSON.stringify(shown(row))}\n`);
-    return;
-  }
-  const { raw, ...fields } = shown(row);
+function rowText({ raw, retry, id, stream, accountId, orderId, reason, detail, ...times }: Row): string {
+  const { observedAt, recordedAt, dealtAt } = times;
+  const fields = { id, stream, accountId, orderId, reason, detail, observedAt, recordedAt, dealtAt };
   const lines = Object.entries(fields).map(([name, value]) => [name, printable(value ?? '-')]);
-  io.stdout.write(`${formatTable(lines)}\n${printable(raw)}\n`);
-}
-
-async function retry(
-  io: CliIo,
-  deps: { readonly pool: Pool; readonly signal: AbortSignal },
-  ids: readonly bigint[],
-  { wait = 60, json }: ActFlags & { readonly wait?: number },
-): Promise<void> {
-  const one = async (id: bigint): Promise<Result> => {
-    const row = await findQuarantined(deps.pool, id);
-    if (row === undefined) return { id, outcome: 'failed', detail: 'there is no such row' };
-    if (row.dealtAt !== null) return { id, outcome: 'failed', detail: 'it has been dealt with' };
-    const { stream, accountId, orderId } = row;
-    if (accountId === null || orderId === null) {
-      const instead =
-        accountId === null ? 'check it, and discard it' : `run \`tidemark backfill ${accountId}\`, and discard it`;
-      return { id, outcome: 'failed', detail: `it names no order: ${instead}` };
-    }
-    const request = {
-      kind: 'retry',
-      stream: stream === 'account' ? 'account' : 'prediction',
-      accountId,
-      quarantineId: id,
-    } as const;
-    await recordDeed(deps.pool, 'quarantine_retry', { id: String(id), stream, accountId, orderId });
-    return { id, ...(await repairBy({ ...deps, clock: io.clock }, request, wait * 1_000)) };
-  };
-  printResults(io, await Promise.all(ids.map(one)), json === true);
-}
-
-async function discard(io: CliIo, pool: Pool, ids: readonly bigint[], asJson: boolean): Promise<void> {
-  const results: Result[] = [];
-  for (const id of ids)
-    results.push(
-      (await discardOne(pool, id))
-        ? { id, outcome: 'done', detail: 'discarded' }
-        : { id, outcome: 'failed', detail: 'there is no such row, or it has been dealt with' },
-    );
-  printResults(io, results, asJson);
-}
-
-async function discardOne(pool: Pool, id: bigint): Promise<boolean> {
-  const done = await markDealt(pool, id);
-  if (done) await recordDeed(pool, 'quarantine_discard', { id: String(id) });
-  return done;
+  const asked = retry && ['retry', printable(`${retry.outcome ?? 'waiting'}, asked ${retry.requestedAt}`)];
+  return `${formatTable(asked === undefined ? lines : [...lines, asked])}\n${printable(raw)}\n`;
 }
 
 interface Result {
-  readonly id: bigint;
-  readonly outcome: 'done' | 'failed' | 'withdrawn';
+  readonly id: string;
+  readonly outcome: 'done' | 'failed' | 'withdrawn' | 'waiting';
   readonly detail: string;
 }
 
-function printResults(io: CliIo, results: readonly Result[], asJson: boolean): void {
+/** Says it of each row, waits for the answers, and prints a line for each. */
+async function dealWith(
+  io: CliIo,
+  verb: 'retry' | 'discard',
+  ids: readonly string[],
+  { reason = 'at the command line', wait = 60, ...flags }: JobFlags,
+): Promise<void> {
+  const client = restClient(io, flags);
+  const asked: Result[] = [];
+  for (const id of ids) {
+    try {
+      const path = `/v1/quarantine/${segment(id)}/${verb}`;
+      const { body } = await client.ask({ method: 'POST', path, body: { reason } });
+      asked.push(verb === 'discard' ? { id, outcome: 'done', detail: 'discarded' } : resultOf(body));
+    } catch (error) {
+      if (!(error instanceof ProgramError)) throw error;
+      asked.push({ id, outcome: 'failed', detail: await whyNot(client, id, error) });
+      io.exit(error.exitCode);
+      // The next one would fail in the same way: the service does not answer, or refuses the token.
+      if (error.exitCode === exitCodes.unavailable || error.exitCode === exitCodes.denied) break;
+    }
+  }
+  const results = await follow(io, asked, {
+    read: (newest) => Promise.all(newest.map((result) => (isWaiting(result) ? lookAgain(client, result.id) : result))),
+    isOver: (newest) => !newest.some(isWaiting),
+    seconds: wait,
+  });
+  printResults(io, results, flags);
+}
+
+const isWaiting = ({ outcome }: Result) => outcome === 'waiting';
+
+async function lookAgain(client: RestClient, id: string): Promise<Result> {
+  return resultOf((await client.ask({ method: 'GET', path: `/v1/quarantine/${segment(id)}` })).body);
+}
+
+function resultOf(body: unknown): Result {
+  const { id, retry } = understood(quarantineShow.about, quarantineAnswer, body);
+  if (retry?.outcome !== undefined) return { id, outcome: retry.outcome, detail: retry.detail ?? '-' };
+  return { id, outcome: 'waiting', detail: 'no process that follows the account has read it yet; it stays asked for' };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ROW_NOT_FOUND: 'there is no such row',
+  ALREADY_DEALT_WITH: 'it has been dealt with',
+};
+
+async function whyNot(client: RestClient, id: string, { code, message }: ProgramError): Promise<string> {
+  if (code !== 'NAMES_NO_ORDER') return reasons[code] ?? message;
+  const { body } = await client.ask({ method: 'GET', path: `/v1/quarantine/${segment(id)}` });
+  const { accountId } = understood(quarantineShow.about, quarantineAnswer, body);
+  return `it names no order: ${accountId === undefined ? 'check it' : `run \`tidemark backfill ${accountId}\``}, and discard it`;
+}
+
+function printResults(io: CliIo, results: readonly Result[], { json }: RestFlags): void {
   io.stdout.write(
-    asJson
-      ? `${JSON.stringify(results.map((result) => ({ ...result, id: String(result.id) })))}\n`
+    json
+      ? `${JSON.stringify(results)}\n`
       : results.map(({ id, outcome, detail }) => `${id}: ${outcome}, ${printable(detail)}\n`).join(''),
   );
   if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
-  else if (results.some(({ outcome }) => outcome === 'withdrawn')) io.exit(exitCodes.unresolved);
-}
-
-/** A row for printing: numbers of 64 bits and instants as text. */
-function shown({
-  id,
-  stream,
-  accountId,
-  orderId,
-  reason,
-  detail,
-  raw,
-  observedAt,
-  recordedAt,
-  dealtAt,
-}: QuarantinedRow) {
-  return {
-    id: String(id),
-    stream,
-    accountId,
-    orderId,
-    reason,
-    detail,
-    observedAt: observedAt.toISOString(),
-    recordedAt: recordedAt.toISOString(),
-    dealtAt: dealtAt?.toISOString() ?? null,
-    raw,
-  };
-}
-
-function unknownRow(id: bigint): ProgramError {
-  return new ProgramError(`there is no row ${id} in quarantine`, {
-    code: 'NO_ROW',
-    fix: '`tidemark quarantine ls` shows them.',
-  });
+  else if (results.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);
 }

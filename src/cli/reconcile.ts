@@ -1,10 +1,13 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { reconcileAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
-import { formatTable, printable } from './io/format-text.ts';
+import { tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { longestHoldMs } from './rest/rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, tellUnanswered } from './rest/rest-flags.ts';
+import { type RestFlags, restExitCodes, tellUnanswered } from './rest/rest-flags.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -20,49 +23,46 @@ interface ReconcileFlags extends RestFlags {
   readonly dryRun?: true;
 }
 
+export const reconcileVerb: Verb<typeof reconcileAnswer, ReconcileFlags> = {
+  name: 'reconcile',
+  does: 'Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.',
+  help: examples,
+  route: 'POST /v1/reconcile',
+  flags: (command) =>
+    command.option('--account <id>', 'only this account').option('--dry-run', 'only show the reads that would be made'),
+  // A complete read of an account waits for its one reader, and a whole round waits for the
+  // request budget.
+  ask: ({ account, dryRun = false }) => ({
+    query: { accountId: account, dryRun: String(dryRun) },
+    waitMs: longestHoldMs,
+  }),
+  about: 'the reconciler',
+  answer: reconcileAnswer,
+  text: report,
+  end: (io, { unanswered }) => {
+    if (tellUnanswered(io, unanswered)) io.exit(exitCodes.unresolved);
+  },
+};
+
 /** Finds out the outcome of unresolved commands at once. */
 export function reconcileCommand(io: CliIo): Command {
-  const command = new Command('reconcile')
-    .description(
-      'Asks the platform at once about every command with an unknown outcome, instead of when its next probe is due.',
-    )
-    .option('--account <id>', 'only this account')
-    .option('--dry-run', 'only show the reads that would be made');
-  return addRestFlags(command)
-    .addHelpText('after', examples)
-    .action((flags: ReconcileFlags) => run(io, flags));
+  return verbCommand(io, reconcileVerb);
 }
 
-async function run(io: CliIo, flags: ReconcileFlags): Promise<void> {
-  const path = `/v1/reconcile${query({ accountId: flags.account, dryRun: String(flags.dryRun === true) })}`;
-  // A complete read of an account waits for its one reader, and a
-  // whole round waits for the request budget.
-  const { body } = await restClient(io, flags).ask({ method: 'POST', path, waitMs: longestHoldMs });
-  if (flags.json) io.stdout.write(`${JSON.stringify(body)}\n`);
-  else io.stdout.write(report(body, flags.dryRun === true));
-  if (tellUnanswered(io, body)) io.exit(exitCodes.unresolved);
-}
-
-function report(body: Readonly<Record<string, unknown>>, dryRun: boolean): string {
-  const [settled, plan] = [rows(body['settled']), rows(body['plan'])];
-  const unresolved = Number(body['unresolved']);
-  const lines = [
+function report(
+  { unresolved, probes, settled, plan }: z.infer<typeof reconcileAnswer>,
+  { dryRun }: ReconcileFlags,
+): string {
+  const head =
     unresolved === 0
       ? 'No command is unresolved.'
-      : `${unresolved} unresolved, ${plural(Number(body['probes']), 'read')} ${dryRun ? 'would be made' : 'made'}, ${settled.length} settled.`,
-  ];
-  const planned = plan.map(({ accountId, stream, read, commands }) =>
-    [accountId, stream, read, Array.isArray(commands) ? commands.join(' ') : '-'].map((cell) =>
-      printable(String(cell)),
-    ),
-  );
-  if (planned.length > 0)
-    lines.push('', formatTable([['ACCOUNT', 'STREAM', 'READ', 'COMMANDS'], ...planned]).trimEnd());
-  const outcomes = settled.map(({ commandId, outcome }) => [outcome, commandId].map((cell) => printable(String(cell))));
-  if (outcomes.length > 0) lines.push('', formatTable([['OUTCOME', 'COMMAND'], ...outcomes]).trimEnd());
-  return `${lines.join('\n')}\n`;
-}
-
-function rows(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value : [];
+      : `${unresolved} unresolved, ${plural(probes, 'read')} ${dryRun ? 'would be made' : 'made'}, ${settled.length} settled.`;
+  const reads = tableText(plan, {
+    ACCOUNT: 'accountId',
+    STREAM: 'stream',
+    READ: 'read',
+    COMMANDS: ({ commands }) => commands.join(' '),
+  });
+  const outcomes = tableText(settled, { OUTCOME: 'outcome', COMMAND: 'commandId' });
+  return [`${head}\n`, ...(plan.length > 0 ? [reads] : []), ...(settled.length > 0 ? [outcomes] : [])].join('\n');
 }

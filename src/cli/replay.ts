@@ -11,11 +11,11 @@ import { LogPublisher, logPublisherDefaults } from '../service/log/log-publisher
 import { topicNames } from '../service/log/topics.ts';
 import { isInLog, logBounds } from '../store/orders/read-log-slice.ts';
 import type { CliIo } from './io/io.ts';
+import { ProgressBar } from './io/progress-bar.ts';
 import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
-import { lightLoad, ProgressBar } from './repair/repair-run.ts';
 import { type ReplayDeps, type ReplayProgress, runReplay } from './replay/run-replay.ts';
 import { acceptTopic, findTopics } from './topic-ids.ts';
-import { withDatabase } from './with-database.ts';
+import { lightLoad, withDatabase } from './with-database.ts';
 
 const examples = `
 Examples:

@@ -6,6 +6,7 @@ import { platformSettings, type SandboxDescription } from '../sandbox/describe-s
 import { type SandboxInput, sandboxOptions, scenarioSchema } from '../sandbox/sandbox-options.ts';
 import { startSandbox } from '../sandbox/start-sandbox.ts';
 import type { CliIo } from './io/io.ts';
+import { usage } from './io/usage.ts';
 
 const examples = `
 Examples:
@@ -112,11 +113,7 @@ function optionsOf(io: CliIo, flags: Flags): SandboxInput {
 function checked(options: SandboxInput): SandboxInput {
   const { error } = sandboxOptions.safeParse(options);
   if (error === undefined) return options;
-  throw new ProgramError('a sandbox cannot be made from these options', {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    fix: z.prettifyError(error),
-  });
+  throw usage('a sandbox cannot be made from these options', z.prettifyError(error));
 }
 
 function readScenario(io: CliIo, path: string): SandboxInput {

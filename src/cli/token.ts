@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { isReservedName } from '../domain/reserved-name.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
+import { ProgramError } from '../runtime/program-error.ts';
 import { scopes } from '../service/rest/auth/principal.ts';
 import { type NumberedToken, PostgresPrincipalStore } from '../store/principals.ts';
 import { formatTable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
+import { usage } from './io/usage.ts';
 import { withDatabase } from './with-database.ts';
 
 const examples = `
@@ -151,10 +152,6 @@ async function revoke(io: CliIo, store: PostgresPrincipalStore, { name, number, 
 
 function json(flags: AddFlags): boolean {
   return flags.json === true;
-}
-
-function usage(message: string): ProgramError {
-  return new ProgramError(message, { code: 'USAGE', exitCode: exitCodes.usage });
 }
 
 /** Reserved names: see `isReservedName`. */

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runProgram } from '../../src/cli/program.ts';
 import { fleetAnswer } from '../../src/contract/fleet-answer.ts';
+import { fleetDocument } from '../../src/store/fleet/fleet-document.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import { storeRig } from '../support/orders/store-rig.ts';
 import { takeShards } from '../support/orders/take-shards.ts';
-import { cliIo } from '../support/rest/cli-io.ts';
+import { restServer, runAgainst } from '../support/rest/rest-answers.ts';
+import { json } from '../support/servers/http-server.ts';
 
 let rig: Awaited<ReturnType<typeof storeRig>>;
 let shards: PostgresShardStore;
@@ -14,10 +15,12 @@ beforeEach(async () => {
 });
 afterEach(() => rig[Symbol.asyncDispose]());
 
+/** Against REST that answers with what the database says. */
 async function run(...argv: string[]) {
-  const io = cliIo({ DATABASE_URL: rig.database.url });
-  await runProgram(io, ['fleet', ...argv]);
-  return { code: io.code(), out: io.out(), err: io.err() };
+  const rest = await restServer((_request, response) => {
+    void shards.look(6_000).then((found) => json(response, 200, fleetDocument(found, Date.now())));
+  });
+  return runAgainst(rest.url, ['fleet', ...argv]);
 }
 
 /** The next process: it takes the lane and these shards. */

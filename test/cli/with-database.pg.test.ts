@@ -32,8 +32,8 @@ function as(password: string): string {
 }
 
 const commands = [
-  ['quarantine', 'ls'],
-  ['backfill', 'ACC-1'],
+  ['log', 'export'],
+  ['link', '--remove', 'ann'],
   ['token', 'ls'],
   ['after-restore', '--at-least', '2'],
 ];

@@ -21,14 +21,15 @@ async function quarantine(
 it('accounts are read whole, and quarantined orders again, by the service that runs', async () => {
   const { description } = await runningSandbox({ market: { rate: 0, openOrders: 20, knownOrders: 60 } });
   const world = await World.create({ platform: platformSettings(description) });
-  let url = '';
+  const service = await world.serve();
+  await service.waitLive();
+  // One credential for one verb: none of them has the database.
+  const env = { TIDEMARK_URL: await service.restAddress() };
   const run = async (...argv: string[]) => {
-    const io = cliIo({ DATABASE_URL: world.databaseUrl, ...(url !== '' && { TIDEMARK_URL: url }) });
+    const io = cliIo(env);
     await runProgram(io, argv);
     return { code: io.code(), out: io.out(), err: io.err() };
   };
-  const service = await world.serve();
-  await service.waitLive();
   const [known] = await world.query<{ stream: string; account: string; order: string; orders: number }>(
     `select stream, account_id as account, min(order_id) as order, count(*)::int as orders from orders group by 1, 2 order by orders desc limit 1`,
   );
@@ -80,7 +81,6 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   // All that match, as one job of the service, asked for over REST.
   for (const order of [known, known, { ...known, order: null }, { stream, account: null, order: null }])
     await quarantine(world, order);
-  url = await service.restAddress();
   const all = ['--all', '--only', 'bad_decimal', '--reason', 'the new build reads it'];
   expect((await run('quarantine', 'retry', ...all, '--dry-run')).out).toMatch(
     /^4 rows would be retried; 2 of them name no order/,
@@ -94,14 +94,25 @@ it('accounts are read whole, and quarantined orders again, by the service that r
   });
   expect((await run('quarantine', 'ls')).out).toBe('The quarantine is empty.\n');
 
+  // An account that no process follows: nobody answers for it.
+  await world.query(
+    `insert into accounts (stream, account_id, is_sim, source_epoch) values ('account', 'ELSEWHERE', true, 1)`,
+  );
+  const waiting = { ...cliIo(env), isTerminal: true };
+  await runProgram(waiting, ['backfill', 'ELSEWHERE', '--wait', '1']);
+  expect(waiting.err()).toMatch(/^\rthe service reads ELSEWHERE, 0 s/);
+  expect([waiting.code(), waiting.out()]).toEqual([
+    75,
+    'account ELSEWHERE: waiting, no process that follows the account has read it yet; it stays asked for\n',
+  ]);
+  const [asked] = await world.query('select reason, asked_by from repair_requests where answered_at is null');
+  expect(asked).toEqual({ reason: 'at the command line', asked_by: 'loopback' });
+
   expect(await service.stop()).toBe(0);
-  const waiting = { ...cliIo({ DATABASE_URL: world.databaseUrl }), isTerminal: true };
-  await runProgram(waiting, ['backfill', account, '--stream', stream, '--wait', '1']);
-  expect(waiting.err()).toMatch(new RegExp(`^\\rthe service reads ${account}, 0 s\u001b\\[K[\\s\\S]*\n$`));
-  const nobody = await run('backfill', account, '--stream', stream, '--wait', '1');
-  expect(nobody).toMatchObject({
-    code: 75,
-    out: expect.stringMatching(/withdrawn, no service that follows the account has answered\n$/),
-  });
-  expect(await world.query('select id from repair_requests where answered_at is null')).toEqual([]);
+  for (const line of [['backfill', account], ['quarantine', 'ls'], ['fleet']])
+    expect(await run(...line), line.join(' ')).toMatchObject({
+      code: 69,
+      out: '',
+      err: expect.stringContaining('tidemark serve'),
+    });
 }, 120_000);

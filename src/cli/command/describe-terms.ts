@@ -11,11 +11,6 @@ export function parseCommand(body: unknown): RestCommand {
   return understood('a command', commandAnswer, body);
 }
 
-export function readCommands(body: Readonly<Record<string, unknown>>): readonly RestCommand[] {
-  const items = body['items'];
-  return Array.isArray(items) ? items.map(parseCommand) : [];
-}
-
 /**
  * The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field
  * that has no place in this sentence follows it by name.

@@ -1,67 +1,52 @@
-import { ageOf, formatTable, printable } from '../io/format-text.ts';
+import { Option } from 'commander';
+import type { z } from 'zod';
+import { commandPage } from '../../contract/rest-answers.ts';
+import { ageOf, printable, tableText } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import type { RestClient } from '../rest/rest-client.ts';
-import { query, type RestFlags, restClient } from '../rest/rest-flags.ts';
-import {
-  describeTerms,
-  describeUnresolved,
-  parseCommand,
-  type RestCommand,
-  readCommands,
-  type VenueIds,
-} from './describe-terms.ts';
+import { restClient } from '../rest/rest-flags.ts';
+import { type ListFlags, type ListVerb, readList } from '../rest/verb.ts';
+import { describeTerms, describeUnresolved, parseCommand, type RestCommand, type VenueIds } from './describe-terms.ts';
 
-export interface ListFlags extends RestFlags {
+export interface CommandListFlags extends ListFlags {
   readonly unresolved?: true;
   readonly account?: string;
   readonly kind?: string;
   readonly state?: string;
   readonly ref?: string;
-  readonly limit: number;
 }
+
+/** `command ls`: a table of commands, the newest first. */
+export const commandLs: ListVerb<typeof commandPage, CommandListFlags> = {
+  name: 'ls',
+  does: 'Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.',
+  route: 'GET /v1/commands',
+  flags: (command) =>
+    command
+      .option('--unresolved', 'only those whose outcome is unknown, or that a person has to decide')
+      .option('--account <id>', 'only this account')
+      .addOption(new Option('--kind <word>', 'only this kind').choices(['place', 'replace', 'cancel']))
+      .option(
+        '--state <word>',
+        'only this state: open, refused, not_sent, accepted, unknown, applied, rejected, moot, conflict',
+      )
+      .option('--ref <text>', 'only with this reference of the caller'),
+  filter: ({ account: accountId, kind, state, ref: callerRef, unresolved }) => ({
+    ...{ accountId, kind, state, callerRef },
+    unresolved: unresolved ? 'true' : undefined,
+  }),
+  about: 'a command',
+  page: commandPage,
+  text: (commands, _flags, io) => commandTable(commands, io.clock.nowMs()),
+};
 
 /**
- * `command ls`: a table of commands, newest first; with `--unresolved` a block for each, with its
- * evidence and the line that settles it.
+ * `command ls --unresolved`: a block for each with its evidence and the line that settles it.
+ * Oldest first: the one that has been exposed longest should be looked at first.
  */
-export async function listCommands(io: CliIo, flags: ListFlags): Promise<void> {
+export async function listUnresolved(io: CliIo, flags: CommandListFlags): Promise<void> {
   const client = restClient(io, flags);
-  const { commands, more } = await readPages(client, flags);
-  if (flags.unresolved) await printUnresolved(io, client, flags, commands);
-  else if (flags.json) io.stdout.write(`${JSON.stringify(commands)}\n`);
-  else io.stdout.write(commands.length === 0 ? 'No commands.\n' : table(commands, io.clock.nowMs()));
-  if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
-}
-
-/** Reads the service's pages until there are enough commands. */
-async function readPages(client: RestClient, flags: ListFlags): Promise<{ commands: RestCommand[]; more: boolean }> {
-  const commands: RestCommand[] = [];
-  let cursor: string | undefined;
-  for (;;) {
-    const { account, kind, state, ref, unresolved, limit } = flags;
-    const path = query({
-      accountId: account,
-      kind,
-      state,
-      callerRef: ref,
-      unresolved: unresolved ? 'true' : undefined,
-      limit: String(Math.min(500, limit - commands.length)),
-      cursor,
-    });
-    const { body } = await client.ask({ method: 'GET', path: `/v1/commands${path}` });
-    commands.push(...readCommands(body));
-    cursor = typeof body['next'] === 'string' ? body['next'] : undefined;
-    if (cursor === undefined || commands.length >= limit) return { commands, more: cursor !== undefined };
-  }
-}
-
-/** Oldest first: the one that has been exposed longest should be looked at first. */
-async function printUnresolved(
-  io: CliIo,
-  client: RestClient,
-  flags: ListFlags,
-  commands: readonly RestCommand[],
-): Promise<void> {
+  const commands = await readList(io, client, commandLs, flags);
   const shown: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
   for (const { commandId } of commands.toReversed()) {
     const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
@@ -93,18 +78,18 @@ async function venueIds(client: RestClient, { stream, orderId }: RestCommand): P
   return { orderId, ...(typeof venueOrderId === 'string' && { venueOrderId }) };
 }
 
-function table(commands: readonly RestCommand[], nowMs: number): string {
-  const rows = commands.map((command) => [
-    ageOf(command.createdAt, nowMs),
-    command.outcome + (command.presumedAbsent ? ', presumed absent' : ''),
-    command.kind,
-    command.accountId,
-    describeTerms(command.kind, command.terms ?? {}),
-    command.orderStatus === undefined ? (command.orderId ?? '-') : `${command.orderId} (${command.orderStatus})`,
-    command.commandId,
-  ]);
-  return formatTable([
-    ['AGE', 'OUTCOME', 'KIND', 'ACCOUNT', 'TERMS', 'ORDER', 'COMMAND'],
-    ...rows.map((row) => row.map(printable)),
-  ]);
+function commandTable(commands: z.infer<typeof commandPage>['items'], nowMs: number): string {
+  return tableText(
+    commands,
+    {
+      AGE: ({ createdAt }) => ageOf(createdAt, nowMs),
+      OUTCOME: ({ outcome, presumedAbsent }) => outcome + (presumedAbsent ? ', presumed absent' : ''),
+      KIND: 'kind',
+      ACCOUNT: 'accountId',
+      TERMS: ({ kind, terms = {} }) => describeTerms(kind, terms),
+      ORDER: ({ orderId, orderStatus }) => (orderStatus === undefined ? orderId : `${orderId} (${orderStatus})`),
+      COMMAND: 'commandId',
+    },
+    'No commands.',
+  );
 }

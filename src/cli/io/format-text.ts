@@ -15,6 +15,20 @@ export function formatTable(rows: readonly (readonly string[])[], paint = (cell:
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
+/** A column's heading, and the field that it shows or the words for it. */
+type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => unknown)>>;
+
+/**
+ * A table of texts from outside, safe for a terminal; a value that is not there is a dash.
+ * `none`: the sentence that stands for no row.
+ */
+export function tableText<Row>(rows: readonly Row[], columns: Columns<Row>, none?: string): string {
+  if (rows.length === 0 && none !== undefined) return `${none}\n`;
+  const cell = (row: Row, of: Columns<Row>[string]) => (typeof of === 'string' ? row[of] : of(row)) ?? '-';
+  const cells = rows.map((row) => Object.values(columns).map((of) => printable(String(cell(row, of)))));
+  return formatTable([Object.keys(columns), ...cells]);
+}
+
 /** "90 s", "12 min", "3 h", "4 days": how long ago, for people who have to act on it. */
 export function age(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;

@@ -7,25 +7,22 @@ import { DeadlineError, withDeadline } from '../../runtime/waiting.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
+import { usage } from '../io/usage.ts';
 
 /**
  * `http://host:port` of the admin port: as given, or that of the service of this configuration.
- * Throws a `ProgramError` for a text that is not an address.
  */
 export function adminAddress(io: CliIo, given: string | undefined): string {
-  if (given !== undefined) return checkedAddress(given);
+  if (given !== undefined) return new URL(checkedAddress(given, 'http://127.0.0.1:9464')).origin;
   const { adminHost, adminPort } = readConfig(io);
   return httpAddress(askedHost(adminHost), adminPort);
 }
 
-function checkedAddress(text: string): string {
+/** The address without slashes at its end. Throws a `ProgramError` for a text that is none. */
+export function checkedAddress(text: string, example: string): string {
   const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new ProgramError(`${text} is not an address`, {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    fix: 'Write it as http://127.0.0.1:9464',
-  });
+  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
+  throw usage(`${text} is not an address`, `Write it as ${example}`);
 }
 
 const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
@@ -176,6 +173,7 @@ const fixes: Readonly<Record<string, string>> = {
   NOT_FOUND: `Check the address: ${restPortFix} And check the id, where there is one.`,
   ORDER_NOT_FOUND:
     'Give the whole id, which `tidemark orders show` prints, and its --account. Cancel needs --prediction for a prediction order; only these can be replaced.',
+  ROW_NOT_FOUND: '`tidemark quarantine ls` shows those that wait; a token may see fewer.',
   SHARD_NOT_FOUND: '`tidemark fleet` shows their numbers.',
 };
 
@@ -222,7 +220,7 @@ function noAnswer(url: string, cause: unknown): ProgramError {
   return new ProgramError(`no answer from ${url}: ${sentenceOf(cause)}`, {
     code: 'NO_ANSWER',
     exitCode: exitCodes.unavailable,
-    fix: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL; `tidemark fleet` shows those that run.',
+    fix: 'Start the service with `tidemark serve`, or name its address with --url or TIDEMARK_URL.',
     cause,
   });
 }

@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { optionTable } from '../../config/option-table.ts';
-import { exitCodes, isUnconnected, ProgramError } from '../../runtime/program-error.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { askedHost, httpAddress } from '../../runtime/url-host.ts';
 import { idKinds } from '../../service/rest/request-fields.ts';
 import { clip, printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
-import { type RestAnswer, RestClient, type RestRequest } from './rest-client.ts';
+import { usage } from '../io/usage.ts';
+import { checkedAddress, RestClient } from './rest-client.ts';
 
 /** The flags of every command that speaks REST. */
 export interface RestFlags {
@@ -41,18 +41,8 @@ export function restClient(io: CliIo, flags: RestFlags): RestClient {
   const token = flags.token === undefined ? config.token : new Secret(flags.token);
   // 0 is any free port, which only the log names.
   const here = httpAddress(askedHost(config.httpHost), config.httpPort || optionTable.httpPort.fallback);
-  const url = flags.url === undefined ? (config.restUrl ?? here) : checkedAddress(flags.url);
+  const url = flags.url === undefined ? (config.restUrl ?? here) : checkedAddress(flags.url, 'http://127.0.0.1:8080');
   return new RestClient(io, { url, ...(token !== undefined && { token }) });
-}
-
-function checkedAddress(text: string): string {
-  const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
-  throw new ProgramError(`${text} is not an address`, {
-    code: 'USAGE',
-    exitCode: exitCodes.usage,
-    fix: 'Write it as http://127.0.0.1:8080',
-  });
 }
 
 /**
@@ -61,13 +51,9 @@ function checkedAddress(text: string): string {
  */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new ProgramError(
+  throw usage(
     `${JSON.stringify(clip(printable(text), 140))} is not an id: it has 1 to 128 visible characters, without blanks`,
-    {
-      code: 'USAGE',
-      exitCode: exitCodes.usage,
-      fix: 'Take the id as a list shows it: `tidemark orders ls`, or `tidemark command ls`.',
-    },
+    'Take the id as a list shows it: `tidemark orders ls`, or `tidemark command ls`.',
   );
 }
 
@@ -82,10 +68,12 @@ export function rowLimit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
 }
 
-/** `Prefer: wait`, at most what the service takes. */
-export function waitSeconds(text: string): number {
-  if (/^([12]?\d|30)$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number of seconds, at most 30.');
+/** Reads whole seconds, at most so many. */
+export function waitSeconds(most: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,5}$/.test(text) && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`It must be a whole number of seconds, at most ${most}.`);
+  };
 }
 
 /**
@@ -100,53 +88,17 @@ export function refuseFlags<Flags extends object>(
   const given = names.find((name) => flags[name] !== undefined);
   if (given === undefined) return;
   const option = `--${given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new ProgramError(`${option} ${why}`, { code: 'USAGE', exitCode: exitCodes.usage });
+  throw usage(`${option} ${why}`);
 }
 
-/** Errors after which the request may have been carried out. */
-const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED']);
-
-/**
- * The error of a request that carried the key, with the next step. A problem says that nothing was
- * journaled, and stays as it is. Where the service, or the instance that it asked, did not answer,
- * the request may have arrived, unless no connection came about: the error then names the one line
- * that is safe to give, and has its own exit code.
- */
-export function withKey(error: unknown, key: string): unknown {
-  if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
-  if (isUnconnected(error.cause)) {
-    const { code, exitCode, fix = '' } = error;
-    return new ProgramError(error.message, { code, exitCode, fix: `Nothing was sent. ${fix}`, cause: error });
-  }
-  return new ProgramError(error.message, {
-    code: error.code,
-    exitCode: exitCodes.unresolved,
-    fix: [
-      'It is not known whether the service took it. Give the same line again with',
-      `  --idempotency-key ${key}`,
-      'which shows its outcome, and sends it only if it had not arrived.',
-    ].join('\n'),
-    cause: error,
-  });
-}
-
-/**
- * Names each instance of which the answer has no accounts,
- * because it gave none. True: there is one.
- */
-export function tellUnanswered(io: CliIo, { unanswered }: Readonly<Record<string, unknown>>): boolean {
-  if (!Array.isArray(unanswered)) return false;
-  for (const { instance, code } of unanswered as Readonly<Record<string, unknown>>[])
-    io.stderr.write(
-      `${printable(String(instance))} gave no answer (${printable(String(code))}): its accounts are not shown\n`,
-    );
+/** Names each instance that gave no answer of its accounts. True: there is one. */
+export function tellUnanswered(
+  io: CliIo,
+  unanswered: readonly { readonly instance: string; readonly code: string }[] = [],
+): boolean {
+  for (const { instance, code } of unanswered)
+    io.stderr.write(`${printable(`${instance} gave no answer (${code})`)}: its accounts are not shown\n`);
   return unanswered.length > 0;
-}
-
-/** The flags of `halt`, `resume` and `cancel --all`: the account, if it is one, and the reason. */
-export interface OperatorFlags extends RestFlags {
-  readonly account?: string;
-  readonly reason: string;
 }
 
 export function addReasonFlag(command: Command): Command {
@@ -156,20 +108,4 @@ export function addReasonFlag(command: Command): Command {
 export function reasonText(text: string): string {
   if (text.trim() !== '' && text.length <= 500) return text.trim();
   throw new InvalidArgumentError('It must say why, in at most 500 characters.');
-}
-
-/** An act of an operator on one account, or on the service where no account is named. */
-export function askOperator(
-  io: CliIo,
-  flags: RestFlags & { readonly account?: string; readonly reason?: string },
-  verb: 'halt' | 'resume' | 'cancel-all',
-  { also, ...sent }: Pick<RestRequest, 'headers' | 'waitMs'> & { readonly also?: object } = {},
-): Promise<RestAnswer> {
-  const whom = flags.account === undefined ? '' : `/accounts/${segment(flags.account)}`;
-  return restClient(io, flags).ask({
-    method: 'POST',
-    path: `/v1${whom}/${verb}`,
-    ...sent,
-    body: { reason: flags.reason, ...also },
-  });
 }

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from '../../runtime/program-error.ts';
+import { exitCodes, isUnconnected, ProgramError } from '../../runtime/program-error.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
 import { fixOfCode, type RestAnswer, type RestRequest } from './rest-client.ts';
-import { addRestFlags, type RestFlags, restClient, waitSeconds, withKey } from './rest-flags.ts';
+import { addRestFlags, type RestFlags, restClient, waitSeconds } from './rest-flags.ts';
 
 /** The flags that `place`, `replace` and `cancel` take in addition to their terms. */
 export interface SendFlags extends RestFlags {
@@ -19,7 +19,7 @@ export function addSendFlags(command: Command): Command {
         'the same key never sends twice; when left out, one is made and printed',
         idempotencyKey,
       )
-      .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds),
+      .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds(30)),
   );
 }
 
@@ -29,22 +29,29 @@ function idempotencyKey(text: string): string {
 }
 
 /**
- * Sends one command and prints its answer. The key is printed before anything is sent: with it the
- * same line can be given again after any failure, and nothing is sent twice.
+ * Sends with a key that is printed before anything is sent: with it the same line can be given
+ * again after any failure, and nothing is sent twice.
  */
-export async function sendAndPrint(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
+export async function askWithKey(
+  io: CliIo,
+  flags: SendFlags,
+  request: RestRequest,
+): Promise<RestAnswer & { readonly key: string }> {
   const client = restClient(io, flags);
   const key = flags.idempotencyKey ?? io.random.uuid();
   if (flags.idempotencyKey === undefined) io.stderr.write(`idempotency key ${key}\n`);
-  const waitMs = (flags.wait ?? 0) * 1000;
-  const headers = {
-    ...request.headers,
-    'idempotency-key': key,
-    ...(flags.wait === undefined ? {} : { prefer: `wait=${flags.wait}` }),
-  };
-  const answer = await client.ask({ ...request, headers, waitMs }).catch((error: unknown) => {
+  const headers = { ...request.headers, 'idempotency-key': key };
+  const answer = await client.ask({ ...request, headers }).catch((error: unknown) => {
     throw withKey(error, key);
   });
+  return { ...answer, key };
+}
+
+/** Sends one command and prints its answer. */
+export async function sendAndPrint(io: CliIo, flags: SendFlags, request: RestRequest): Promise<void> {
+  const { wait } = flags;
+  const headers = { ...request.headers, ...(wait !== undefined && { prefer: `wait=${wait}` }) };
+  const { key, ...answer } = await askWithKey(io, flags, { ...request, headers, waitMs: (wait ?? 0) * 1000 });
   printAnswer(io, flags, answer, key);
 }
 
@@ -97,4 +104,31 @@ function reasonLines(reason: unknown, outcome: string): string[] {
 function exitCodeOf(outcome: string, unresolved: boolean): number {
   if (unresolved) return exitCodes.unresolved;
   return outcome === 'accepted' || outcome === 'applied' ? exitCodes.ok : exitCodes.failed;
+}
+
+/** Errors after which the request may have been carried out. */
+const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED']);
+
+/**
+ * The error of a request that carried the key, with the next step. A problem says that nothing was
+ * journaled, and stays as it is. Where the service, or the instance that it asked, did not answer,
+ * the request may have arrived, unless no connection came about: the error then names the one line
+ * that is safe to give, and has its own exit code.
+ */
+function withKey(error: unknown, key: string): unknown {
+  if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
+  if (isUnconnected(error.cause)) {
+    const { code, exitCode, fix = '' } = error;
+    return new ProgramError(error.message, { code, exitCode, fix: `Nothing was sent. ${fix}`, cause: error });
+  }
+  return new ProgramError(error.message, {
+    code: error.code,
+    exitCode: exitCodes.unresolved,
+    fix: [
+      'It is not known whether the service took it. Give the same line again with',
+      `  --idempotency-key ${key}`,
+      'which shows its outcome, and sends it only if it had not arrived.',
+    ].join('\n'),
+    cause: error,
+  });
 }

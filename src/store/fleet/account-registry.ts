@@ -146,13 +146,3 @@ export class PostgresAccountRegistry implements AccountRegistry {
     });
   }
 }
-
-/** The streams on which an account was ever followed. */
-export async function readAccountStreams(pool: Pool, accountId: string): Promise<Stream[]> {
-  const rows = await drizzle(pool)
-    .select({ stream: accounts.stream })
-    .from(accounts)
-    .where(eq(accounts.accountId, accountId))
-    .orderBy(asc(accounts.stream));
-  return rows.map(({ stream }) => stream as Stream);
-}

@@ -50,12 +50,6 @@ export async function markDealt(pool: Pool, id: bigint): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** One row, dealt with or not; undefined: there is no such row, or retention has removed it. */
-export async function findQuarantined(pool: Pool, id: bigint): Promise<QuarantinedRow | undefined> {
-  const [row] = await drizzle(pool).select().from(quarantine).where(eq(quarantine.id, id));
-  return row;
-}
-
 /** The newest row, 0 if there is none: by the key, however many there are. */
 export async function newestQuarantined(pool: Pool): Promise<bigint> {
   const [row] = await drizzle(pool)

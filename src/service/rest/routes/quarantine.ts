@@ -4,7 +4,15 @@ import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { quarantineAnswer, quarantinePage } from '../../../contract/quarantine-bodies.ts';
 import type { QuarantineEntry, QuarantineMessage } from '../../../store/quarantine/quarantine-desk.ts';
 import { readStore } from '../problem.ts';
-import { accountField, cursorField, idKinds, limitField, pageDefault, streamField } from '../request-fields.ts';
+import {
+  accountField,
+  cursorField,
+  idKinds,
+  limitField,
+  pageDefault,
+  positionField,
+  streamField,
+} from '../request-fields.ts';
 import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
@@ -26,6 +34,7 @@ export const listQuarantine = route({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
     reason: plainTextField(1, 100).exactOptional().describe('Why a row is in quarantine: bad_decimal, poison …'),
+    after: positionField.exactOptional().describe('Only rows with a higher id'),
     limit: limitField,
     cursor: cursorField,
   }),
@@ -33,8 +42,9 @@ export const listQuarantine = route({
   problems: { 400: ['INVALID_CURSOR'], 404: ['ACCOUNT_NOT_FOUND'] },
   handle: ({ quarantine, pages }, call) => {
     const { limit = pageDefault, cursor, ...filter } = call.query;
-    const read = (after: readonly string[] | undefined) =>
-      readStore(quarantine.list(call.principal.accounts, filter, after, limit));
+    const { after = '0', ...rows } = filter;
+    const read = (position: readonly string[] = [after]) =>
+      readStore(quarantine.list(call.principal.accounts, rows, position, limit));
     return pages.send(call, { list: 'quarantine', filter, cursor, position: rowPosition }, read, (entry) =>
       JSON.stringify(entryBody(entry)),
     );

@@ -1,0 +1,50 @@
+import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
+import type { CliIo } from '../io/io.ts';
+import { ProgressBar } from '../io/progress-bar.ts';
+
+const lookEveryMs = 500;
+
+/**
+ * Looks at something that the service does until it is over, `seconds` have passed, or the user
+ * interrupts, and returns the newest state. What was asked for goes on without this program. An
+ * instance that does not answer for a moment is asked again.
+ */
+export async function follow<T>(
+  io: CliIo,
+  first: T,
+  {
+    read,
+    isOver,
+    progress,
+    seconds,
+  }: {
+    readonly read: (newest: T) => Promise<T>;
+    readonly isOver: (state: T) => boolean;
+    /** A line for a terminal; `part` is 0 to 1, or undefined where the total is not known. */
+    readonly progress?: (state: T, waitedMs: number) => { readonly part?: number; readonly words: string };
+    readonly seconds: number;
+  },
+): Promise<T> {
+  const bar = io.isTerminal ? new ProgressBar({ out: io.stderr, nowMs: () => io.clock.monotonicMs() }) : undefined;
+  const interrupted = new AbortController();
+  const unsubscribe = io.onSignal(() => interrupted.abort());
+  const beganMs = io.clock.monotonicMs();
+  let state = first;
+  try {
+    for (;;) {
+      const waitedMs = io.clock.monotonicMs() - beganMs;
+      const shown = progress?.(state, waitedMs);
+      if (shown !== undefined) bar?.show(shown.part, shown.words);
+      if (isOver(state) || interrupted.signal.aborted || waitedMs >= seconds * 1_000) return state;
+      await io.clock.sleep(lookEveryMs, interrupted.signal);
+      const newest = state;
+      state = await read(newest).catch((error: unknown) => {
+        if (error instanceof ProgramError && error.exitCode === exitCodes.unavailable) return newest;
+        throw error;
+      });
+    }
+  } finally {
+    unsubscribe();
+    bar?.end();
+  }
+}

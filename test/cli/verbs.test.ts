@@ -1,0 +1,69 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import type { ListVerb, Verb } from '../../src/cli/rest/verb.ts';
+import { examplesOf } from '../../src/service/rest/documents/examples/find-examples.ts';
+import type { Route } from '../../src/service/rest/route.ts';
+import { routeTable } from '../../src/service/rest/route-table.ts';
+import { cliIo } from '../support/rest/cli-io.ts';
+
+// Every declaration in src/cli is held to the one table of routes: a verb can't ask for a path that
+// is not served, or expect an answer that is not given.
+
+type AnyVerb = Verb<z.ZodType<object>> | ListVerb<z.ZodType<{ items: readonly unknown[] }>>;
+
+const folder = join(import.meta.dirname, '../../src/cli');
+const files = ['.', 'command'].flatMap((room) =>
+  readdirSync(join(folder, room))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(room, name)),
+);
+const modules = await Promise.all(
+  files.map(async (name) => (await import(join(folder, name))) as Record<string, unknown>),
+);
+const isVerb = (value: unknown): value is AnyVerb => typeof value === 'object' && value !== null && 'route' in value;
+const verbs = modules.flatMap((each) => Object.values(each).flat().filter(isVerb));
+const cases = verbs.flatMap((verb) => [verb.route].flat().map((route) => [route, verb] as const));
+
+function routeOf(name: string): Route {
+  const found = routeTable.find(({ method, path }) => `${method} ${path}` === name);
+  if (found === undefined) throw new Error(`${name} is not in the table of routes`);
+  return found;
+}
+
+it('there are as many as the line of the command has', () => {
+  expect(new Set(verbs).size).toBeGreaterThanOrEqual(15);
+});
+
+describe.each(cases)('%s', (name, verb) => {
+  const route = routeOf(name);
+
+  it('sends what the route takes', () => {
+    if ('reasoned' in verb) expect(Object.keys(shapeOf(route.body))).toContain('reason');
+    const flags = { limit: 1, maxQuantity: '1' } as never;
+    const { query = {}, body = {} } = 'page' in verb ? { query: verb.filter(flags) } : (verb.ask?.(flags, []) ?? {});
+    const [parameters, fields] = [Object.keys(route.query?.shape ?? {}), Object.keys(shapeOf(route.body))];
+    expect(Object.keys(query).filter((key) => !parameters.includes(key))).toEqual([]);
+    expect(Object.keys(body).filter((key) => !fields.includes(key))).toEqual([]);
+  });
+
+  it('understands and prints each answer that the documents show of it', () => {
+    const { schema } = route.answers[200] ?? {};
+    if (schema === undefined) throw new Error('the route has no answer of 200');
+    const shown = examplesOf(schema, route.operationId, 200);
+    expect(shown.length).toBeGreaterThan(0);
+    for (const { value } of shown) {
+      const text =
+        'page' in verb
+          ? verb.text(verb.page.parse(value).items as never, { limit: 50 }, cliIo())
+          : verb.text(verb.answer.parse(value), {}, cliIo());
+      expect(text).toMatch(/\S\n$/);
+      expect(text).not.toMatch(/undefined|\[object|NaN/);
+    }
+  });
+});
+
+function shapeOf(body: z.ZodType | undefined): object {
+  return body !== undefined && 'shape' in body ? (body.shape as object) : {};
+}
