@@ -10,7 +10,7 @@ interface FollowOptions {
   readonly name: string;
   readonly say: (line: string) => void;
   readonly limitMs: number;
-  /** So many facts were shown before. */
+  /** The number of facts shown before. */
   readonly known?: number;
   /** Ends the waiting early. */
   readonly enough?: (state: FollowedCommand) => boolean;
@@ -115,7 +115,7 @@ const followMs = 15_000;
  */
 const lateMs = 4500;
 /**
- * After so many complete reads without it a person on call would look into the platform's own
+ * After this many complete reads without it, a person on call would look into the platform's own
  * records.
  */
 const enoughMisses = 4;

@@ -72,7 +72,7 @@ export const sandboxOptions = z.strictObject({
       seed: z.number().int().min(0).max(4_294_967_295).default(1),
       /** Changes a second over all accounts, or as fast as the machine and the readers can. */
       rate: rate.default(20),
-      /** The market keeps so many orders working. */
+      /** The number of orders that the market keeps working. */
       openOrders: z.number().int().min(0).max(5_000_000).default(200),
       /** Orders there already at the start, open ones included. */
       knownOrders: z.number().int().min(0).max(5_000_000).default(400),
@@ -116,7 +116,7 @@ export const sandboxOptions = z.strictObject({
     .strictObject({
       /** Between heartbeats, and between pings. */
       heartbeatMs: z.number().int().min(10).max(600_000).default(15_000),
-      /** So many bytes may wait for a reader before it counts as too slow. */
+      /** A reader counts as too slow once more bytes than this wait for it. */
       maxBacklogBytes: z
         .number()
         .int()

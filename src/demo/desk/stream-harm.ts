@@ -45,9 +45,7 @@ interface Followed extends Omit<HarmedChange, 'fate' | 'healedBy'> {
   readonly outcomes: string[];
 }
 
-/**
- * So many rows are kept for one order: a row may be read before the ledger's line that it heals.
- */
+/** Rows kept for one order: a row may be read before the ledger's line that it heals. */
 const keptRows = 16;
 const mostOrders = 20_000;
 

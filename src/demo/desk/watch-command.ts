@@ -29,7 +29,7 @@ const accountId = 'SIM-1002';
 /** One after another, so that an unresolved order does not forbid the next. */
 const symbols = ['KO', 'F', 'PLTR', 'XOM', 'JPM'] as const;
 const everyMs = 300;
-/** After so many complete reads without it, a person would ask the platform. */
+/** After this many complete reads without it, a person would ask the platform. */
 const enoughMisses = 4;
 const patienceMs = 600_000;
 /** A doubt that stays longer is about another command. */

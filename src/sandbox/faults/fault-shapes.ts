@@ -139,10 +139,10 @@ export type SubscribeFault = (typeof subscribeFaults)[number];
 export type GarbageKind = (typeof garbageKinds)[number];
 export type CutWay = (typeof cutWays)[number];
 
-/** At most so much later: longer than any client's schedule. */
+/** The longest delay: longer than any client's schedule. */
 const longestMs = 3_600_000;
 const duration = z.number().int().min(0).max(longestMs);
-/** Always so long, or drawn between the two. */
+/** One fixed length, or drawn between the two. */
 const durationRange = z.union([
   duration,
   z.tuple([duration, duration]).refine(([from, to]) => from <= to, { message: 'the shorter one comes first' }),

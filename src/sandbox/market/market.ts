@@ -10,13 +10,13 @@ import { priceOf, TermsInventor } from './invent-terms.ts';
 import { OrderLife } from './order-life.ts';
 
 export interface MarketOptions {
-  /** The market keeps so many orders working at a time. */
+  /** The number of orders that the market keeps working at a time. */
   readonly openOrders: number;
   /** Prediction orders' share among them, 0 to 1. */
   readonly predictionShare: number;
 }
 
-/** One step looks at so many orders before it gives up on finding one that moves. */
+/** One step looks at this many orders before it gives up on finding one that moves. */
 const attempts = 8;
 
 /**

@@ -9,7 +9,10 @@ interface PacerOptions {
   readonly catchUpMs: number;
 }
 
-/** One slice holds the event loop so long at most: sockets are read and written between slices. */
+/**
+ * The longest time for one slice to hold the event loop: sockets are read and written between
+ * slices.
+ */
 const sliceBudgetMs = 10;
 const shortestSliceMs = 2;
 

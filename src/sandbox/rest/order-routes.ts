@@ -94,7 +94,7 @@ interface Shelf {
 
 /**
  * One page of an order list as JSON: `{ "orders": [...], "nextCursor"?: string }`, oldest change
- * first. `lagMs` above 0 shows the state so long ago.
+ * first. `lagMs` above 0 shows an older state, from that long ago.
  */
 export function listOrders(
   { exchange, concealments }: Shelf,

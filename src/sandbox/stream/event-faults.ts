@@ -64,7 +64,7 @@ function unfinished(payload: Buffer): Buffer {
 interface Held {
   readonly text: string;
   readonly change: number;
-  /** So many events overtake it before it is let go. */
+  /** The number of events to overtake it before it is let go. */
   overtakenBy: number;
 }
 

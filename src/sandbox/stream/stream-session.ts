@@ -9,7 +9,7 @@ import { rawFrame } from './client-message.ts';
 
 export interface SessionOptions {
   readonly heartbeatMs: number;
-  /** So many bytes may wait in the socket for a reader that does not read. */
+  /** The most bytes that may wait in the socket for a reader that does not read. */
   readonly maxBacklogBytes: number;
   /** Between a close frame and the cut, if the other side does not answer. */
   readonly closeGraceMs: number;

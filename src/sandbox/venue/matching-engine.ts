@@ -27,7 +27,7 @@ interface MatchingDeps {
  */
 export class MatchingEngine {
   private readonly books = new Map<Instrument, Set<ExchangeOrder>>();
-  /** One print offers so many units on average. May be changed while it runs. */
+  /** Units on offer in one print, on average. May be changed while it runs. */
   depth: number;
   private readonly deps: MatchingDeps;
 

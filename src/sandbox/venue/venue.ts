@@ -24,10 +24,10 @@ const fields = {
   answerMs: z.union([z.number().int().min(0).max(600_000), z.literal('manual')]),
   /** The venue refuses this share of new orders, amends and cancels. */
   refuseShare: z.number().min(0).max(1),
-  /** One print offers so many units on average: smaller ones fill orders in more parts. */
+  /** Units on offer in one print, on average: smaller prints fill orders in more parts. */
   depth: z.number().int().min(0).max(1_000_000_000),
   /**
-   * So many prediction orders may wait for the venue at a time; beyond it order entry is at
+   * The most prediction orders that may wait for the venue at a time; beyond it order entry is at
    * capacity.
    */
   capacity: z.number().int().min(0).max(10_000_000),
@@ -74,7 +74,7 @@ interface VenueDeps {
 const refillMs = 25;
 /** An order out of sight is looked at again after this. */
 const retryMs = 50;
-/** A platform timer waits so long at most. */
+/** The longest wait of a platform timer. */
 const longestTimerMs = 2_000_000_000;
 
 /**

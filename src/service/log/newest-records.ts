@@ -33,10 +33,7 @@ interface FetchedPartition {
 }
 
 const clusterOptions = { allowAutoTopicCreation: false, isolationLevel: 0 };
-/**
- * At most so many records are kept from each partition's last batch: one fetch brings whole
- * batches.
- */
+/** The most records kept from each partition's last batch: one fetch brings whole batches. */
 const mostOfPartition = 20;
 const partitionMaxBytes = 1_048_588;
 

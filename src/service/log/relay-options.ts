@@ -6,8 +6,8 @@ export interface RelayOptions extends HandoffLimits {
   /** Rows in one read of the log, and in one publish. */
   readonly maxRows: number;
   /**
-   * About so many payload characters in one read of the log: reads become smaller until they keep
-   * to it.
+   * The approximate number of payload characters in one read of the log: reads become smaller until
+   * they keep to it.
    */
   readonly maxReadBytes: number;
   /** Payload characters in one publish; a single batch may exceed it (the publisher splits). */
@@ -15,7 +15,7 @@ export interface RelayOptions extends HandoffLimits {
   readonly saveEveryMs: number;
   /**
    * How often the database is asked for the pending rows. A batch that was committed but never
-   * handed over waits so long at most.
+   * handed over waits no longer than this.
    */
   readonly sweepEveryMs: number;
   /** How often a lease that is too old to act on is checked again. */

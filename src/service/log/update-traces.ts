@@ -16,7 +16,10 @@ interface TracedSend {
   end(failed?: string): void;
 }
 
-/** So many updates of one order join its command's trace. An order may have thousands of fills. */
+/**
+ * The most updates of one order that join its command's trace. An order may have thousands of
+ * fills.
+ */
 const mostOfCommand = 16;
 const mostCounted = 1_000;
 

@@ -31,8 +31,8 @@ const exposedHeaders = [
 ].join(', ');
 
 /**
- * A browser may keep the answer to a preflight so long: an origin removed from the configuration is
- * refused in any case.
+ * How long a browser may keep the answer to a preflight: an origin removed from the configuration
+ * is refused in any case.
  */
 const preflightSeconds = '600';
 

@@ -31,8 +31,9 @@ interface Denied {
 /** Equal denials within this time are reported once, and then with their number. */
 const windowMs = 60_000;
 /**
- * So many different denials of one principal are reported one by one; further ones are reported as
- * one, `SEVERAL`, with their number. These also show a sender that tries one account after another.
+ * This many different denials of one principal are reported one by one; further ones are reported
+ * as one, `SEVERAL`, with their number. These also show a sender that tries one account after
+ * another.
  */
 const mostOfPrincipal = 20;
 

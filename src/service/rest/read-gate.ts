@@ -8,7 +8,7 @@ export interface ReadGateOptions {
   /** Finished answers' bytes that sockets have not taken yet. Above it no new read begins. */
   readonly maxHeldBytes: number;
   readonly maxHeldBytesPerPrincipal: number;
-  /** So many reads of one principal may wait for room; a further one is refused. */
+  /** The most reads of one principal that may wait for room; a further one is refused. */
   readonly maxWaitingPerPrincipal: number;
   readonly waitMs: number;
 }

@@ -12,7 +12,7 @@ interface PipelineRingDeps {
 
 interface PipelineRingOptions {
   readonly everyMs: number;
-  /** At most so many readings are kept. */
+  /** The most readings that are kept. */
   readonly kept: number;
 }
 

@@ -29,7 +29,7 @@ interface QuarantineJobRoundDeps {
 }
 
 interface QuarantineJobRoundOptions {
-  /** One round reads so many orders again for all jobs, one after the other. */
+  /** The most orders that one round reads again for all jobs, one after the other. */
   readonly ordersARound: number;
   /** Rows that one round discards. */
   readonly discardsARound: number;

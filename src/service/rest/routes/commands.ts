@@ -206,8 +206,8 @@ export const reconcile = route({
 });
 
 /**
- * So many orders are read, for open and closed ones each. A missed hint costs nothing: an order
- * that lost our reference is rare, and a person looks further.
+ * The most orders read, for open and closed ones each. A missed hint costs nothing: an order that
+ * lost our reference is rare, and a person looks further.
  */
 const lookedAt = 500;
 const mostHints = 5;

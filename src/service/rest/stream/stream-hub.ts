@@ -19,7 +19,7 @@ interface StreamHubDeps {
 export interface StreamHubOptions {
   readonly maxClients: number;
   readonly maxClientsPerPrincipal: number;
-  /** One reader's socket may leave so many bytes untaken. */
+  /** The most bytes that one reader's socket may leave untaken. */
   readonly maxBufferedBytes: number;
   /** How long a reader that catches up may take to make room. */
   readonly stallMs: number;
