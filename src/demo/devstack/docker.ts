@@ -41,9 +41,9 @@ export async function loopbackContainer(image: string): Promise<{ container: Gen
 }
 
 /**
- * The address that only we reach the engine's published ports by: loopback, or, if we run in a
- * container beside those that we start, the engine's end of its bridge. Undefined for an engine on
- * another machine.
+ * We reach the engine's published ports by this address, and no other machine does: loopback, or,
+ * if we run in a container beside those that we start, the engine's end of its bridge. Undefined
+ * for an engine on another machine.
  */
 async function localAddress(client: ContainerRuntimeClient): Promise<string | undefined> {
   const { host } = client.info.containerRuntime;

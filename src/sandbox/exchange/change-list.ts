@@ -5,7 +5,7 @@ import type { Micros } from './wire-text.ts';
 export const present: Micros = Number.MAX_VALUE;
 
 /**
- * One account and stream's orders by their last change, oldest first: the list endpoints page
+ * The orders of one account and stream by their last change, oldest first: the list endpoints page
  * through it.
  *
  * Invariant: entries rise by `at`; exactly one entry for each order is not superseded. An order

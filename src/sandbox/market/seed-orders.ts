@@ -11,7 +11,7 @@ import type { Market } from './market.ts';
 interface SeedOptions {
   /** Orders known at the start, open and closed. */
   readonly knownOrders: number;
-  /** The number in the market's hands: these are open. */
+  /** How many are open and in the market's hands. */
   readonly openOrders: number;
 }
 

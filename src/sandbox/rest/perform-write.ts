@@ -13,8 +13,8 @@ import { enterFaultedAnswer } from './request-record.ts';
 /**
  * Does a write and answers it, or lets it meet a fault. One `decision` line in the ledger says how
  * order entry judged the request: `accepted` as which order, `refused` with which code,
- * `not_applied` because of a fault, or `deferred`. A second line follows `deferred` once it has
- * arrived: `accepted` or `lapsed`, with `late`. So a reference's acceptances can be counted.
+ * `not_applied` because of a fault, or `deferred`. A second line follows `deferred` once the write
+ * has arrived: `accepted` or `lapsed`, with `late`. So a reference's acceptances can be counted.
  */
 export function performWrite(
   parts: SandboxParts,

@@ -32,8 +32,8 @@ const takeAnswerMs = 30_000;
 /** Requests that wait for one other instance. */
 const mostForwards = 64;
 /**
- * A silent instance loses its lane after some time, and this is a part of it: no caller waits for
- * an answer until the others have taken over.
+ * A silent instance loses its lane after some time. A caller waits for its answer for this part of
+ * that time, so not until the others have taken over.
  */
 const silentPart = 0.8;
 /** Longer than any route's answer; a command may be tried for its whole deadline before. */
