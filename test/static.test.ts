@@ -16,7 +16,7 @@ const sources = sourcesIn('src');
 const droppedErrors: Readonly<Record<string, string>> = {
   'src/service/commands/cancel-all/cancel-timers.ts': 'the timer counts as not ended, and is tried again',
   'src/service/commands/command-steps.ts': 'the step before has told its own caller',
-  'src/service/commands/shard-desks.ts': 'halts are read again; without the database no command is journaled',
+  'src/service/commands/command-service.ts': 'halts are read again; without the database no command is journaled',
   'src/service/commands/submit-command.ts': 'not found counts as not known, and is answered so',
   'src/service/sources/account-reader.ts': 'the save before has told its own caller',
   'src/service/sources/source.ts': 'only paces heartbeats',

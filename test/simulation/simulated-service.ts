@@ -6,8 +6,8 @@ import { Lease } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
+import { CommandService } from '../../src/service/commands/command-service.ts';
 import type { OrderEntry } from '../../src/service/commands/order-entry.ts';
-import { ShardDesks } from '../../src/service/commands/shard-desks.ts';
 import { FleetDirectory } from '../../src/service/fleet/fleet-directory.ts';
 import { HeldShards } from '../../src/service/fleet/held-shards.ts';
 import { LaneFinisher, laneFinisherDefaults } from '../../src/service/fleet/lane-finisher.ts';
@@ -99,7 +99,7 @@ export class SimulatedService {
   readonly connectors: Connectors;
   readonly relay: Relay;
   readonly lease: Lease;
-  readonly commands: ShardDesks;
+  readonly commands: CommandService;
   readonly held = new HeldShards();
   readonly shards: ShardKeeper;
   readonly followCheck: FollowCheck;
@@ -325,7 +325,7 @@ export class SimulatedService {
     );
   }
 
-  private commandDesks(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): ShardDesks {
+  private commandDesks(deps: SimulatedServiceDeps, settings: ServiceSettings, outcomes: OutcomeRelay): CommandService {
     const { host, random, log, platform, tokens, journal } = deps;
     const { clock } = host;
     const { connectors } = this;
@@ -342,7 +342,7 @@ export class SimulatedService {
       { platformUrl: 'http://platform', stagingUrl: 'http://staging' },
     );
     const followed = aroundLooks(accounts, reachingLooks(deps.points, host));
-    return new ShardDesks(
+    return new CommandService(
       {
         journal,
         entry: knownAttempts(deps.wrapEntry?.(entry) ?? entry),

@@ -31,7 +31,7 @@ export interface AccountRead {
 type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<AccountLook> | undefined;
 
 /**
- * The reads that find out the outcome of a desk's commands, within the budget of all desks.
+ * The reads that find out the outcome of a shard's commands, within the budget of all shards.
  *
  * States of a read of an account: waiting for its token, in order of asking → running →
  * done. Callers that ask for the same read in the meantime share it: one read of an

@@ -13,18 +13,19 @@ type OnChange = (watched: Watched, before: Command) => void;
 
 const maxRecent = 10_000;
 
-/** What the book needs of the books of all desks (`CommandBooks`). */
+/** What the book needs of the books of all terms (`CommandBooks`). */
 interface AllBooks {
   readonly count: number;
   /** Commands that are watched, in all of them. */
   watched: number;
   add(book: CommandBook): void;
+  remove(book: CommandBook): void;
   /** Calls those that wait for news of the command. */
   notify(command: Command): void;
 }
 
 /**
- * The commands of this term that are not over, in memory, for the checks, the reconciler and
+ * The commands of one term that are not over, in memory, for the checks, the reconciler and
  * waiting callers. The journal is the truth; a higher version wins.
  *
  * Invariant: `command` of an entry never goes back to a lower version; an entry leaves when its
@@ -43,6 +44,7 @@ export class CommandBook {
    */
   private readonly recent = new Map<string, number>();
   private overflowed = false;
+  private closed = false;
   /** Being journaled at this moment: perhaps in the journal already, and not here yet. */
   readonly opening = new Set<string>();
   private readonly clock: Clock;
@@ -82,7 +84,10 @@ export class CommandBook {
     this.overflowed = overflowed;
   }
 
-  /** `sentAtMs`: see `Watched`. A command that is watched already is only adopted. */
+  /**
+   * `sentAtMs`: see `Watched`. A command that is watched already is only adopted. In a book that is
+   * closed nothing is kept: the entry is its caller's alone.
+   */
   watch(command: Command, sentAtMs: number): Watched {
     const known = this.watched.get(command.commandId);
     if (known !== undefined) {
@@ -90,6 +95,7 @@ export class CommandBook {
       return known;
     }
     const entry = watchedFrom(command, sentAtMs, this.clock.monotonicMs());
+    if (this.closed) return entry;
     // For a command that was opened just now, all rivals are here if all commands are.
     if (command.state === 'open' && this.complete) entry.rivalsUnread = false;
     entry.behind = entry.rivalsUnread;
@@ -225,11 +231,12 @@ export class CommandBook {
     this.recent.set(command.commandId, this.clock.monotonicMs() + this.options.recentMs);
   }
 
-  /** The term is over. */
-  clear(): void {
+  /** The term is over: its commands are forgotten. */
+  close(): void {
     for (const entry of [...this.watched.values()]) this.leave(entry);
     this.recent.clear();
-    this.overflowed = false;
+    this.closed = true;
+    this.books.remove(this);
   }
 
   private leaveIfOver(entry: Watched): void {

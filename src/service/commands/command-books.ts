@@ -13,11 +13,11 @@ export interface SentAndUnresolved {
 }
 
 /**
- * The books of all desks of the process, as one. It outlives every term: a caller that waits for a
- * command is called whichever desk follows it.
+ * The books of all terms of the process, as one. It outlives them: a caller that waits for a
+ * command is called whichever term follows it.
  */
 export class CommandBooks {
-  private readonly books: CommandBook[] = [];
+  private readonly books = new Set<CommandBook>();
   private readonly waiters = new Map<string, Set<(command: Command) => void>>();
   /** Commands that are watched. */
   watched = 0;
@@ -28,11 +28,15 @@ export class CommandBooks {
   }
 
   get count(): number {
-    return this.books.length;
+    return this.books.size;
   }
 
   add(book: CommandBook): void {
-    this.books.push(book);
+    this.books.add(book);
+  }
+
+  remove(book: CommandBook): void {
+    this.books.delete(book);
   }
 
   get(commandId: string): Watched | undefined {

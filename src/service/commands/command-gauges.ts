@@ -13,7 +13,7 @@ const kinds = ['place', 'replace', 'cancel'] as const;
 const everyMs = 5_000;
 
 /**
- * The metrics of commands, over all desks of the process. The
+ * The metrics of commands, over all shards of the process. The
  * gauges are shown while one of them has a term.
  */
 export class CommandGauges {

@@ -20,7 +20,7 @@ function isDoubtful(state: CommandState): boolean {
 
 /**
  * Raises the halts that the outcome of commands calls for: when too many are doubtful at once,
- * counted over all desks of the process, and when an order landed late.
+ * counted over all shards of the process, and when an order landed late.
  *
  * It acts when a command *becomes* doubtful, never on the number of those that already are: when a
  * person lets an account place again while three commands are unknown, a restart does not undo

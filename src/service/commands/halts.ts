@@ -156,6 +156,16 @@ export class Halts {
     return halt?.clearedAtMs === undefined ? halt : this.write(this.hold(scope, cause, word), term);
   }
 
+  /**
+   * For a halt that nobody waits for: it holds in memory at once. If the database does not take it
+   * now, it is written later (`keepDurable`).
+   */
+  notWaitingFor(raised: Promise<unknown>): void {
+    raised.catch((err: unknown) =>
+      this.deps.log.warn({ err }, 'a halt could not be written; it holds, and is written later'),
+    );
+  }
+
   private async write(held: Held, term: Term | undefined): Promise<Halt | undefined> {
     return this.inTurn(held.halt.scope, async () => {
       // The write before this one made it durable, or cleared it.

@@ -102,7 +102,7 @@ export async function lookForSuccessor(deps: LookDeps, entry: Watched, reference
  * (docs/decisions/022-an-unseen-order-is-read-before-it-is-cancelled.md).
  *
  * Invariant: no more reads than the bucket gives tokens. These reads have a bucket of
- * their own for all desks, as large as that for probes, so that random ids take nothing
+ * their own for all shards, as large as that for probes, so that random ids take nothing
  * from the commands that are in doubt. An order that a read has shown is committed when
  * the read is done, so that the checks see it.
  */

@@ -26,7 +26,7 @@ const idsPerQuery = 500;
 /**
  * Commands that are not watched and whose order has news: they were settled long ago, or there are
  * too many for memory. Most news is harmless (the order of a place that was answered as rejected);
- * otherwise the order has landed late. A command of another shard is left to the desk of that.
+ * otherwise the order has landed late. A command of another shard is left to the term of that.
  *
  * Invariant: each is judged, by the journal's knowledge of it, or the term is over. When more than
  * 1,000 wait, all recent commands are looked up in the journal instead. A command that turns out

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**
- * The budget of the reads that find out the outcome of commands, for all desks of the process, and
+ * The budget of the reads that find out the outcome of commands, for all terms of the process, and
  * the line of those that wait for it.
  *
  * Invariant: no more reads begin, and no more requests are repeated, than the bucket

@@ -6,15 +6,14 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import { notSent, type WriteResult } from '../../venue/platform/write-result.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
 import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide-step.ts';
 import { type Halts, haltedBecause } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
+import type { SendingTerm } from './submit-command.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
 
@@ -23,9 +22,7 @@ interface SendAttemptsDeps {
   readonly entry: OrderEntry;
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
-  readonly book: CommandBook;
   readonly budgets: Budgets;
-  readonly steps: CommandSteps;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -48,15 +45,9 @@ export interface Sending {
    * and nothing may be written. Never rejects.
    */
   readonly opened: Promise<Watched | undefined>;
-  readonly term: Term;
+  readonly under: SendingTerm;
   /** Monotonic; after it no attempt is begun or written. */
   readonly deadlineMs: number;
-  /**
-   * Asks the write under way to give up, and no further attempt is begun: the process is ending.
-   */
-  readonly giveUp: AbortSignal;
-  /** No further attempt is begun: the process is draining, or gives the shard away. */
-  readonly lastAttempt: () => boolean;
   readonly pacing?: Pacing | undefined;
   /**
    * The caller can get its answer: the command is answered, even if the
@@ -90,7 +81,8 @@ export class SendAttempts {
 
   /** Resolves when no attempt of it is in hand any more. Never rejects. */
   async run(sending: Sending): Promise<void> {
-    const { book, clock, random } = this.deps;
+    const { clock, random } = this.deps;
+    const { under } = sending;
     const backoff = new Backoff(random, this.options.attemptBackoff);
     let { attemptId } = sending;
     let tokens = 1;
@@ -116,12 +108,12 @@ export class SendAttempts {
       const command = await this.record(watched, answer, sending);
       const next = command && nextAttempt(command, attemptId);
       if (next === undefined) {
-        book.release(watched);
+        under.book.release(watched);
         sending.onAnswered();
         return;
       }
       ({ attemptId } = next);
-      await Promise.all([clock.sleep(delayMs, sending.term.over), this.turnOfOthers(sending)]);
+      await Promise.all([clock.sleep(delayMs, under.term.over), this.turnOfOthers(sending)]);
     }
   }
 
@@ -129,11 +121,11 @@ export class SendAttempts {
    * Resolves at the deadline at the latest: then the attempt is
    * given up, with the deadline as its reason.
    */
-  private async turnOfOthers({ pacing, deadlineMs, term }: Sending): Promise<void> {
+  private async turnOfOthers({ pacing, deadlineMs, under }: Sending): Promise<void> {
     if (pacing === undefined) return;
     const { clock } = this.deps;
     const waited = new AbortController();
-    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over);
+    const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over);
     await Promise.race([pacing.others, over]);
     waited.abort();
   }
@@ -144,8 +136,8 @@ export class SendAttempts {
   }
 
   private mayBegin(sending: Sending, delayMs: number): boolean {
-    const { term, giveUp, deadlineMs, lastAttempt } = sending;
-    if (term.over.aborted || giveUp.aborted || lastAttempt()) return false;
+    const { under, deadlineMs } = sending;
+    if (under.term.over.aborted || under.giveUp.aborted || under.stopped() !== undefined) return false;
     return this.deps.clock.monotonicMs() + delayMs < deadlineMs;
   }
 
@@ -154,7 +146,7 @@ export class SendAttempts {
    * replace: a caller that wants out must get out.
    */
   private async writeInTurn(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
-    const { request, deadlineMs, term, giveUp } = sending;
+    const { request, deadlineMs, under } = sending;
     if (request.kind !== 'cancel') return this.write(sending, attemptId);
     const { clock } = this.deps;
     const key = `${request.stream}:${request.orderId}`;
@@ -166,7 +158,7 @@ export class SendAttempts {
     try {
       if (before === undefined) return await this.write(sending, attemptId);
       const waited = new AbortController();
-      const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, term.over, giveUp);
+      const over = clock.sleep(deadlineMs - clock.monotonicMs(), waited.signal, under.term.over, under.giveUp);
       const inTime = await Promise.race([before.then(() => true), over.then(() => false)]);
       waited.abort();
       if (inTime) return await this.write(sending, attemptId);
@@ -198,19 +190,19 @@ export class SendAttempts {
 
   private async writeOnce(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { entry, halts, log } = this.deps;
-    const { request, opened, term, deadlineMs, giveUp } = sending;
+    const { request, under } = sending;
     // Checked before the connection, which may never be made: the
     // caller must get the halt as the reason.
     const halted = haltedBecause(halts, request);
     if (halted !== undefined)
       return { result: { kind: 'not_sent', reason: halted, mayRepeat: false }, abandoned: true };
-    const permit = new WritePermit(this.deps, this.options, { attemptId, request, opened, term, deadlineMs, giveUp });
+    const permit = new WritePermit(this.deps, this.options, { ...sending, attemptId });
     let result: WriteResult;
     try {
       result = await entry.send(request, attemptId, {
         mayWrite: () => permit.ask(),
         mayStillWrite: () => permit.askAgain(),
-        signal: giveUp,
+        signal: under.giveUp,
       });
     } catch (err) {
       log.error({ err, attemptId }, 'order entry rejected, which it must not');
@@ -228,10 +220,10 @@ export class SendAttempts {
    * The command once the answer is recorded; undefined: the term ended before, and the next holder
    * finds the attempt as it is.
    */
-  private async record(watched: Watched, answer: Answer, { term, onAnswered }: Sending): Promise<Command | undefined> {
-    const { clock, steps, journal, log } = this.deps;
+  private async record(watched: Watched, answer: Answer, { under, onAnswered }: Sending): Promise<Command | undefined> {
+    const { clock, journal, log } = this.deps;
     const patience = clock.after(this.options.recordPatienceMs, onAnswered);
-    const result = await steps.commitUntilOver(watched.command, decideAnswer(answer), term);
+    const result = await under.steps.commitUntilOver(watched.command, decideAnswer(answer), under.term);
     patience.cancel();
     if (result.kind !== 'over') return result.command;
     const { commandId } = watched.command;

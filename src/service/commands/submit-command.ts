@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Attributes } from '@opentelemetry/api';
-import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
+import { attemptPrefix, type Command } from '../../domain/command.ts';
 import { canonicalRequest } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { TracedSpan, Tracing } from '../../observability/tracing.ts';
+import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult, Term } from '../../store/commands/command-journal.ts';
@@ -25,6 +24,7 @@ import {
 import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { CommandSteps } from './command-steps.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
 import {
@@ -47,7 +47,6 @@ interface SubmitDeps {
   readonly journal: CommandJournal;
   readonly accounts: FollowedAccounts;
   readonly quotes: Quotes;
-  readonly book: CommandBook;
   readonly books: CommandBooks;
   readonly halts: Halts;
   readonly budgets: Budgets;
@@ -59,19 +58,25 @@ interface SubmitDeps {
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   readonly log: Log;
   readonly onStep: () => void;
-  /** A command may be in the journal with no process to send it. */
-  readonly sweepSoon: () => void;
+  /** A command of the shard may be in the journal with no process to send it. */
+  readonly sweepSoon: (shard: number) => void;
   /** The account sends more than it should: halts it, at once. */
-  readonly trip: (accountId: string) => void;
+  readonly trip: (accountId: string, term: Term) => void;
   readonly tracing?: Tracing | undefined;
 }
 
 /** One term of sending, under which a submission is made. */
 export interface SendingTerm {
   readonly term: Term;
+  /** The commands that it knows, and the way in which they change. */
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  /**
+   * Asks the write under way to give up, and no further attempt is begun: the process is ending.
+   */
   readonly giveUp: AbortSignal;
-  /** Why nothing more may be begun under it, if so. */
-  readonly stopped: () => Declined | undefined;
+  /** Why nothing more may be begun under it, if so: the process drains, or gives the shard away. */
+  stopped(): Declined | undefined;
 }
 
 type Opened =
@@ -103,8 +108,8 @@ export class SubmitCommand {
    * than REST has connections, and a cancel-all sends many at once.
    */
   private readonly turnsOfCancels = new AccountTurns({ maxWaiting: Number.POSITIVE_INFINITY });
-  /** Commands whose attempts are in hand. */
-  private readonly inFlight = new Set<Promise<void>>();
+  /** Commands whose attempts are in hand, with their shards. */
+  private readonly inFlight = new Map<Promise<void>, number>();
   private readonly deps: SubmitDeps;
   private readonly options: CommandOptions;
 
@@ -114,51 +119,33 @@ export class SubmitCommand {
     this.turns = new AccountTurns({ maxWaiting: options.maxWaitingPerAccount });
   }
 
-  /** Resolves when nothing is in flight, or the signal aborts. */
-  async drained(signal: AbortSignal): Promise<void> {
+  /** Resolves when nothing (of the shard) is in flight, or the signal aborts. */
+  async drained(signal: AbortSignal, shard?: number): Promise<void> {
     const gaveUp = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    while (this.inFlight.size > 0 && !signal.aborted)
-      await Promise.race([Promise.allSettled([...this.inFlight]), gaveUp]);
+    const left = () => [...this.inFlight].filter(([, of]) => shard === undefined || of === shard);
+    for (let work = left(); work.length > 0 && !signal.aborted; work = left())
+      await Promise.race([Promise.allSettled(work.map(([attempt]) => attempt)), gaveUp]);
   }
 
   /** Never rejects. */
   async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
-    const span = this.deps.tracing?.begin(`command ${submission.request.kind}`, {
-      parent: submission.span,
-      attributes: { ...aboutRequest(submission.request), 'tidemark.request.id': submission.requestId },
-    });
-    if (span === undefined) return this.take(submission, under, pacing);
-    const result = await this.take({ ...submission, span: span.context }, under, pacing);
-    endWith(span, result);
-    return result;
-  }
-
-  private async take(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
-    const calledAtMs = this.deps.clock.monotonicMs();
+    const { clock, unseen } = this.deps;
     const { request } = submission;
-    let opened = await this.openInTurn(submission, under, pacing);
+    const turns = request.kind === 'cancel' ? this.turnsOfCancels : this.turns;
+    const inTurn = () => {
+      const calledAtMs = clock.monotonicMs();
+      const opening = turns.run(request.accountId, () => this.open(submission, under, calledAtMs, pacing));
+      return opening ?? this.recall(submission, tooManyWait);
+    };
+    const calledAtMs = clock.monotonicMs();
+    let opened = await inTurn();
     // Outside the turn, so that other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
-      opened =
-        (await this.deps.unseen.objection(request, under.term.over)) ??
-        (await this.openInTurn(submission, under, pacing));
+      opened = (await unseen.objection(request, under.term.over)) ?? (await inTurn());
     return this.answer(opened, submission, calledAtMs);
-  }
-
-  private async openInTurn(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<Opened> {
-    const { kind, accountId } = submission.request;
-    const turns = kind === 'cancel' ? this.turnsOfCancels : this.turns;
-    const calledAtMs = this.deps.clock.monotonicMs();
-    return (
-      (await turns.run(accountId, () => this.open(submission, under, calledAtMs, pacing))) ??
-      (await this.recall(
-        submission,
-        declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000),
-      ))
-    );
   }
 
   /**
@@ -197,28 +184,29 @@ export class SubmitCommand {
     pacing: Pacing | undefined,
   ): Promise<Opened> {
     const { request } = submission;
-    const { term, stopped } = under;
-    const early = stopped();
+    const { term, book } = under;
+    const early = under.stopped();
     if (early !== undefined) return this.recall(submission, early);
     if (term.over.aborted) return this.recall(submission, anotherLeads);
     try {
-      const checked = await checkSubmission(this.deps, this.options, submission, pacing !== undefined);
+      const checked = await checkSubmission({ ...this.deps, book }, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
-        // From here on it is in flight, which a desk that stops waits for: it must not begin after
+        // From here on it is in flight, which a term that closes waits for: it must not begin after
         // that. An account that left while its order was read would be judged as a real one.
-        const late = stopped() ?? untradedObjection(this.deps, this.options, request);
+        const late = under.stopped() ?? untradedObjection(this.deps, this.options, request);
         if (late !== undefined) {
           if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
           return this.recall(submission, late);
         }
-        const opened = await this.journalIt(submission, checked, { ...under, calledAtMs, pacing });
+        const opened = await this.journalIt(submission, checked, under, { calledAtMs, pacing });
         if (opened.kind !== 'opened' && checked.tookToken)
           budgetOf(this.deps.budgets, request).giveBack(request.accountId);
         return opened;
       }
       // Looked up only where a check declines, since most commands are new and pass.
       const known = await this.recall(submission, checked);
-      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED') this.countAsked(request);
+      if (known === checked && known.kind === 'declined' && known.code === 'RATE_LIMITED')
+        this.countAsked(request, term);
       return known;
     } catch (err) {
       return this.uncheckable(err, submission);
@@ -247,8 +235,8 @@ export class SubmitCommand {
   }
 
   private replay(command: Command, submission: Submission): Opened {
-    const { metrics, book, sweepSoon: doubt } = this.deps;
-    if (command.state === 'open' && book.get(command.commandId) === undefined) doubt();
+    const { metrics, books, sweepSoon } = this.deps;
+    if (command.state === 'open' && books.get(command.commandId) === undefined) sweepSoon(command.shard);
     const same = command.requestHash === hashOf(submission);
     metrics.idempotency.inc({ result: same ? 'replayed' : 'reused' });
     if (same) return { kind: 'replayed', command };
@@ -258,10 +246,11 @@ export class SubmitCommand {
   private async journalIt(
     submission: Submission,
     { orderId, baseline, order }: Passed,
-    under: SendingTerm & { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
+    under: SendingTerm,
+    { calledAtMs, pacing }: { readonly calledAtMs: number; readonly pacing: Pacing | undefined },
   ): Promise<Opened> {
-    const { clock, random, sender, book } = this.deps;
-    const { term, giveUp, stopped, calledAtMs, pacing } = under;
+    const { clock, random, sender } = this.deps;
+    const { term, book } = under;
     const { tokenNumber, idempotencyKey, request } = submission;
     const atMs = clock.nowMs();
     const attemptId = `${attemptPrefix}${random.uuid()}`;
@@ -284,49 +273,34 @@ export class SubmitCommand {
     if (submission.span !== undefined) this.deps.tracing?.rememberCommand(commandId, submission.span);
     book.opening.add(command.commandId);
     // The socket is connected while the journal writes; the write to it waits for `opened`.
-    const opening = this.writeWithin(command, term);
-    const opened = opening.then((result) =>
-      result.kind === 'opened' ? this.watch(result.command, calledAtMs) : undefined,
-    );
+    const opening = this.write(command, term);
+    const opened = opening.then((result) => {
+      if (result.kind !== 'opened') return undefined;
+      const entry = book.watch(result.command, calledAtMs);
+      book.retain(entry);
+      return entry;
+    });
     let tell: () => void = () => {};
     const answered = new Promise<void>((resolve) => {
       tell = resolve;
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
-    const lastAttempt = () => stopped() !== undefined;
+    const { span } = submission;
     const sending = sender
-      .run({
-        request,
-        attemptId,
-        opened,
-        term,
-        deadlineMs,
-        giveUp,
-        lastAttempt,
-        pacing,
-        onAnswered: tell,
-        span: submission.span,
-      })
+      .run({ request, attemptId, opened, under, deadlineMs, pacing, onAnswered: tell, span })
       .finally(() => this.inFlight.delete(sending));
-    this.inFlight.add(sending);
+    this.inFlight.set(sending, term.fence.shard);
     const [result, watched] = await Promise.all([opening, opened]);
     journaling?.end({ failed: result.kind === 'opened' ? undefined : result.kind });
     book.opening.delete(command.commandId);
-    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered);
+    return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered, term);
   }
 
-  private watch(command: Command, calledAtMs: number): Watched {
-    const { book } = this.deps;
-    const watched = book.watch(command, calledAtMs);
-    book.retain(watched);
-    return watched;
-  }
-
-  private isOpened(watched: Watched, answered: Promise<void>): Opened {
+  private isOpened(watched: Watched, answered: Promise<void>, term: Term): Opened {
     const { metrics } = this.deps;
     metrics.idempotency.inc({ result: 'new' });
     this.deps.onStep();
-    this.countAsked(watched.command.request);
+    this.countAsked(watched.command.request, term);
     return { kind: 'opened', answered, watched };
   }
 
@@ -334,8 +308,8 @@ export class SubmitCommand {
    * Counts commands that the budget does not let through, too: the budget paces a loop that runs
    * away, and would hide it.
    */
-  private countAsked({ kind, accountId }: Submission['request']): void {
-    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId);
+  private countAsked({ kind, accountId }: Submission['request'], term: Term): void {
+    if (kind !== 'cancel' && this.deps.breaker.count(accountId)) this.deps.trip(accountId, term);
   }
 
   private notOpened(result: OpenResult | Declined, submission: Submission): Opened {
@@ -351,19 +325,6 @@ export class SubmitCommand {
     return anotherLeads;
   }
 
-  /**
-   * A quote is read only once a limit has asked for one: most commands have no such limit, and only
-   * the journal knows its limits. Never rejects.
-   */
-  private async writeWithin(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
-    const { request } = command;
-    const first = await this.write(command, term);
-    if (first.kind !== 'limited' || first.breach.needsQuote !== true) return first;
-    const quotes = allQuotes(await readQuotes(this.deps.quotes, request));
-    const measure = quotes && measureOf(request, undefined, quotes);
-    return measure === undefined ? first : this.write({ ...command, measure }, term);
-  }
-
   private refuse(breach: LimitBreach, { request, principal, requestId }: Submission): Declined {
     const { log, metrics } = this.deps;
     const { accountId } = request;
@@ -373,47 +334,46 @@ export class SubmitCommand {
   }
 
   /**
-   * Never rejects. A commit whose outcome was lost is looked for: 4xx
-   * and 5xx mean that nothing was journaled.
+   * A quote is read only once a limit has asked for one: most commands have no such limit, and only
+   * the journal knows its limits. Never rejects.
    */
-  private async write(command: NewCommand, term: Term): Promise<OpenResult | Declined> {
-    const { journal, clock, log, sweepSoon: doubt } = this.deps;
+  private async write(command: NewCommand, term: Term, isMeasured = false): Promise<OpenResult | Declined> {
+    const { journal, quotes } = this.deps;
+    let result: OpenResult;
     try {
-      return await journal.open(command, term.fence);
+      result = await journal.open(command, term.fence);
     } catch (err) {
-      const { commandId } = command;
-      log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
-      for (const delayMs of confirmDelaysMs) {
-        await clock.sleep(delayMs, term.over);
-        const found = await journal.find(commandId).catch(() => undefined);
-        if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
-      }
-      // It may still commit: then it is found, open and with no process to send it, and given up.
-      doubt();
-      return storeUnavailable;
+      return this.lookForLost(command, term, err);
     }
+    if (isMeasured || result.kind !== 'limited' || result.breach.needsQuote !== true) return result;
+    const { request } = command;
+    const found = allQuotes(await readQuotes(quotes, request));
+    const measure = found && measureOf(request, undefined, found);
+    return measure === undefined ? result : this.write({ ...command, measure }, term, true);
+  }
+
+  /**
+   * The outcome of the commit was lost, and 4xx and 5xx mean that nothing was journaled. Never
+   * rejects.
+   */
+  private async lookForLost(command: NewCommand, term: Term, err: unknown): Promise<OpenResult | Declined> {
+    const { journal, clock, log, sweepSoon } = this.deps;
+    const { commandId } = command;
+    log.warn({ err, commandId }, 'the journal did not say whether a command is in it');
+    for (const delayMs of confirmDelaysMs) {
+      await clock.sleep(delayMs, term.over);
+      const found = await journal.find(commandId).catch(() => undefined);
+      if (found?.idempotencyKey === command.idempotencyKey) return { kind: 'opened', command: found };
+    }
+    // It may still commit: then it is found, open and with no process to send it, and given up.
+    sweepSoon(term.fence.shard);
+    return storeUnavailable;
   }
 }
+
+const tooManyWait = declined('RATE_LIMITED', 'too many commands of the account wait for their turn', 1_000);
 
 type Passed = Extract<CheckResult, { kind: 'passed' }>;
-
-/** What every span of a command says; the log names the same. */
-function aboutRequest({ kind, stream, accountId }: CommandRequest): Attributes {
-  return { 'tidemark.command.kind': kind, 'tidemark.stream': stream, 'tidemark.account.id': accountId };
-}
-
-function endWith(span: TracedSpan, result: SubmitResult): void {
-  if (result.kind === 'declined') span.set({ 'tidemark.declined': result.code });
-  else {
-    const { commandId, state } = result.command;
-    span.set({
-      'tidemark.command.id': commandId,
-      'tidemark.command.state': state,
-      'tidemark.replayed': result.replayed,
-    });
-  }
-  span.end();
-}
 
 function hashOf({ request, callerRef, supersedes }: Submission): string {
   const text = canonicalRequest({

@@ -1,15 +1,14 @@
 import type { Command, CommandRequest, Reason } from '../../domain/command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
-import type { CommandBook } from './command-book.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
+import type { SendingTerm } from './submit-command.ts';
 import type { Watched } from './watched.ts';
 
 interface WritePermitDeps {
   readonly journal: Pick<CommandJournal, 'markSending'>;
-  readonly book: CommandBook;
   readonly lease: Lease;
   readonly halts: Pick<Halts, 'blocking'>;
   readonly clock: Clock;
@@ -19,10 +18,9 @@ interface PermitScope {
   readonly attemptId: string;
   readonly request: CommandRequest;
   readonly opened: Promise<Watched | undefined>;
-  readonly term: Term;
+  readonly under: SendingTerm;
   /** Monotonic. */
   readonly deadlineMs: number;
-  readonly giveUp: AbortSignal;
 }
 
 /**
@@ -66,19 +64,19 @@ export class WritePermit {
     const early = this.objection();
     if (early !== undefined) return this.refuse(...early);
     const { journal, clock } = this.deps;
-    const { attemptId, term } = this.scope;
+    const { attemptId, under } = this.scope;
     const askedAtMs = clock.monotonicMs();
     const atMs = clock.nowMs();
     let claimed: boolean | Reason;
     try {
-      claimed = await journal.markSending(attemptId, atMs, term.fence);
+      claimed = await journal.markSending(attemptId, atMs, under.term.fence);
     } catch {
       // It may have committed, or may still do so: that permits nothing.
       return this.refuse('STORE_UNAVAILABLE', 'the database did not say whether the attempt may be sent', true);
     }
     if (claimed === false) return this.refuse('LANE_LOST', 'another process holds the shard');
     if (claimed !== true) return this.refuse(claimed.code, claimed.message);
-    this.deps.book.adopt(sendingSince(watched.command, attemptId, atMs));
+    under.book.adopt(sendingSince(watched.command, attemptId, atMs));
     // Measured from before the commit: a process that was frozen meanwhile must see it.
     this.askedAtMs = askedAtMs;
     if (this.isTooLate)
@@ -108,10 +106,10 @@ export class WritePermit {
   }
 
   private objection(): [code: string, message: string] | undefined {
-    const { term, deadlineMs, giveUp, request } = this.scope;
-    if (term.over.aborted || !this.deps.lease.mayAct())
+    const { under, deadlineMs, request } = this.scope;
+    if (under.term.over.aborted || !this.deps.lease.mayAct())
       return ['LANE_LOST', 'the hold on the lane was not certain any more'];
-    if (giveUp.aborted) return ['DRAINING', 'the process is ending'];
+    if (under.giveUp.aborted) return ['DRAINING', 'the process is ending'];
     if (this.deps.clock.monotonicMs() >= deadlineMs) return ['DEADLINE', 'the deadline of the command had passed'];
     const halted = haltedBecause(this.deps.halts, request);
     return halted && [halted.code, halted.message];

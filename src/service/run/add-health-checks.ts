@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { plural } from '../../runtime/plural.ts';
 import { askNoWrites, type NoWrites, noWritesWords } from '../../store/session/primary-session.ts';
-import type { ShardDesks } from '../commands/shard-desks.ts';
+import type { CommandService } from '../commands/command-service.ts';
 import type { LaneKeeper } from '../fleet/lane-keeper.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { CredentialSources } from './credential-sources.ts';
@@ -23,7 +23,7 @@ export interface HealthParts {
   readonly fleet: () => { readonly others: number; readonly anyFollows: boolean | undefined };
   /** See `FollowCheck`. */
   readonly unfollowed: () => readonly unknown[];
-  readonly desk: ShardDesks;
+  readonly desk: CommandService;
   readonly topics: Pick<TopicsCheck, 'addTo'>;
   readonly draining: () => boolean;
 }
@@ -88,7 +88,7 @@ export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'inge
 }
 
 /** A halt stops placing and replacing only, and a person has to look at it. */
-function commandsCheck(desk: ShardDesks): CheckResult {
+function commandsCheck(desk: CommandService): CheckResult {
   const [first, ...others] = desk.operator.halts();
   const { enabled, leading, unresolved } = desk.status();
   if (first !== undefined) {

@@ -3,7 +3,7 @@ import type { Tracing } from '../../observability/tracing.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import { SocketWriteLines } from '../../venue/platform/socket-write-lines.ts';
 import { type CommandOptions, commandDefaults } from '../commands/command-options.ts';
-import { ShardDesks } from '../commands/shard-desks.ts';
+import { CommandService } from '../commands/command-service.ts';
 import { OutcomeRelay } from '../log/outcome-relay.ts';
 import type { KafkaParts } from './kafka-parts.ts';
 import { PlatformOrderEntry } from './order-entry.ts';
@@ -27,8 +27,8 @@ interface CommandPartsDeps extends SharedParts {
 export type CommandParts = ReturnType<typeof commandParts>;
 
 /**
- * The command side: the desks with their way to the platform, the relay for their steps, and
- * requested repairs. Made also when commands are off: earlier commands are still settled.
+ * The command side with its way to the platform, the relay for the steps of commands, and requested
+ * repairs. Made also when commands are off: earlier commands are still settled.
  */
 export function commandParts({ store, platform, kafka, way, ...shared }: CommandPartsDeps, config: PlatformConfig) {
   const { clock, random, log, metrics } = shared;
@@ -45,7 +45,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
     shards: () => held.shards,
     publisher: kafka.outcomePublisher,
   });
-  const desk = new ShardDesks(
+  const desk = new CommandService(
     {
       ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
       quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
@@ -61,7 +61,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
   return { desk, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, jobs }) };
 }
 
-/** The settings as options of the desks; an option without a setting keeps its default. */
+/** The settings as options of the command side; an option without a setting keeps its default. */
 export function commandOptions(config: Config): CommandOptions {
   return {
     ...commandDefaults,

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import type { QuarantineCount } from '../../store/quarantine/quarantine.ts';
-import type { ShardDesks } from '../commands/shard-desks.ts';
+import type { CommandService } from '../commands/command-service.ts';
 import type { FleetDirectory } from '../fleet/fleet-directory.ts';
 import type { LaneKeeper } from '../fleet/lane-keeper.ts';
 import type { PipelineRates, PipelineReading, Waiting } from '../fleet/pipeline-reading.ts';
@@ -37,7 +37,7 @@ export interface StatusParts {
   /** See `FollowCheck`. */
   readonly unfollowed: () => readonly Unfollowed[];
   readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
-  readonly desk: Pick<ShardDesks, 'status'> & { readonly operator: Pick<ShardDesks['operator'], 'halts'> };
+  readonly desk: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
   /** Left out, here and below: a part made without Kafka, or without a platform. */

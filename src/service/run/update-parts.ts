@@ -1,7 +1,7 @@
 import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { ShardDesks } from '../commands/shard-desks.ts';
+import type { CommandService } from '../commands/command-service.ts';
 import { HeldShards } from '../fleet/held-shards.ts';
 import type { LaneKeeper } from '../fleet/lane-keeper.ts';
 import { LossCheck } from '../fleet/loss-check.ts';
@@ -26,7 +26,7 @@ interface UpdatePartsDeps extends SharedParts {
   readonly tracing: Tracing | undefined;
   /** These three are made later, from the way itself. They are asked for only in a term. */
   readonly keeper: () => Pick<LaneKeeper, 'reclaim' | 'reportLost' | 'reportLoss'>;
-  readonly desk: () => Pick<ShardDesks, 'followCommitted' | 'missedCommitted'>;
+  readonly desk: () => Pick<CommandService, 'followCommitted' | 'missedCommitted'>;
   readonly rest: () => Pick<RestServer, 'wake'>;
 }
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { commandDefaults } from '../../../src/service/commands/command-options.ts';
-import { ShardDesks } from '../../../src/service/commands/shard-desks.ts';
+import { CommandService } from '../../../src/service/commands/command-service.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
 import { failedLook } from '../../support/commands/command-rig.ts';
 import { readRig } from '../../support/orders/read-rig.ts';
@@ -19,9 +19,9 @@ const [reader, desk] = ['token-of-the-reader', 'token-of-the-desk'];
 const readersAtOnce = 40;
 
 /** A command side whose platform accepts everything, over the real journal. */
-function deskOver(journal: ConstructorParameters<typeof ShardDesks>[0]['journal'], lease: Lease): ShardDesks {
+function deskOver(journal: ConstructorParameters<typeof CommandService>[0]['journal'], lease: Lease): CommandService {
   const failed = async () => failedLook('there is no platform');
-  return new ShardDesks(
+  return new CommandService(
     {
       journal,
       lease,

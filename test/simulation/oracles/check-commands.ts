@@ -27,6 +27,7 @@ export function unsettled(world: SimulatedWorld): string[] {
     ...underway.slice(0, most),
     ...wrong.slice(0, most),
     ...forgotten(world).slice(0, most),
+    ...kept(world).slice(0, most),
     ...unhalted(world),
     ...landedAndLeft(world).slice(0, most),
     ...repeated(world).slice(0, most),
@@ -118,6 +119,16 @@ function forgotten(world: SimulatedWorld): string[] {
     const holder = world.holderOf(command.request.accountId);
     if (holder === undefined || holder.follows(command.commandId)) return [];
     return [`${told(command)}, and ${holder.host.name} does not follow it`];
+  });
+}
+
+/** A process that has given a shard away has forgotten the commands of it. */
+function kept({ journal, services }: SimulatedWorld): string[] {
+  const running = services.filter(({ exitCode }) => exitCode === undefined);
+  return [...journal.commands.values()].flatMap((command) => {
+    const { commandId, request } = command;
+    const keeper = running.find((each) => each.follows(commandId) && !each.held.follows(request.accountId));
+    return keeper === undefined ? [] : [`${told(command)}, and ${keeper.host.name} follows it without its shard`];
   });
 }
 

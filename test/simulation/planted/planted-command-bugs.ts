@@ -315,6 +315,13 @@ const memories: readonly PlantedBug[] = [
     }),
   },
   {
+    name: 'a process remembers the commands of a shard that it has given away',
+    seed: 6,
+    seeds: 'moving',
+    shows: /follows it without its shard/,
+    plant: replaced(CommandBook, 'close', () => undefined),
+  },
+  {
     name: 'the probes of a command outlive it',
     seed: 7,
     shows: /leaves \d+ timers behind/,

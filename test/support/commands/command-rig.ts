@@ -9,9 +9,9 @@ import type { Clock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { type CommandOptions, commandDefaults } from '../../../src/service/commands/command-options.ts';
+import { CommandService } from '../../../src/service/commands/command-service.ts';
 import type { Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
 import type { OrderEntry, Quotes } from '../../../src/service/commands/order-entry.ts';
-import { ShardDesks } from '../../../src/service/commands/shard-desks.ts';
 import type {
   AccountAccess,
   AccountLook,
@@ -240,7 +240,7 @@ export class CommandRig {
   readonly quotes: RigQuotes;
   readonly lease: Lease;
   readonly metrics = createMetrics();
-  readonly desk: ShardDesks;
+  readonly desk: CommandService;
   readonly shards: readonly number[];
   epoch = 0n;
   private readonly seed: number;
@@ -261,7 +261,7 @@ export class CommandRig {
     this.quotes = new RigQuotes(this.clock);
     this.lease = new Lease(this.clock, 1e12);
     const { clock, journal, entry, probes, quotes, lease } = this;
-    this.desk = new ShardDesks(
+    this.desk = new CommandService(
       {
         clock,
         journal,

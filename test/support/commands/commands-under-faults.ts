@@ -5,9 +5,9 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { Lease } from '../../../src/runtime/lease.ts';
 import { type Random, seededRandom } from '../../../src/runtime/random.ts';
 import { commandDefaults } from '../../../src/service/commands/command-options.ts';
+import { CommandService } from '../../../src/service/commands/command-service.ts';
 import type { HaltResult, OperatorWord, Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
-import { ShardDesks } from '../../../src/service/commands/shard-desks.ts';
 import type { CommandJournal, Halt } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
 import type { WriteOptions } from '../../../src/venue/platform/write-platform.ts';
@@ -102,12 +102,12 @@ interface ProcessParts {
  * it said to its callers, and what it wrote.
  */
 class Process {
-  readonly desk: ShardDesks;
+  readonly desk: CommandService;
   private readonly lease = new Lease(systemClock, 1e9);
 
   constructor({ database, entry, random, fourEyes, plant }: ProcessParts) {
     const probes = new RigProbes(systemClock);
-    this.desk = new ShardDesks(
+    this.desk = new CommandService(
       {
         clock: systemClock,
         journal: plant(createPostgresJournal({ pool: database.pool, clock: systemClock, random })),

@@ -23,7 +23,7 @@ interface CancelAllsDeps extends CancelAllRunDeps {
   readonly listWindow: Window;
   readonly log: Log;
   /** The term to send under, or why nothing may be sent. */
-  readonly maySend: () => SendingTerm | Declined;
+  readonly maySend: (shard: number) => SendingTerm | Declined;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
   readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
@@ -35,12 +35,10 @@ export type CancelAllWord = OperatorWord & { readonly idempotencyKey: string; re
 type CancelAllOptions = Pick<
   CommandOptions,
   'cancelAllWindow' | 'cancelAllReadMs' | 'cancelAllAnswerMs' | 'journalBackoff'
-> & {
-  readonly shard: number;
-};
+>;
 
 /**
- * Cancels every open order of an account of the shard, or of those that are named, or the selected
+ * Cancels every open order of an account of a shard, or of those that are named, or the selected
  * ones among them, with one command for each order.
  *
  * States of a cancel-all: written down → in force (carried out by the present holder of its shard)
@@ -51,7 +49,7 @@ type CancelAllOptions = Pick<
  * names every order of the scope that it knows may be open.
  */
 export class CancelAlls {
-  private readonly runs = new Map<string, CancelAllRun>();
+  private readonly runs = new Map<string, { readonly run: CancelAllRun; readonly shard: number }>();
   private readonly deps: CancelAllsDeps;
   private readonly options: CancelAllOptions;
 
@@ -65,20 +63,19 @@ export class CancelAlls {
     void this.takeUp(term);
   }
 
-  /** The term is over: the next holder takes up the rest. */
-  end(): void {
-    for (const run of this.runs.values()) run.stop();
-    this.runs.clear();
+  /** The shard's term is over: the next holder takes up the rest. */
+  end(shard: number): void {
+    for (const [id, { run, shard: of }] of this.runs) if (of === shard && this.runs.delete(id)) run.stop();
   }
 
   /** Never rejects. Declined as a whole means that this call sent nothing. */
-  async run(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+  async run(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
     const { journal, log, maySend } = this.deps;
     const { by, requestId, idempotencyKey } = word;
     try {
-      const known = await journal.findCancelAll(this.options.shard, by, idempotencyKey);
+      const known = await journal.findCancelAll(shard, by, idempotencyKey);
       if (known !== undefined && known.requestHash !== hashOf(scope, word)) return keyReused;
-      const under = maySend();
+      const under = maySend(shard);
       // The outcome of a known one is in the journal, so a process
       // that may send nothing can report it too.
       if ('code' in under) return known === undefined ? under : this.awaitReport(known, true);
@@ -163,16 +160,16 @@ export class CancelAlls {
   private carryOut(record: NewCancelAll, term: Term | undefined): CancelAllRun {
     const { cancelAllId } = record;
     const known = this.runs.get(cancelAllId);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.run;
     const run = new CancelAllRun(this.deps, record, term, this.options);
-    if (term !== undefined && !term.over.aborted) this.runs.set(cancelAllId, run);
-    void run.carryOut().then(() => this.runs.get(cancelAllId) === run && this.runs.delete(cancelAllId));
+    if (term !== undefined && !term.over.aborted) this.runs.set(cancelAllId, { run, shard: term.fence.shard });
+    void run.carryOut().then(() => this.runs.get(cancelAllId)?.run === run && this.runs.delete(cancelAllId));
     return run;
   }
 
   private async takeUp(term: Term): Promise<void> {
     const { journal, clock, random, log } = this.deps;
-    const records = await untilAnswered(() => journal.cancelAllsInForce(this.options.shard), {
+    const records = await untilAnswered(() => journal.cancelAllsInForce(term.fence.shard), {
       clock,
       backoff: new Backoff(random, this.options.journalBackoff),
       over: term.over,

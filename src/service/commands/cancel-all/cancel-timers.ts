@@ -54,7 +54,7 @@ export class CancelTimers {
    * Rises when a change of the journal ends: timers that were read before it may be out of date.
    */
   private changes = 0;
-  /** This desk's part of the gauges. */
+  /** This shard's part of the gauges. */
   private shown = { armed: 0, overdue: 0 };
   private readonly deps: CancelTimersDeps;
   private readonly options: CancelTimersOptions;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRequest } from '../../../src/domain/command.ts';
+import type { CommandBooks } from '../../../src/service/commands/command-books.ts';
 import {
   accepted,
   atCapacity,
@@ -142,6 +143,28 @@ describe('a shard', () => {
     rig.land(commandId, { accountId: 'acct-2' });
     await rig.clock.advance(100);
     expect(rig.state(commandId)).toBe('applied');
+  });
+});
+
+describe('a shard that is gone', () => {
+  it('leaves nothing behind, also of a command that was being journaled', async () => {
+    const rig = await holding(1, 2);
+    const left = await unknownPlace(rig, 'acct-2');
+    rig.journal.hook = async (operation, transact) => {
+      const result = transact();
+      if (operation === 'open') await rig.clock.sleep(500);
+      return result;
+    };
+    const asked = rig.desk.submit(rig.submission(of('acct-2', placePrediction)));
+    await rig.clock.advance(100);
+    rig.desk.end(2);
+    const answer = await rig.during(asked);
+    expect(answer).toMatchObject({ kind: 'journaled', command: { state: 'open' } });
+    await rig.clock.advance(60_000);
+    const opened = answer.kind === 'journaled' ? answer.command.commandId : '';
+    const { books } = rig.desk as unknown as { books: CommandBooks };
+    expect([books.get(left), books.get(opened), books.watched, books.count]).toEqual([undefined, undefined, 0, 1]);
+    expect(rig.desk.status()).toMatchObject({ unresolved: 0 });
   });
 });
 

@@ -14,10 +14,10 @@ import type { FollowedAccounts } from '../sources/account-access.ts';
 import { Window } from '../sources/window.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { awaitCommand } from './await-command.ts';
-import type { CancelAllWord } from './cancel-all/cancel-all.ts';
+import { CancelAlls, type CancelAllWord } from './cancel-all/cancel-all.ts';
 import type { CancelAfter } from './cancel-all/cancel-timers.ts';
+import { anotherLeads, cancelAllObjection, type Declined, declined, ending } from './check-submission.ts';
 import { CommandBooks, type SentAndUnresolved } from './command-books.ts';
-import { CommandDesk } from './command-desk.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
 import type {
@@ -35,17 +35,22 @@ import type {
 } from './commands.ts';
 import { HaltAgreement } from './halt-agreement.ts';
 import { HaltWatch } from './halt-watch.ts';
-import { Halts } from './halts.ts';
+import { accountScope, Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
 import { notLeader, OperatorDesk } from './operator-desk.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { mergeCancelAfters, mergeCancelAlls, mergeReports } from './over-shards.ts';
+import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
 import { type BucketOptions, type Budgets, RateBudget } from './rate-budget.ts';
+import { type Pacing, SendAttempts } from './send-attempts.ts';
+import { ShardTerm } from './shard-term.ts';
+import { SubmitCommand } from './submit-command.ts';
 import { Takeovers } from './takeovers.ts';
+import { traceSubmit } from './trace-submit.ts';
 
-interface ShardDesksDeps {
+interface CommandServiceDeps {
   readonly journal: CommandJournal;
   readonly entry: OrderEntry;
   readonly accounts: FollowedAccounts;
@@ -68,7 +73,7 @@ interface ShardDesksDeps {
 }
 
 /** The command side at a glance, for `/status`. */
-interface DesksStatus extends SentAndUnresolved {
+interface CommandsStatus extends SentAndUnresolved {
   readonly enabled: boolean;
   /**
    * This process holds a shard. Of those that it does not hold, it
@@ -88,21 +93,21 @@ const lookAtHaltsEveryMs = 500;
 const listReadsAtOnce = 32;
 
 /**
- * The command side of the process: a desk for each shard, and all that there is once. A request
- * goes to the desk of its account's shard, and waits while that is being taken over (`Takeovers`).
- * A shard that is not held answers as a desk that stands by: declined, or with the command of a key
- * that is known.
+ * The command side of the process: all that there is once, and a term for each shard that is held
+ * (`ShardTerm`). A request is carried out under the term of its account's shard, and waits while
+ * that is being taken over (`Takeovers`). Without one it is declined before anything happens, or
+ * answered with the command of a key that is known.
  *
- * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). A desk stays when its
- * shard has gone: attempts in hand end in it, and a shard that comes back finds
- * the turns of its accounts and orders there.
- * Invariant: the accounts of two desks are never the same, so whatever is counted for an account is
- * counted at one desk; whatever is counted for the service is counted here, over all desks.
+ * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). What an attempt in hand needs
+ * (its turn, the line of the cancels of its order) outlives its term: a shard that comes back finds
+ * it.
+ * Invariant: the accounts of two terms are never the same, so whatever is counted for an account is
+ * counted in one term; whatever is counted for the service is counted here, over all of them.
  */
-export class ShardDesks implements Commands, Service {
+export class CommandService implements Commands, Service {
   readonly name = 'commands';
   readonly operator: OperatorDesk;
-  private readonly desks = new Map<number, CommandDesk>();
+  private readonly terms = new Map<number, ShardTerm>();
   private draining = false;
   private readonly giveUp = new AbortController();
   private readonly stopped = new AbortController();
@@ -112,15 +117,19 @@ export class ShardDesks implements Commands, Service {
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
+  private readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
   private readonly takeovers: Takeovers;
-  private readonly make: (shard: number) => CommandDesk;
-  private readonly deps: ShardDesksDeps;
+  private readonly submitter: SubmitCommand;
+  private readonly traced: Pick<SubmitCommand, 'submit'>;
+  private readonly cancelAlls: CancelAlls;
+  private readonly shared: ConstructorParameters<typeof ShardTerm>[0];
+  private readonly deps: CommandServiceDeps;
   private readonly options: CommandOptions;
 
-  constructor(deps: ShardDesksDeps, options: CommandOptions) {
+  constructor(deps: CommandServiceDeps, options: CommandOptions) {
     this.deps = deps;
     this.options = options;
-    const { clock, onStep = () => {} } = deps;
+    const { clock, tracing, onStep = () => {} } = deps;
     const books = new CommandBooks(clock);
     const halts = new Halts(deps);
     this.books = books;
@@ -135,24 +144,38 @@ export class ShardDesks implements Commands, Service {
     };
     this.gauges = new CommandGauges({ ...deps, books });
     this.auditTrail = new AuditTrail(deps);
-    const breaker = new RateBreaker(clock, options.breaker);
-    const audit = (entry: Omit<AuditEntry, 'atMs'>) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     this.takeovers = new Takeovers(clock, options);
+    const breaker = new RateBreaker(clock, options.breaker);
+    this.audit = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termToClear(scope);
-    const holdingOf = (shard: number) => this.at(shard, async ({ holding }) => holding);
-    this.operator = new OperatorDesk({ ...deps, halts, agreement, breaker, audit, termFor, holdingOf }, options);
-    const shared = {
-      ...{ ...deps, onStep, books, halts, breaker, audit },
+    const holdingOf = async (shard: number) => {
+      const taking = this.takeovers.ended(shard);
+      if (taking !== undefined) await taking;
+      return this.held.find(({ term }) => term.fence.shard === shard);
+    };
+    const parts = { ...deps, books, halts, breaker, audit: this.audit };
+    this.operator = new OperatorDesk({ ...parts, agreement, termFor, holdingOf }, options);
+    const { budgets } = this;
+    const sender = new SendAttempts({ ...parts, budgets }, options);
+    const unseen = new UnseenOrders(deps, options);
+    const sweepSoon = (shard: number) => this.terms.get(shard)?.reconciler.sweepSoon();
+    const trip = (accountId: string, term: Term) => this.trip(accountId, term);
+    this.submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
+    this.traced = tracing === undefined ? this.submitter : traceSubmit(this.submitter, tracing);
+    const ofAccounts = {
+      ...parts,
+      maySend: (shard: number) => this.maySend(shard),
+      objection: (accountId: string) => cancelAllObjection(deps, options, accountId),
+    };
+    const submit = (submission: Submission, pacing?: Pacing) => this.submit(submission, pacing);
+    this.cancelAlls = new CancelAlls({ ...ofAccounts, submit, listWindow: new Window(listReadsAtOnce) }, options);
+    this.shared = {
+      ...{ ...ofAccounts, onStep, gauges: this.gauges, cancelAlls: this.cancelAlls },
       haltWatch: new HaltWatch({ halts, books }, options),
-      budgets: this.budgets,
-      gauges: this.gauges,
       probes: new ProbeBudget(clock, options.probes, deps.part),
-      unseen: new UnseenOrders(deps, options),
-      listWindow: new Window(listReadsAtOnce),
       draining: () => this.draining,
       giveUp: this.giveUp.signal,
     };
-    this.make = (shard) => new CommandDesk(shared, { ...options, shard });
   }
 
   /** Resolves at once. From now on the halts are read; everything else waits for a shard. */
@@ -169,10 +192,13 @@ export class ShardDesks implements Commands, Service {
    * Takes over the commands that the shard's former holder left. Rejects when the journal can't be
    * read or written; then it may be tried again.
    */
-  async begin({ shard, epoch }: HeldShard): Promise<void> {
-    const desk = this.desk(shard);
-    await desk.begin(epoch);
-    if (desk.holding !== undefined) this.takeovers.end(shard);
+  async begin(held: HeldShard): Promise<void> {
+    const { shard } = held;
+    this.stop(shard);
+    const term = new ShardTerm(this.shared, held, this.options);
+    this.terms.set(shard, term);
+    await term.begin();
+    if (term.leads) this.takeovers.end(shard);
   }
 
   /**
@@ -182,7 +208,8 @@ export class ShardDesks implements Commands, Service {
    */
   async quiesce(shard: number, signal: AbortSignal): Promise<void> {
     this.takeovers.end(shard);
-    await this.desks.get(shard)?.quiesce(signal);
+    this.terms.get(shard)?.close();
+    await this.submitter.drained(signal, shard);
   }
 
   /**
@@ -191,14 +218,14 @@ export class ShardDesks implements Commands, Service {
    */
   end(shard: number): void {
     this.takeovers.end(shard);
-    this.desks.get(shard)?.end();
+    this.stop(shard);
     if (this.held.length === 0) this.gauges.end();
   }
 
   /** The lane is lost, and all its shards with it. */
   endAll(): void {
     this.takeovers.endAll();
-    for (const shard of this.desks.keys()) this.end(shard);
+    for (const shard of [...this.terms.keys()]) this.end(shard);
   }
 
   /** A batch that just committed. Never waits, never fails. */
@@ -208,7 +235,7 @@ export class ShardDesks implements Commands, Service {
 
   /** Batches were committed that can't be handed over. */
   missedCommitted(): void {
-    for (const desk of this.desks.values()) desk.missedCommitted();
+    for (const { reconciler } of this.terms.values()) reconciler.missedCommitted();
   }
 
   /**
@@ -218,19 +245,35 @@ export class ShardDesks implements Commands, Service {
   async drain(signal: AbortSignal): Promise<void> {
     this.draining = true;
     this.takeovers.endAll();
-    await Promise.all([...this.desks.values()].map((desk) => desk.drained(signal)));
+    await this.submitter.drained(signal);
     // Attempts in hand ask for the halts until they have ended.
     this.stopped.abort();
     this.giveUp.abort();
     if (!signal.aborted) await this.auditTrail.drained();
   }
 
-  submit(submission: Submission): Promise<SubmitResult> {
-    return this.atHolder(submission.request.accountId, (desk) => desk.submit(submission));
+  async submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
+    const { request, principal, requestId } = submission;
+    const { kind: action, accountId } = request;
+    const shard = this.deps.shardOf(accountId);
+    const taking = this.takeovers.ended(shard);
+    if (taking !== undefined) await taking;
+    const under = this.maySend(shard);
+    if ('code' in under) return this.submitter.replayOr(submission, under);
+    const result = await this.traced.submit(submission, under, pacing);
+    if (result.kind === 'journaled' && !result.replayed)
+      this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
+    return result;
   }
 
-  preview(asked: PlaceAsked): Promise<PreviewResult> {
-    return this.atHolder(asked.request.accountId, (desk) => desk.preview(asked));
+  async preview(asked: PlaceAsked): Promise<PreviewResult> {
+    const shard = this.deps.shardOf(asked.request.accountId);
+    const taking = this.takeovers.ended(shard);
+    if (taking !== undefined) await taking;
+    const under = this.maySend(shard);
+    if ('code' in under) return under;
+    const { deps, halts, budgets } = this;
+    return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
   }
 
   wait(commandId: string, waitMs: number) {
@@ -238,49 +281,63 @@ export class ShardDesks implements Commands, Service {
   }
 
   /** Its figures are those of the accounts of the scope alone. */
-  status(scope: AccountScope = { kind: 'all' }): DesksStatus {
+  status(scope: AccountScope = { kind: 'all' }): CommandsStatus {
     return { enabled: this.options.enabled, leading: this.held.length > 0, ...this.books.sentAndUnresolved(scope) };
   }
 
   nextProbe(commandId: string): NextProbe | undefined {
-    for (const desk of this.desks.values()) {
-      const probe = desk.nextProbe(commandId);
+    for (const { reconciler } of this.terms.values()) {
+      const probe = reconciler.nextProbe(commandId);
       if (probe !== undefined) return probe;
     }
     return undefined;
   }
 
   async cancelAll(scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
-    if (scope.kind === 'account') return this.atHolder(scope.accountId, (desk) => desk.cancelAll(scope, word));
+    if (scope.kind === 'account') return this.cancelAllOf(this.deps.shardOf(scope.accountId), scope, word);
     const parts = Map.groupBy(scope.accountIds, this.deps.shardOf);
     // Held shards without accounts, too: each remembers the key, which must not cover the orders of
     // accounts that come later.
     for (const shard of this.ours) if (!parts.has(shard)) parts.set(shard, []);
     const answers = [...parts].map(async ([shard, accountIds]) => {
-      return { accountIds, result: await this.at(shard, (desk) => desk.cancelAll({ ...scope, accountIds }, word)) };
+      return { accountIds, result: await this.cancelAllOf(shard, { ...scope, accountIds }, word) };
     });
     return mergeCancelAlls(await Promise.all(answers));
   }
 
+  private async cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+    const taking = this.takeovers.ended(shard);
+    if (taking !== undefined) await taking;
+    return this.cancelAlls.run(shard, scope, word);
+  }
+
   async cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
-    const wanted = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
-    const parts = await Promise.all(
-      wanted.map(([shard, accountIds]) => this.at(shard, async (desk) => ({ desk, accountIds }))),
-    );
+    const parts = [...Map.groupBy(asked.accountIds, this.deps.shardOf)];
+    await Promise.all(parts.map(([shard]) => this.takeovers.ended(shard)));
+    const wanted = parts.map(([shard, accountIds]) => ({ accountIds, under: this.maySend(shard) }));
     // Nothing is set where one of the accounts may have no timer at all.
-    const refusals = parts.map(({ desk, accountIds }) => desk.refusal({ ...asked, accountIds }));
-    const refused = refusals.find((each) => each !== undefined && each.code !== 'NOT_LEADER');
-    if (refused !== undefined) return refused;
-    const answers = parts.map(async ({ desk, accountIds }) => {
-      return { accountIds, result: await desk.cancelAfter({ ...asked, accountIds }) };
+    for (const { accountIds, under } of wanted) {
+      const refusal = 'code' in under ? under : under.timers.refusal({ ...asked, accountIds });
+      if (refusal !== undefined && refusal.code !== 'NOT_LEADER') return refusal;
+    }
+    const answers = wanted.map(async ({ accountIds, under }) => {
+      return { accountIds, result: 'code' in under ? under : await under.timers.set({ ...asked, accountIds }) };
     });
     return mergeCancelAfters(await Promise.all(answers));
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {
-    if (options.accountId !== undefined) return this.atHolder(options.accountId, (desk) => desk.reconcile(options));
-    const results = await Promise.all([...this.ours].map((shard) => this.at(shard, (desk) => desk.reconcile(options))));
-    const reports = results.flatMap((result) => (result.kind === 'done' ? [result.report] : []));
+    const { accountId } = options;
+    const shards = accountId === undefined ? [...this.ours] : [this.deps.shardOf(accountId)];
+    const results = await Promise.all(
+      shards.map(async (shard) => {
+        const taking = this.takeovers.ended(shard);
+        if (taking !== undefined) await taking;
+        const term = this.terms.get(shard);
+        return term?.leads ? [await term.reconciler.reconcile(options)] : [];
+      }),
+    );
+    const reports = results.flat();
     return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };
   }
 
@@ -288,41 +345,43 @@ export class ShardDesks implements Commands, Service {
     return this.budgets.places.allowance(accountId);
   }
 
-  private get held(): CommandDesk[] {
-    return [...this.desks.values()].filter(({ holding }) => holding !== undefined);
+  /** The term to send under, or why nothing may be sent. */
+  private maySend(shard: number): ShardTerm | Declined {
+    if (!this.options.enabled)
+      return declined('COMMANDS_OFF', 'commands are off: the service needs TIDEMARK_COMMANDS=on');
+    if (this.draining) return ending;
+    const term = this.terms.get(shard);
+    return term?.isOpen && this.deps.lease.mayAct() ? term : anotherLeads;
+  }
+
+  private get held(): ShardTerm[] {
+    return [...this.terms.values()].filter(({ leads }) => leads);
   }
 
   /** The shards that are held, also those whose takeover is under way. */
   private get ours(): ReadonlySet<number> {
-    const held = [...this.desks].flatMap(([shard, { holding }]) => (holding === undefined ? [] : [shard]));
-    return new Set([...held, ...this.takeovers.shards]);
+    return new Set([...this.held.map(({ term }) => term.fence.shard), ...this.takeovers.shards]);
   }
 
-  private atHolder<T>(accountId: string, work: (desk: CommandDesk) => Promise<T>): Promise<T> {
-    return this.at(this.deps.shardOf(accountId), work);
+  private stop(shard: number): void {
+    this.terms.get(shard)?.end();
+    this.terms.delete(shard);
   }
 
-  /** Every request for a shard comes through here, and waits while the shard is being taken over. */
-  private at<T>(shard: number, work: (desk: CommandDesk) => Promise<T>): Promise<T> {
-    const desk = this.desk(shard);
-    return this.takeovers.ended(shard)?.then(() => work(desk)) ?? work(desk);
-  }
-
-  private desk(shard: number): CommandDesk {
-    const known = this.desks.get(shard);
-    if (known !== undefined) return known;
-    const made = this.make(shard);
-    this.desks.set(shard, made);
-    return made;
+  private trip(accountId: string, term: Term): void {
+    const { count, windowMs } = this.options.breaker;
+    const reason = `${count} places and replaces were asked for within ${windowMs / 1000} s`;
+    this.halts.notWaitingFor(this.halts.raise(accountScope(accountId), 'rate', { by: 'tidemark', reason }, term));
   }
 
   private follow(row: LogRow): void {
     const { accountId, commandId, bound } = row;
     if (commandId === undefined && this.books.watched === 0) return;
-    // An order with the reference of a command of another account concerns the desk of that
+    // An order with the reference of a command of another account concerns the term of that
     // command, which the row does not name.
-    if (accountId === undefined || bound?.matches === false) for (const desk of this.desks.values()) desk.follow(row);
-    else this.desks.get(this.deps.shardOf(accountId))?.follow(row);
+    if (accountId === undefined || bound?.matches === false)
+      for (const { reconciler } of this.terms.values()) reconciler.follow(row);
+    else this.terms.get(this.deps.shardOf(accountId))?.reconciler.follow(row);
   }
 
   /**
@@ -330,8 +389,8 @@ export class ShardDesks implements Commands, Service {
    * holder gets it within seconds.
    */
   private termFor(scope: Halt['scope']): Term | undefined {
-    const own = scope.kind === 'account' ? this.desks.get(this.deps.shardOf(scope.accountId))?.holding : undefined;
-    return (own ?? this.held[0]?.holding)?.term;
+    const own = scope.kind === 'account' ? this.terms.get(this.deps.shardOf(scope.accountId)) : undefined;
+    return (own?.leads ? own : this.held[0])?.term;
   }
 
   private async termToClear(scope: Halt['scope']): Promise<Term | undefined> {

@@ -1,0 +1,131 @@
+import { isUnresolved } from '../../domain/command.ts';
+import type { Term } from '../../store/commands/command-journal.ts';
+import type { HeldShard } from '../../store/fleet/shard-store.ts';
+import type { CancelAlls } from './cancel-all/cancel-all.ts';
+import { CancelTimers } from './cancel-all/cancel-timers.ts';
+import { anotherLeads, type Declined, ending } from './check-submission.ts';
+import { CommandBook } from './command-book.ts';
+import type { CommandBooks } from './command-books.ts';
+import type { CommandGauges } from './command-gauges.ts';
+import type { CommandOptions } from './command-options.ts';
+import { CommandSteps } from './command-steps.ts';
+import type { HaltWatch } from './halt-watch.ts';
+import type { Halts } from './halts.ts';
+import { Reconciler } from './reconciler.ts';
+import type { SendingTerm } from './submit-command.ts';
+
+/** The ports of its parts, and all that the terms of one process share. */
+type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book'> &
+  Omit<ConstructorParameters<typeof Reconciler>[0], 'book' | 'steps'> &
+  Omit<ConstructorParameters<typeof CancelTimers>[0], 'maySend' | 'cancelAll'> & {
+    readonly books: CommandBooks;
+    readonly halts: Pick<Halts, 'load' | 'notWaitingFor'>;
+    readonly haltWatch: HaltWatch;
+    readonly gauges: CommandGauges;
+    readonly cancelAlls: CancelAlls;
+    /** The term to send under, or why nothing may be sent. */
+    readonly maySend: (shard: number) => SendingTerm | Declined;
+    /** The process takes no new commands. */
+    readonly draining: () => boolean;
+    /** Asks the writes under way to give up: the process is ending. */
+    readonly giveUp: AbortSignal;
+  };
+
+/**
+ * How far back a takeover returns commands that are final: one that was not `applied` may have
+ * landed while the shard had no holder.
+ */
+const takeOverRecentMs = 120_000;
+
+/**
+ * The commands of one shard, for as long as this process holds it under one epoch: it knows those
+ * that are not settled, and follows them until they are (docs/settling.md).
+ *
+ * States: taking over → leading → closing, where the shard is given away → over. Invariant: every
+ * write and every send belongs to the term under which it began, and none is begun once the term is
+ * over. With the term goes all that this process knew of the shard's commands.
+ */
+export class ShardTerm implements SendingTerm {
+  readonly term: Term;
+  readonly giveUp: AbortSignal;
+  readonly book: CommandBook;
+  readonly steps: CommandSteps;
+  readonly reconciler: Reconciler;
+  readonly timers: CancelTimers;
+  private state: 'taking over' | 'leading' | 'closing' = 'taking over';
+  private readonly over = new AbortController();
+  private readonly deps: ShardTermDeps;
+
+  constructor(deps: ShardTermDeps, { shard, epoch }: HeldShard, options: CommandOptions) {
+    this.deps = deps;
+    this.term = { fence: { shard, epoch }, over: this.over.signal };
+    this.giveUp = deps.giveUp;
+    this.book = new CommandBook(deps.clock, options, deps.books);
+    this.steps = new CommandSteps({ ...deps, book: this.book }, options);
+    this.reconciler = new Reconciler({ ...deps, book: this.book, steps: this.steps }, options);
+    this.timers = new CancelTimers(
+      {
+        ...deps,
+        maySend: () => deps.maySend(shard),
+        cancelAll: (scope, word) => deps.cancelAlls.run(shard, scope, word),
+      },
+      { ...options, shard },
+    );
+    this.book.onChange = (watched, before) => {
+      deps.gauges.changed(watched, before);
+      this.reconciler.changed(watched, before);
+    };
+  }
+
+  /** The commands were taken over. */
+  get leads(): boolean {
+    return this.state !== 'taking over';
+  }
+
+  /** New commands may be begun under it. */
+  get isOpen(): boolean {
+    return this.state === 'leading';
+  }
+
+  /**
+   * Takes over the commands that the former holder left. Rejects when the journal can't be read or
+   * written. An `end` meanwhile wins.
+   */
+  async begin(): Promise<void> {
+    const { journal, clock, log, halts, haltWatch, gauges, cancelAlls, onStep } = this.deps;
+    const { fence, over } = this.term;
+    const atMs = clock.nowMs();
+    const taken = await journal.takeOver(fence, atMs, takeOverRecentMs);
+    await halts.load();
+    if (over.aborted) return;
+    this.state = 'leading';
+    this.reconciler.begin(this.term, taken);
+    gauges.begin();
+    cancelAlls.begin(this.term);
+    this.timers.begin(this.term);
+    const unresolved = taken.filter(({ state }) => isUnresolved(state));
+    const { shard } = fence;
+    if (unresolved.length > 0) log.warn({ shard, commands: unresolved.length }, 'commands of the shard are unresolved');
+    const swept = unresolved.filter(({ updatedAtMs }) => updatedAtMs === atMs);
+    halts.notWaitingFor(haltWatch.afterTakeOver(swept, this.term));
+    onStep();
+  }
+
+  /** The shard is about to be given away: no new commands. */
+  close(): void {
+    if (this.leads) this.state = 'closing';
+  }
+
+  /** Nothing more is sent or settled under it. Attempts in hand may still add evidence. */
+  end(): void {
+    this.over.abort();
+    this.timers.end();
+    this.deps.cancelAlls.end(this.term.fence.shard);
+    this.reconciler.end();
+    this.book.close();
+  }
+
+  stopped(): Declined | undefined {
+    return this.deps.draining() ? ending : this.state === 'closing' ? anotherLeads : undefined;
+  }
+}
