@@ -704,6 +704,11 @@ CREATE FUNCTION public.canonical_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(upper(btrim(p_symbol)), '^(?:O:)?([A-Z0-9.]{1,6}) *([0-9]{6}[CP][0-9]{8})$', E'\\1\\2');
 
+-- What a reader's symbol is compared by, as `symbolLetters` makes it (domain/symbol.ts): the one form without blanks and signs; signs alone stay.
+CREATE FUNCTION public.symbol_letters(p_symbol text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(nullif(translate(public.canonical_symbol(p_symbol), ' !"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', ''), ''), public.canonical_symbol(p_symbol));
+
 -- What limits know a symbol by: an option by its root.
 CREATE FUNCTION public.underlying_symbol(p_symbol text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1974,6 +1979,6 @@ GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, p
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.underlying_symbol, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.canonical_symbol TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters TO tidemark_reader;

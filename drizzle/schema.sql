@@ -1773,6 +1773,13 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.symbol_letters(p_symbol text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN COALESCE(NULLIF(translate(canonical_symbol(p_symbol), ' !"#$%&''()*+,-./:;<=>?@[\]^_`{|}~'::text, ''::text), ''::text), canonical_symbol(p_symbol))
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision)
  RETURNS integer
  LANGUAGE plpgsql

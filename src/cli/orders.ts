@@ -51,7 +51,7 @@ export const ordersLs: ListVerb<typeof orderPage, OrderListFlags> = {
       .option('--all', 'also orders that are over')
       .option('--account <id>', 'only this account')
       .addOption(new Option('--stream <name>', 'only this stream').choices(streams))
-      .option('--symbol <symbol>', 'only this symbol')
+      .option('--symbol <symbol>', 'only this symbol, in any spelling')
       .addOption(new Option('--status <word>', 'only this status').choices([...orderStatuses]))
       .addOption(new Option('--side <word>', 'only this direction').choices(['buy', 'sell']))
       .addOption(

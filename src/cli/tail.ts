@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { orderStatuses } from '../domain/order.ts';
-import { canonicalSymbol } from '../domain/symbol.ts';
 import { sentenceOf } from '../runtime/program-error.ts';
 import { kafkaOptions } from '../service/log/kafka-options.ts';
 import { readTopic } from '../service/log/read-topic.ts';
@@ -41,7 +40,7 @@ export function tailCommand(io: CliIo): Command {
     .option('--order <ids...>', 'only these orders')
     .option('--account <id>', 'only this account')
     .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--symbol <symbol>', 'only this symbol', canonicalSymbol)
+    .option('--symbol <symbol>', 'only this symbol, in any spelling')
     .addOption(new Option('--status <word>', 'only changes to this status').choices([...orderStatuses]))
     .option('--from-beginning', 'print the updates that are already on the topic first')
     .option('--count <n>', 'end after so many', positive)

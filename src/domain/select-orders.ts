@@ -14,7 +14,10 @@ export interface Selectable {
 
 /** An order has to match every field present. */
 export interface OrderSelection {
-  /** Canonical. */
+  /**
+   * Canonical, and compared to the letter, unlike the symbol of a list (`namesInstrument`): without
+   * their signs the markets `T3.5` and `T35` are one, and a cancel must not reach the other.
+   */
   readonly symbol?: string;
   readonly side?: 'buy' | 'sell';
   readonly principal?: string;

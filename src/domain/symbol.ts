@@ -27,6 +27,35 @@ export function sameSymbol(a: string, b: string): boolean {
   return a === b || canonicalSymbol(a) === canonicalSymbol(b);
 }
 
+/** Blanks and the signs of ASCII. */
+const signs = /[ -/:-@[-`{-~]/g;
+
+/**
+ * What a reader's symbol is compared by: the one form without its signs, since a share class is
+ * `BRK.B`, `BRK/B` or `BRK B`, each at another venue. A text of signs alone stays as it is.
+ * `symbol_letters` in Postgres follows the same rule. The console has its own copy, as the browser
+ * has none of these files. Tests compare them.
+ */
+export function symbolLetters(text: string): string {
+  const plain = canonicalSymbol(text);
+  return plain.replace(signs, '') || plain;
+}
+
+/**
+ * Whether a reader's symbol names the instrument, in any spelling: its own symbol, or that of a
+ * leg. The platform lists an option of one leg under its underlying, and the contract is the leg's.
+ */
+export function namesInstrument(
+  wanted: string,
+  {
+    symbol,
+    legs = [],
+  }: { readonly symbol: string; readonly legs?: readonly { readonly symbol: string }[] | undefined },
+): boolean {
+  const letters = symbolLetters(wanted);
+  return [symbol, ...legs.map((leg) => leg.symbol)].some((each) => symbolLetters(each) === letters);
+}
+
 /**
  * A canonical OCC symbol's root: `AAPL` in `AAPL261218C00200000`. Undefined: it is not an option's
  * symbol.

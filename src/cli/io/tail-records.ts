@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { updateRecord } from '../../contract/update-record.ts';
-import { canonicalSymbol } from '../../domain/symbol.ts';
+import { namesInstrument } from '../../domain/symbol.ts';
 import { clip, printable } from './format-text.ts';
 import { namesOrder, shortId } from './short-id.ts';
 
@@ -17,7 +17,7 @@ export interface TailFilter {
   readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
-  /** Canonical. */
+  /** In any spelling: the order's own, or that of a leg. */
   readonly symbol?: string;
   readonly status?: string;
 }
@@ -37,7 +37,7 @@ export function parseUpdate(value: string): Update | undefined {
 export function wanted({ stream, orderId, accountId, order }: Update, filter: TailFilter): boolean {
   if (filter.stream !== undefined && stream !== filter.stream) return false;
   if (filter.account !== undefined && accountId !== filter.account) return false;
-  if (filter.symbol !== undefined && canonicalSymbol(order.instrument.symbol) !== filter.symbol) return false;
+  if (filter.symbol !== undefined && !namesInstrument(filter.symbol, order.instrument)) return false;
   if (filter.status !== undefined && order.status !== filter.status) return false;
   return (
     filter.order === undefined || filter.order.some((id) => namesOrder(id, orderId) || id === `${stream}:${orderId}`)

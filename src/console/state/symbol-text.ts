@@ -12,13 +12,16 @@ export function canonicalSymbol(text: string): string {
   return root === undefined ? plain : `${root}${rest}`;
 }
 
-/**
- * Letters and digits alone: a share class is `BRK.B`, `BRK/B` or `BRK B`, each at another venue.
- */
+/** The service's rule, by which its lists compare a symbol too; a test compares the two. */
+export function symbolLetters(text: string): string {
+  const plain = canonicalSymbol(text);
+  return plain.replace(/[ -/:-@[-`{-~]/g, '') || plain;
+}
+
+/** What is typed may break off within a contract, of which `O:` is no part. */
 function lettersOf(text: string): string {
-  return canonicalSymbol(text)
-    .replace(/^O:/, '')
-    .replace(/[^\p{L}\p{N}]/gu, '');
+  const letters = symbolLetters(canonicalSymbol(text).replace(/^O:/, ''));
+  return /[^ -/:-@[-`{-~]/.test(letters) ? letters : '';
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inScope, scopeParameter } from '../account-scope.ts';
 import { isCommandId } from '../commands/command-reads.ts';
 import { type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
-import { conditionValues, orderConditions } from './order-conditions.ts';
+import { conditionValues, orderConditions, symbolValue } from './order-conditions.ts';
 import type { StoredOrder } from './order-reads.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function findOrders(
   { scope, filter, limit }: OrderPageQuery,
 ): Promise<readonly StoredOrder[]> {
   const { q, ...rest } = filter;
-  const { accountId = null, stream = null, open = null, symbol = null, status = null } = rest;
+  const { accountId = null, stream = null, open = null, status = null } = rest;
   if (q === undefined) return [];
   const commandId = isCommandId(q) ? q : null;
   const { rows } = await pool.query<OrderRow>({
@@ -45,7 +45,7 @@ export async function findOrders(
       stream,
       open,
       commandId,
-      symbol,
+      symbolValue(rest),
       status,
       limit,
       ...conditionValues(rest),

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Stream } from '../../domain/order.ts';
 import { accountsOf } from '../account-scope.ts';
 import { type OrderPageQuery, type OrderRow, orderColumns, toStoredOrder } from './list-orders.ts';
-import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
+import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
 import type { Page, StoredOrder } from './order-reads.ts';
 
 type NewestRow = { [column in keyof OrderRow]: OrderRow[column] | null } & {
@@ -73,7 +73,7 @@ export async function listNewestOrders(
   pool: Pool,
   { scope, filter, after, limit }: OrderPageQuery,
 ): Promise<Page<StoredOrder>> {
-  const { stream, accountId, symbol = null, status = null, open } = filter;
+  const { stream, accountId, status = null, open } = filter;
   const [changed = 'infinity', afterStream = '', afterId = ''] = after ?? [];
   const accounts = await accountsOf(pool, scope, accountId);
   if (accounts.length === 0) return { items: [] };
@@ -88,7 +88,7 @@ export async function listNewestOrders(
         changed,
         afterStream,
         look,
-        symbol,
+        symbolValue(filter),
         status,
       ],
       ...[limit + 1, ...conditionValues(filter), afterId],

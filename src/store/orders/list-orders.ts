@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { orderKey, type Stream } from '../../domain/order.ts';
 import { accountsOf, inScope, scopeParameter } from '../account-scope.ts';
 import { textArray } from './binary-array.ts';
-import { conditionValues, isSelective, orderConditions } from './order-conditions.ts';
+import { conditionValues, isSelective, orderConditions, symbolValue } from './order-conditions.ts';
 import type { AccountScope, OrderFilter, OrderSort, Page, StoredOrder } from './order-reads.ts';
 
 export interface OrderQuery {
@@ -143,7 +143,7 @@ export async function listOrders(
   pool: Pool,
   { scope, filter, after, limit }: OrderPageQuery,
 ): Promise<Page<StoredOrder>> {
-  const { stream, accountId, symbol = null, status = null, open } = filter;
+  const { stream, accountId, status = null, open } = filter;
   const [afterStream = '', afterId = ''] = after ?? [];
   const streams = (stream === undefined ? ['account', 'prediction'] : [stream]).filter((each) => each >= afterStream);
   const all = scope.kind === 'all' && accountId === undefined && open === undefined;
@@ -152,7 +152,17 @@ export async function listOrders(
   const look = isSelective(filter) ? Math.max(lookedAt, limit + 1) : limit + 1;
   const { rows } = await pool.query<PageRow>({
     ...(all ? statements.all : statements[open === undefined ? 'any' : open ? 'open' : 'closed']),
-    values: [streams, accounts, afterStream, afterId, look, symbol, status, limit + 1, ...conditionValues(filter)],
+    values: [
+      streams,
+      accounts,
+      afterStream,
+      afterId,
+      look,
+      symbolValue(filter),
+      status,
+      limit + 1,
+      ...conditionValues(filter),
+    ],
   });
   return toPage(rows, limit, look);
 }

@@ -1,3 +1,4 @@
+import { symbolLetters } from '../../domain/symbol.ts';
 import type { OrderFilter } from './order-reads.ts';
 
 /**
@@ -5,11 +6,17 @@ import type { OrderFilter } from './order-reads.ts';
  * number of keys for a page and drops the orders that do not match. A line break separates the
  * references, and no searched text has one.
  */
-export const orderConditions = `($6::text is null or public.canonical_symbol(o.symbol) = $6) and ($7::text is null or o.status = $7)
+export const orderConditions = `($6::text is null or public.symbol_letters(o.symbol) = $6 or case when strpos(o.state::text, '"legs"') > 0
+    then exists (select from json_array_elements(o.state -> 'instrument' -> 'legs') as leg where public.symbol_letters(leg ->> 'symbol') = $6) end) and ($7::text is null or o.status = $7)
   and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
   and ($11::text is null or starts_with(o.state ->> 'side', $11)) and ($12::text is null or o.state ->> 'origin' = $12)
   and ($13::text is null or strpos(lower(concat_ws(E'\\n', o.order_id, o.state ->> 'clOrdId', o.state ->> 'clientOrderRef',
     o.state ->> 'venueOrderId', o.state ->> 'commandId', o.state ->> 'callerRef')), lower($13)) > 0)`;
+
+/** The value for $6. A leg names its contract: the order is listed under the underlying. */
+export function symbolValue({ symbol }: OrderFilter): string | null {
+  return symbol === undefined ? null : symbolLetters(symbol);
+}
 
 /** The values for $9 to $13. */
 export function conditionValues({ since, until, side, origin, q }: OrderFilter): readonly (string | null)[] {

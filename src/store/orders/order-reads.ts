@@ -23,6 +23,7 @@ export interface StoredOrder {
 export interface OrderFilter {
   readonly stream?: Stream;
   readonly accountId?: string;
+  /** In any spelling: the order's own symbol, or that of a leg. */
   readonly symbol?: string;
   readonly status?: OrderStatus;
   readonly open?: boolean;

@@ -4,8 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filterOf, viewOf } from '../../../src/console/state/orders/blotter-view.ts';
 import { rowOfUpdate } from '../../../src/console/state/orders/order-row.ts';
-import { canonicalSymbol as inTheBrowser } from '../../../src/console/state/symbol-text.ts';
-import { canonicalSymbol } from '../../../src/domain/symbol.ts';
+import {
+  canonicalSymbol as inTheBrowser,
+  symbolLetters as lettersInTheBrowser,
+} from '../../../src/console/state/symbol-text.ts';
+import { canonicalSymbol, symbolLetters } from '../../../src/domain/symbol.ts';
 import type { Instrument } from '../../../types/records.d.ts';
 import { updateOf } from '../../support/rest/console-rig.ts';
 
@@ -63,6 +66,7 @@ describe('the filter of the blotter finds an order by each spelling of its symbo
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 4 }), (pieces) => {
         expect(inTheBrowser(pieces.join(''))).toBe(canonicalSymbol(pieces.join('')));
+        expect(lettersInTheBrowser(pieces.join(''))).toBe(symbolLetters(pieces.join('')));
       }),
       { numRuns: 2_000 },
     );

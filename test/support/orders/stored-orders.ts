@@ -1,4 +1,4 @@
-import type { Stream } from '../../../src/domain/order.ts';
+import type { Leg, Stream } from '../../../src/domain/order.ts';
 import type { HeadRow, UpdateRow } from '../../../src/store/orders/order-store.ts';
 import { head, update } from './store-rig.ts';
 
@@ -13,6 +13,7 @@ export interface StoredOrderSpec {
   readonly cumQty?: string;
   readonly certainty?: string;
   readonly outcome?: string;
+  readonly legs?: readonly Leg[];
   readonly revision?: number;
   readonly origin?: 'tidemark' | 'external';
   readonly references?: { readonly clOrdId?: string; readonly venueOrderId?: string; readonly callerRef?: string };
@@ -34,6 +35,7 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
     cumQty = '0',
     certainty = 'certain',
     outcome,
+    legs,
     origin = 'external',
     references,
   } = spec;
@@ -42,7 +44,12 @@ export function storedOrder(spec: StoredOrderSpec): { readonly head: HeadRow; re
       stream,
       orderId,
       accountId,
-      instrument: { kind: 'prediction', symbol, ...(outcome === undefined ? {} : { outcome }) },
+      instrument: {
+        kind: 'prediction',
+        symbol,
+        ...(outcome === undefined ? {} : { outcome }),
+        ...(legs === undefined ? {} : { legs }),
+      },
       side,
       status,
     },

@@ -37,7 +37,9 @@ export const listOrders = route({
   query: z.strictObject({
     stream: streamField.exactOptional(),
     accountId: accountField.exactOptional(),
-    symbol: searchedSymbol.exactOptional().describe('In any case, an option compact or padded'),
+    symbol: searchedSymbol
+      .exactOptional()
+      .describe('In any spelling: `BRK/B` is `BRK.B`, an option is compact or padded. Also by the contract of a leg'),
     status: orderStatus.exactOptional(),
     open: optionalFlag.describe('Only orders that may still change, or only those that are over'),
     side: z
