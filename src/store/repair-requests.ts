@@ -20,7 +20,7 @@ export interface RepairAnswer {
   readonly detail: string;
 }
 
-export type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & {
+type NewRepairRequest = Pick<RepairRequest, 'kind' | 'stream' | 'accountId'> & {
   readonly quarantineId?: bigint;
 };
 

@@ -11,7 +11,7 @@ type Method = RestRequest['method'];
 type RouteName = `${Method} /v1/${string}`;
 
 /** An argument: as help writes it (`<id>`), what it is, and the grammar of its text. */
-export type Argument = readonly [name: string, about: string, read?: (text: string) => string | number];
+type Argument = readonly [name: string, about: string, read?: (text: string) => string | number];
 
 /**
  * A verb that makes one request over REST. A test holds each to the table of routes: that its route

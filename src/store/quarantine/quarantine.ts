@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { and, asc, count, drizzle, eq, gt, isNull, max, sql } from '../drizzle.ts';
 import { quarantine } from '../schema/orders.ts';
 
-export type QuarantinedRow = typeof quarantine.$inferSelect;
+type QuarantinedRow = typeof quarantine.$inferSelect;
 
 export interface QuarantineCount {
   readonly stream: string;
