@@ -39,7 +39,7 @@ import { accountScope, Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
 import { notLeader, OperatorDesk } from './operator-desk.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
-import { mergeCancelAfters, mergeCancelAlls, mergeReports } from './over-shards.ts';
+import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
 import { previewPlace } from './preview-place.ts';
 import { ProbeBudget } from './probe-budget.ts';
 import { RateBreaker } from './rate-breaker.ts';
@@ -302,7 +302,7 @@ export class CommandService implements Commands, Service {
     const answers = [...parts].map(async ([shard, accountIds]) => {
       return { accountIds, result: await this.cancelAllOf(shard, { ...scope, accountIds }, word) };
     });
-    return mergeCancelAlls(await Promise.all(answers));
+    return cancelAllOfShards(await Promise.all(answers));
   }
 
   private async cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
@@ -323,7 +323,7 @@ export class CommandService implements Commands, Service {
     const answers = wanted.map(async ({ accountIds, under }) => {
       return { accountIds, result: 'code' in under ? under : await under.timers.set({ ...asked, accountIds }) };
     });
-    return mergeCancelAfters(await Promise.all(answers));
+    return cancelAfterOfShards(await Promise.all(answers));
   }
 
   async reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult> {

@@ -5,6 +5,7 @@ import type { TracedSpan } from '../../observability/tracing.ts';
 import { type DeclineCode, declineCodes, type Submission, type SubmitResult } from '../commands/commands.ts';
 import { maySee } from './auth/principal.ts';
 import { commandAnswer, commandPath } from './command-answer.ts';
+import { type Forwarding, sendFromElsewhere } from './instances/forwarding.ts';
 import { preferredWaitSeconds, readIfMatch, setAllowance } from './request-headers.ts';
 import type { Call } from './route.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -77,11 +78,10 @@ async function sendUntraced(
     ...(waitSeconds === undefined ? {} : { waitMs: waitSeconds * 1000 }),
     ...(span !== undefined && { span: span.context }),
   });
-  if (
-    result.kind === 'declined' &&
-    (await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result.code, accountId))
-  )
-    return reply;
+  if (result.kind === 'declined') {
+    const given = await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result.code, accountId);
+    if (given !== undefined) return sendFromElsewhere(reply, given);
+  }
   setAllowance(reply, commands.allowance(accountId));
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
@@ -119,7 +119,7 @@ export function sendKeyMissing(reply: FastifyReply): FastifyReply {
   );
 }
 
-interface Decline {
+export interface Decline {
   readonly code: DeclineCode | keyof typeof operatorDeclines;
   readonly message: string;
   readonly retryAfterMs?: number;
@@ -149,6 +149,17 @@ export function sendDecline(reply: FastifyReply, { code, message, retryAfterMs, 
   return sendProblemWith(reply, status, code, message, {
     breach: { limit, ...(value !== undefined && { value }), bound },
   });
+}
+
+/** The answer of the process that has the account, or the decline where none can be asked. */
+export async function sendOfHolder(
+  forwarding: Forwarding,
+  call: Parameters<Forwarding['answer']>[0],
+  decline: Decline,
+  accountId: string | undefined,
+): Promise<FastifyReply> {
+  const given = await forwarding.answer(call, decline.code, accountId);
+  return given === undefined ? sendDecline(call.reply, decline) : sendFromElsewhere(call.reply, given);
 }
 
 /** One cancel in a cancel-all: its command, or why there is none. */

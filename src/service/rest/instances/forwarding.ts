@@ -56,6 +56,11 @@ type Forwarded =
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'not_sent' };
 
+/** What another process has made of a request. */
+export type FromElsewhere =
+  | { readonly kind: 'answered'; readonly answer: InstanceAnswer; readonly by: OtherInstance }
+  | { readonly kind: 'unanswered' };
+
 /** How often an instance that has not answered is looked up: from memory. */
 const lookEveryMs = 250;
 
@@ -105,27 +110,23 @@ export class Forwarding {
   }
 
   /**
-   * After a decline with `code`: answers with what the holder of the account answers. False: the
-   * decline is the answer, because the reason is not one of this process alone, or because no other
-   * process can be asked. Without an account any other process may do it: they are asked one after
-   * the other, until one does not decline for a reason of its own. It does not resolve with the
-   * reply, which would be awaited itself then, and come to nothing.
+   * After a decline with `code`: what the holder of the account answers. Undefined: the decline is
+   * the answer, because the reason is not one of this process alone, or because no other process
+   * can be asked. Without an account any other process may do it: they are asked one after the
+   * other, until one does not decline for a reason of its own.
    */
-  async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<boolean> {
-    const { request, reply } = call;
-    if (!isOfThisProcess(code) || wasForwarded(request)) return false;
+  async answer(call: AnyCall, code: string, accountId: string | undefined): Promise<FromElsewhere | undefined> {
+    if (!isOfThisProcess(code) || wasForwarded(call.request)) return undefined;
     const holder = accountId === undefined ? undefined : this.others.holderOf(accountId);
     const asked = accountId === undefined ? this.others.all() : holder === undefined ? [] : [holder];
-    for (const [at, to] of asked.entries()) {
-      const forwarded = await this.send(call, to, { accountId });
-      if (forwarded.kind === 'not_sent') continue;
+    for (const [at, by] of asked.entries()) {
+      const answer = await this.send(call, by, { accountId });
+      if (answer.kind === 'not_sent') continue;
+      if (answer.kind === 'unanswered') return answer;
       const isLast = at === asked.length - 1;
-      if (forwarded.kind === 'answered' && !isLast && isOfThisProcess(codeOf(forwarded))) continue;
-      if (forwarded.kind === 'unanswered') sendUnanswered(reply);
-      else giveBack(reply, forwarded, to);
-      return true;
+      if (isLast || !isOfThisProcess(codeOf(answer))) return { kind: 'answered', answer, by };
     }
-    return false;
+    return undefined;
   }
 
   /** Another process holds the account, and this request may still be sent there. */
@@ -267,16 +268,18 @@ export function wasForwarded({ headers }: FastifyRequest): boolean {
   return headers['tidemark-forwarded'] !== undefined;
 }
 
-export function giveBack(reply: FastifyReply, answer: InstanceAnswer, to: OtherInstance): FastifyReply {
+export function sendFromElsewhere(reply: FastifyReply, given: FromElsewhere): FastifyReply {
+  if (given.kind === 'unanswered') return sendUnanswered(reply);
+  const { answer, by } = given;
   for (const name of givenBack) {
     const value = answer.headers[name];
     if (value !== undefined) reply.header(name, value);
   }
-  reply.header('tidemark-instance', answer.headers['tidemark-instance'] ?? to.instance);
+  reply.header('tidemark-instance', answer.headers['tidemark-instance'] ?? by.instance);
   return reply.code(answer.status).send(answer.text);
 }
 
-export function sendUnanswered(reply: FastifyReply): FastifyReply {
+function sendUnanswered(reply: FastifyReply): FastifyReply {
   return sendProblem(
     reply.header('retry-after', '1'),
     503,

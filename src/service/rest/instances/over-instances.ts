@@ -8,26 +8,23 @@ import {
   reconcileAnswer,
 } from '../../../contract/rest-answers.ts';
 import type { Clock } from '../../../runtime/clock.ts';
-import type { CancelAllResult, ReconcileReport, ReconcileResult } from '../../commands/commands.ts';
+import type { CancelAllResult, ReconcileResult } from '../../commands/commands.ts';
+import { mergeCancelAlls, mergeReports } from '../../commands/over-holders.ts';
 import type { OtherInstance } from '../../fleet/other-instances.ts';
 import type { Call } from '../route.ts';
 import { sendJson } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
+import { type Decline, sendDecline } from '../send-command.ts';
 import {
   type Forwarding,
-  giveBack,
+  type FromElsewhere,
   isOfThisProcess,
   jsonOrUndefined,
-  sendUnanswered,
+  sendFromElsewhere,
   wasForwarded,
 } from './forwarding.ts';
 
 // One request for the accounts of several processes: each is
 // asked once, and the answers are made one.
-
-interface Declined {
-  readonly code: string;
-}
 
 type ReconcileDocument = z.infer<typeof reconcileAnswer>;
 type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
@@ -38,32 +35,41 @@ type Unanswered = NonNullable<CancelAllDocument['unanswered']>;
  */
 export const cancelAllMs = 20_000;
 
+/** What all instances have answered, as one. */
+type OfAll<Body> = { readonly kind: 'done'; readonly body: Body } | (Decline & { readonly kind: 'declined' }) | Lost;
+/** None has done anything for certain, and the answer of one was lost. */
+interface Lost {
+  readonly kind: 'unanswered';
+}
+
+export function sendOfAll(reply: FastifyReply, given: OfAll<object>): FastifyReply {
+  if (given.kind === 'declined') return sendDecline(reply, given);
+  return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendFromElsewhere(reply, given);
+}
+
 /**
- * Asks every other instance the same, and answers with one body. `own`: the answer of this process,
- * or why it has none. False: `own` is the answer, because no instance did anything, or because the
- * request was forwarded: then this process answers for itself alone. It does not resolve with the
- * reply, which would be awaited itself.
+ * Asks every other instance the same. `own`: the answer of this process, or why it has none: it is
+ * the answer where no instance did anything, or the request was forwarded. Then this process
+ * answers for itself alone.
  */
 async function answerOfAll<Body extends { readonly unanswered?: Unanswered | undefined }>(
   forwarding: Forwarding,
   call: Call,
   shape: z.ZodType<Body>,
-  own: Body | Declined,
+  own: Body | (Decline & { readonly kind: 'declined' }),
   merge: (bodies: readonly Body[], allAnswered: boolean) => Body,
-): Promise<boolean> {
-  const { request, reply } = call;
-  const isDone = !('code' in own);
-  if (wasForwarded(request) || (!isDone && !isOfThisProcess(own.code))) return false;
+): Promise<OfAll<Body>> {
+  const alone = 'code' in own ? own : { kind: 'done' as const, body: own };
+  if (wasForwarded(call.request) || ('code' in own && !isOfThisProcess(own.code))) return alone;
   const patient = { ...call, patienceMs: cancelAllMs };
   const answers = await Promise.all(forwarding.others.all().map((to) => ask(forwarding, patient, shape, to)));
   const unanswered = answers.flatMap((answer) => ('instance' in answer ? [answer] : []));
-  const bodies = [...(isDone ? [own] : []), ...answers.flatMap((answer) => ('body' in answer ? [answer.body] : []))];
-  const mayBeDone = unanswered.some(({ code }) => code === 'FORWARD_UNANSWERED');
-  if (bodies.length === 0 && !mayBeDone) return false;
+  const theirs = answers.flatMap((answer) => ('body' in answer ? [answer.body] : []));
+  const bodies = 'code' in own ? theirs : [own, ...theirs];
+  if (bodies.length === 0)
+    return unanswered.some(({ code }) => code === 'FORWARD_UNANSWERED') ? { kind: 'unanswered' } : alone;
   const allAnswered = unanswered.length === 0;
-  if (bodies.length === 0) sendUnanswered(reply);
-  else sendJson(reply, 200, { ...merge(bodies, allAnswered), ...(!allAnswered && { unanswered }) });
-  return true;
+  return { kind: 'done', body: { ...merge(bodies, allAnswered), ...(!allAnswered && { unanswered }) } };
 }
 
 /** What is shown every few seconds does not wait longer for a process that may be frozen. */
@@ -139,95 +145,35 @@ async function ask<Body>(
   return code === 'NOT_LEADER' ? {} : { instance, code };
 }
 
-/** `body`: makes the answer of what this process did. */
-export async function cancelAllOfAll(
+/** `own`: `open` in it does not count the accounts of others. */
+export function cancelAllOfAll(
   forwarding: Forwarding,
   call: Call,
-  result: CancelAllResult,
-  body: (done: Extract<CancelAllResult, { kind: 'done' }>) => CancelAllDocument,
-): Promise<FastifyReply> {
-  if (result.kind === 'declined')
-    return (await answerOfAll(forwarding, call, cancelAllAnswer, result, mergeCancelAlls))
-      ? call.reply
-      : sendDecline(call.reply, result);
-  const { open, openHere = open } = result;
-  const own = { ...body(result), open: openHere };
-  return (await answerOfAll(forwarding, call, cancelAllAnswer, own, mergeCancelAlls))
-    ? call.reply
-    : sendJson(call.reply, 200, own);
+  own: CancelAllDocument | Extract<CancelAllResult, { kind: 'declined' }>,
+): Promise<OfAll<CancelAllDocument>> {
+  return answerOfAll<CancelAllDocument>(forwarding, call, cancelAllAnswer, own, (bodies, allAnswered) => {
+    const answers = bodies.map((body) => ({ body }));
+    const { openHere: _here, ...merged } = mergeCancelAlls(answers, ({ code }) => code === 'UNDER_WAY');
+    return { ...merged, open: merged.open || !allAnswered };
+  });
 }
 
-/** Each order once: an instance that knows the key shows the record of other shards, too. */
-function mergeCancelAlls(bodies: readonly CancelAllDocument[], allAnswered: boolean): CancelAllDocument {
-  const refused = bodies.map(({ declined }) => new Set(declined.filter(isLeftOut).map(({ accountId }) => accountId)));
-  const all = bodies.flatMap(({ declined }) => declined);
-  // Of an account that one instance took, the others need say nothing.
-  const declined = firstOf(
-    all.filter((each) => !isLeftOut(each) || refused.every((accounts) => accounts.has(each.accountId))),
-    ({ accountId, code }) => `${accountId} ${code}`,
-  );
-  return {
-    open: !allAnswered || bodies.some(({ open }) => open) || declined.some(isLeftOut),
-    inForce: bodies.some(({ inForce }) => inForce),
-    orders: firstOf(
-      // One whose outcome is known goes before the same that is under way.
-      bodies
-        .flatMap(({ orders }) => orders)
-        .sort((a, b) => Number(a.code === 'UNDER_WAY') - Number(b.code === 'UNDER_WAY')),
-      ({ stream, orderId }) => `${stream} ${orderId}`,
-    ),
-    places: firstOf(
-      bodies.flatMap(({ places }) => places),
-      ({ commandId }) => commandId,
-    ),
-    unread: firstOf(
-      bodies.flatMap(({ unread }) => unread),
-      ({ accountId, stream }) => `${stream} ${accountId}`,
-    ),
-    declined,
-  };
-}
-
-/** Another process holds the account. */
-function isLeftOut({ code }: { readonly code: string }): boolean {
-  return code === 'NOT_LEADER';
-}
-
-function firstOf<T>(all: readonly T[], keyOf: (each: T) => string): T[] {
-  return [...Map.groupBy(all, keyOf).values()].flatMap(([first]) => (first === undefined ? [] : [first]));
-}
-
-export async function reconcileOfAll(
+export function reconcileOfAll(
   forwarding: Forwarding,
   call: Call,
   result: ReconcileResult,
-): Promise<FastifyReply> {
-  if (result.kind === 'declined')
-    return (await answerOfAll(forwarding, call, reconcileAnswer, result, mergeReports))
-      ? call.reply
-      : sendDecline(call.reply, result);
-  const own = mergeReports([result.report]);
-  return (await answerOfAll(forwarding, call, reconcileAnswer, own, mergeReports))
-    ? call.reply
-    : sendJson(call.reply, 200, own);
-}
-
-function mergeReports(bodies: readonly (ReconcileDocument | ReconcileReport)[]): ReconcileDocument {
-  return {
-    unresolved: bodies.reduce((sum, { unresolved }) => sum + unresolved, 0),
-    probes: bodies.reduce((sum, { probes }) => sum + probes, 0),
-    settled: bodies.flatMap(({ settled }) => [...settled]),
-    plan: bodies.flatMap(({ plan }) => plan.map((each) => ({ ...each, commands: [...each.commands] }))),
-  };
+): Promise<OfAll<ReconcileDocument>> {
+  const own = result.kind === 'done' ? mergeReports([result.report]) : result;
+  return answerOfAll<ReconcileDocument>(forwarding, call, reconcileAnswer, own, mergeReports);
 }
 
 type CancelAfterDocument = z.infer<typeof cancelAfterAnswer>;
 
 /**
- * Sets the timers of accounts that this process declined, at their holders. `own`:
- * what it has set itself. False: the decline is the answer, because an account has no
- * holder that can be asked. An answer that is not 200 is given back as it came: only
- * an answer for all accounts is one to rely on.
+ * Sets the timers of accounts that this process declined, at their holders. `own`: what it has set
+ * itself. Undefined: the decline is the answer, because an account has no holder that can be asked.
+ * An answer that is not 200 is given back as it came: only an answer for all accounts is one to
+ * rely on.
  */
 export async function cancelAfterElsewhere(
   forwarding: Forwarding,
@@ -235,10 +181,9 @@ export async function cancelAfterElsewhere(
   seconds: number,
   left: readonly string[],
   own: CancelAfterDocument,
-): Promise<boolean> {
-  const { request, reply } = call;
+): Promise<{ readonly kind: 'done'; readonly body: CancelAfterDocument } | FromElsewhere | undefined> {
   const holders = Map.groupBy(left, (accountId) => forwarding.others.holderOf(accountId)?.address);
-  if (wasForwarded(request) || holders.has(undefined)) return false;
+  if (wasForwarded(call.request) || holders.has(undefined)) return undefined;
   const asked = [...holders].flatMap(([, accountIds]) => {
     const to = forwarding.others.holderOf(accountIds[0] ?? '');
     return to === undefined ? [] : [{ to, body: { seconds, accountIds } }];
@@ -251,22 +196,13 @@ export async function cancelAfterElsewhere(
   );
   const done = [own];
   for (const { to, answer } of answers) {
-    if (answer.kind === 'not_sent') return false;
-    if (answer.kind === 'unanswered') {
-      sendUnanswered(reply);
-      return true;
-    }
+    if (answer.kind === 'not_sent') return undefined;
+    if (answer.kind === 'unanswered') return answer;
     const read = cancelAfterAnswer.safeParse(jsonOrUndefined(answer.text));
-    if (answer.status !== 200 || !read.success) {
-      giveBack(reply, answer, to);
-      return true;
-    }
+    if (answer.status !== 200 || !read.success) return { kind: 'answered', answer, by: to };
     done.push(read.data);
   }
   const [firesAt] = done.flatMap((each) => each.firesAt ?? []).sort();
-  sendJson(reply, 200, {
-    accountIds: done.flatMap(({ accountIds }) => accountIds),
-    ...(firesAt !== undefined && { firesAt }),
-  });
-  return true;
+  const accountIds = done.flatMap((each) => each.accountIds);
+  return { kind: 'done', body: { accountIds, ...(firesAt !== undefined && { firesAt }) } };
 }

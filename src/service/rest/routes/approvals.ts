@@ -9,7 +9,7 @@ import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import type { Answer, Route } from '../route.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
+import { sendDecline, sendOfHolder } from '../send-command.ts';
 
 export const listApprovals: Route = {
   method: 'GET',
@@ -57,7 +57,7 @@ export const approve: Route = {
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');
     // First, because the process that takes an approval uses it up, even if it may not do the act.
     if (forwarding.isElsewhere(call, asked.accountId))
-      return (await forwarding.answer(call, notLeader.code, asked.accountId)) ? reply : sendDecline(reply, notLeader);
+      return sendOfHolder(forwarding, call, notLeader, asked.accountId);
     const result = await commands.operator.approve(approvalId, operatorWordOf(principal, body.reason, request.id));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, { approval: approvalBody(result.approval) });

@@ -4,13 +4,13 @@ import { formatInstant } from '../../../domain/instant.ts';
 import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope } from '../../commands/commands.ts';
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
-import { isOfThisProcess } from '../instances/forwarding.ts';
-import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll } from '../instances/over-instances.ts';
+import { isOfThisProcess, sendFromElsewhere } from '../instances/forwarding.ts';
+import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import type { Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
+import { readIdempotencyKey, sendDecline, sendKeyMissing, sendOfHolder, submitResultBody } from '../send-command.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
@@ -61,11 +61,12 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       const result = await parts.commands.cancelAll(scope, word);
       const { accountId } = params;
       if (result.kind === 'done' && result.replayed) reply.header('idempotent-replayed', 'true');
-      if (accountId === undefined) return cancelAllOfAll(parts.forwarding, call, result, answerOf);
+      if (accountId === undefined) {
+        const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
+        return sendOfAll(reply, await cancelAllOfAll(parts.forwarding, call, own));
+      }
       if (result.kind === 'done') return sendJson(reply, 200, answerOf(result));
-      return (await parts.forwarding.answer({ ...call, patienceMs: cancelAllMs }, result.code, accountId))
-        ? reply
-        : sendDecline(reply, result);
+      return sendOfHolder(parts.forwarding, { ...call, patienceMs: cancelAllMs }, result, accountId);
     },
   };
 }
@@ -156,9 +157,9 @@ export const cancelAfter: Route = {
     if (refused === undefined) return sendJson(reply, 200, own);
     if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);
     const left = declined.map(({ accountId }) => accountId);
-    return (await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own))
-      ? reply
-      : sendDecline(reply, refused);
+    const given = await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own);
+    if (given === undefined) return sendDecline(reply, refused);
+    return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendFromElsewhere(reply, given);
   },
 };
 

@@ -15,7 +15,7 @@ import { resembles } from '../../../domain/presumed-absent.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
-import { reconcileOfAll } from '../instances/over-instances.ts';
+import { reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import { recomputedVerdict } from '../recomputed-verdict.ts';
 import {
@@ -32,7 +32,7 @@ import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendCommandState, sendDecline } from '../send-command.ts';
+import { sendCommandState, sendOfHolder } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 
 /** When a page's last command was made, and its id. */
@@ -174,7 +174,7 @@ export const settleCommand: Route = {
     if (result.kind === 'requested') return sendRequested(reply, result.approval);
     if (result.kind === 'settled') return sendCommandState(reply, result.command);
     const { accountId } = found.command.request;
-    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+    return sendOfHolder(forwarding, call, result, accountId);
   },
 };
 
@@ -199,9 +199,9 @@ export const reconcile = route({
     const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
     const result = await commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
-    if (accountId === undefined) return reconcileOfAll(forwarding, call, result);
+    if (accountId === undefined) return sendOfAll(reply, await reconcileOfAll(forwarding, call, result));
     if (result.kind === 'done') return sendJson(reply, 200, result.report);
-    return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+    return sendOfHolder(forwarding, call, result, accountId);
   },
 });
 

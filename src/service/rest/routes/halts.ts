@@ -6,9 +6,10 @@ import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { notLeader } from '../../commands/operator-desk.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
+import { sendFromElsewhere } from '../instances/forwarding.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
+import { sendOfHolder } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 
 export const listHalts: Route = {
@@ -81,12 +82,12 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
       // resume goes to the holder first: there it holds at once.
       const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
-      if (goesToHolder && (await forwarding.answer(call, notLeader.code, accountId))) return reply;
+      const given = goesToHolder ? await forwarding.answer(call, notLeader.code, accountId) : undefined;
+      if (given !== undefined) return sendFromElsewhere(reply, given);
       const before = commands.operator.halts();
       const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
-      if (result.kind === 'declined')
-        return (await forwarding.answer(call, result.code, accountId)) ? reply : sendDecline(reply, result);
+      if (result.kind === 'declined') return sendOfHolder(forwarding, call, result, accountId);
       const inForce = new Set(result.halts.map(({ haltId }) => haltId));
       const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
       return sendJson(reply, 200, {

@@ -13,7 +13,7 @@ import { maySee } from '../auth/principal.ts';
 import type { Call, Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendDecline } from '../send-command.ts';
+import { sendOfHolder } from '../send-command.ts';
 
 const shared = {
   method: 'POST',
@@ -78,8 +78,7 @@ async function preview<Body extends Named>(
     ...(supersedes !== undefined && { supersedes }),
   });
   if (result.kind === 'previewed') return sendJson(reply, 200, previewBody(place, result, clock.nowMs()));
-  if (await forwarding.answer({ request, reply }, result.code, accountId)) return reply;
-  return sendDecline(reply, result);
+  return sendOfHolder(forwarding, { request, reply }, result, accountId);
 }
 
 function previewBody(
