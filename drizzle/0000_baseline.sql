@@ -636,12 +636,12 @@ BEGIN
 END
 $$;
 
--- ----- Deeds that need a second principal -----
+-- ----- Actions that need a second principal -----
 
--- `deed` is a Deed (store/commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
+-- `action` is an OperatorAction (store/commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
 CREATE TABLE public.approvals (
   approval_id uuid PRIMARY KEY,
-  deed json NOT NULL,
+  action json NOT NULL,
   account_id text,
   requested_by text NOT NULL,
   reason text NOT NULL,
@@ -661,8 +661,8 @@ CREATE FUNCTION public.approvals_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF OLD.approved_at IS NOT NULL OR
-    (OLD.approval_id, OLD.deed::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
-    (NEW.approval_id, NEW.deed::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
   THEN
     RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
   END IF;
@@ -968,7 +968,7 @@ BEGIN
   -- One of a principal after the other: two at once would not see each other.
   PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
   SELECT * INTO v FROM public.approvals
-  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND deed::jsonb = (p -> 'deed')::jsonb ORDER BY requested_at LIMIT 1;
+  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND action::jsonb = (p -> 'action')::jsonb ORDER BY requested_at LIMIT 1;
   IF FOUND THEN
     RETURN NEXT v;
     RETURN;
@@ -976,12 +976,12 @@ BEGIN
   IF (SELECT count(*) FROM public.approvals WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by) >= p_most THEN
     RETURN;
   END IF;
-  INSERT INTO public.approvals (approval_id, deed, account_id, requested_by, reason, request_id, requested_at, expires_at)
-  VALUES ((p ->> 'approvalId')::uuid, p -> 'deed', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
+  INSERT INTO public.approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at)
+  VALUES ((p ->> 'approvalId')::uuid, p -> 'action', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
     public.ms_to_time((p ->> 'expiresAtMs')::double precision))
   RETURNING * INTO v;
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
-  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'deed', v.deed));
+  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'action', v.action));
   RETURN NEXT v;
 END
 $$;
@@ -1634,7 +1634,7 @@ $$;
 
 -- True: the database lacks a step of a command, a mark of an attempt, or a stop that a process has seen (p_seen, a `Witnessed` of runtime/lease.ts). Rows of commands, halts,
 -- cancel-alls, tokens and the audit trail are never deleted, versions and counts never fall, and the end of a token is only ever moved forward in time.
-CREATE FUNCTION public.lacks_deeds(p_seen json) RETURNS boolean
+CREATE FUNCTION public.lacks_actions(p_seen json) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT p_seen #>> '{command,commandId}' IS NOT NULL AND NOT EXISTS (
       SELECT FROM public.commands c
@@ -1670,7 +1670,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
       AND (l.generation > (p_seen ->> 'generation')::integer OR (
         l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND NOT public.lacks_deeds(p_seen))))
+        AND NOT public.lacks_actions(p_seen))))
 $$;
 
 -- How many of these updates, which Kafka has, come from no commit of this database: with a generation above the lanes', a revision above the order's own, or another text
@@ -1699,7 +1699,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   LEFT JOIN public.lanes n ON n.lane = b.lane
   WHERE b.generation > now.generation OR b.generation = now.generation AND (
     coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR public.lacks_deeds(each.seen))
+    OR public.lacks_actions(each.seen))
 $$;
 
 -- Begins a generation where the database lacks commits that a process saw, or that the newest updates and marks on Kafka show (null: not asked). In one transaction and once: a second
@@ -1970,7 +1970,7 @@ GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, publ
 GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON public.principal_tokens TO tidemark_reader;
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
-  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_deeds, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
+  public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,

@@ -15,7 +15,7 @@ grant select to tidemark_reader
 
 table approvals
   approval_id uuid not null
-  deed json not null
+  action json not null
   account_id text
   requested_by text not null
   reason text not null
@@ -598,8 +598,8 @@ CREATE OR REPLACE FUNCTION public.approvals_guard()
 AS $function$
 BEGIN
   IF OLD.approved_at IS NOT NULL OR
-    (OLD.approval_id, OLD.deed::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
-    (NEW.approval_id, NEW.deed::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
   THEN
     RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
   END IF;
@@ -922,7 +922,7 @@ AS $function$
   LEFT JOIN public.lanes n ON n.lane = b.lane
   WHERE b.generation > now.generation OR b.generation = now.generation AND (
     coalesce(public.lane_batch(b.lane), 0) < b.batch OR coalesce(n.epoch, 0) < b.epoch
-    OR public.lacks_deeds(each.seen))
+    OR public.lacks_actions(each.seen))
 $function$
 
 CREATE OR REPLACE FUNCTION public.count_lacking_updates(u_stream text[], u_order_id text[], u_generation integer[], u_revision bigint[], u_payload text[])
@@ -1204,22 +1204,7 @@ AS $function$
 $function$
 grant execute to tidemark_app
 
-CREATE OR REPLACE FUNCTION public.lacks_commits(p_lane integer, p_seen json)
- RETURNS boolean
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT p_seen IS NOT NULL AND NOT EXISTS (
-    SELECT FROM public.lanes l
-    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
-      AND (l.generation > (p_seen ->> 'generation')::integer OR (
-        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
-        AND NOT public.lacks_deeds(p_seen))))
-$function$
-grant execute to tidemark_app
-
-CREATE OR REPLACE FUNCTION public.lacks_deeds(p_seen json)
+CREATE OR REPLACE FUNCTION public.lacks_actions(p_seen json)
  RETURNS boolean
  LANGUAGE sql
  STABLE
@@ -1248,6 +1233,21 @@ AS $function$
       WHERE t.principal = p_seen #>> '{endedToken,principal}' AND t.number = (p_seen #>> '{endedToken,number}')::integer
         -- By the clock of the process, which may be behind. A token that lasts no longer than this hour is not worth a halt.
         AND t.expires_at <= public.ms_to_time((p_seen #>> '{endedToken,endsAtMs}')::double precision) + interval '1 hour')
+$function$
+grant execute to tidemark_app
+
+CREATE OR REPLACE FUNCTION public.lacks_commits(p_lane integer, p_seen json)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT p_seen IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.lanes l
+    WHERE l.lane = p_lane AND l.generation >= (p_seen ->> 'generation')::integer
+      AND (l.generation > (p_seen ->> 'generation')::integer OR (
+        l.epoch >= (p_seen ->> 'epoch')::bigint AND public.lane_batch(l.lane) >= (p_seen ->> 'batch')::bigint
+        AND NOT public.lacks_actions(p_seen))))
 $function$
 grant execute to tidemark_app
 
@@ -1636,7 +1636,7 @@ BEGIN
   -- One of a principal after the other: two at once would not see each other.
   PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
   SELECT * INTO v FROM public.approvals
-  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND deed::jsonb = (p -> 'deed')::jsonb ORDER BY requested_at LIMIT 1;
+  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND action::jsonb = (p -> 'action')::jsonb ORDER BY requested_at LIMIT 1;
   IF FOUND THEN
     RETURN NEXT v;
     RETURN;
@@ -1644,12 +1644,12 @@ BEGIN
   IF (SELECT count(*) FROM public.approvals WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by) >= p_most THEN
     RETURN;
   END IF;
-  INSERT INTO public.approvals (approval_id, deed, account_id, requested_by, reason, request_id, requested_at, expires_at)
-  VALUES ((p ->> 'approvalId')::uuid, p -> 'deed', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
+  INSERT INTO public.approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at)
+  VALUES ((p ->> 'approvalId')::uuid, p -> 'action', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
     public.ms_to_time((p ->> 'expiresAtMs')::double precision))
   RETURNING * INTO v;
   INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
-  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'deed', v.deed));
+  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'action', v.action));
   RETURN NEXT v;
 END
 $function$

@@ -24,7 +24,7 @@ export const approvalsLs: Verb<typeof approvalList> = {
       items,
       {
         ID: 'approvalId',
-        WHAT: ({ deed }) => JSON.stringify(deed),
+        WHAT: ({ action }) => JSON.stringify(action),
         BY: 'by',
         UNTIL: 'expiresAt',
         REASON: 'reason',

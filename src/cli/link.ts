@@ -6,7 +6,7 @@ import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
 import { holderName } from '../service/run/platform-parts.ts';
-import { recordDeed } from '../store/commands/audit-log.ts';
+import { recordAction } from '../store/commands/audit-log.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import type { CliIo } from './io/io.ts';
@@ -83,7 +83,7 @@ async function printLogins(io: CliIo, store: CredentialList, flags: Flags): Prom
 
 async function removeLogin(io: CliIo, pool: Pool, store: CredentialList, name: string): Promise<void> {
   if (await store.forget(`${loginPrefix}${name}`)) {
-    await recordDeed(pool, 'unlink', { login: name });
+    await recordAction(pool, 'unlink', { login: name });
     io.stdout.write(`Forgot the login ${name}.\n`);
   } else
     throw new ProgramError(`there is no login ${name}`, {
@@ -120,7 +120,7 @@ async function link(io: CliIo, config: LinkConfig, { pool, store }: LinkStore, f
       },
       interrupted.signal,
     );
-    await recordDeed(pool, 'link', { login: flags.name });
+    await recordAction(pool, 'link', { login: flags.name });
     await printToken(io, flags, token, { http, platformUrl });
   } finally {
     unsubscribe();

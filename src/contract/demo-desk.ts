@@ -20,7 +20,7 @@ export type FaultName = (typeof faultNames)[number];
 export interface IncidentLine {
   /** Since the button was pressed. */
   readonly afterMs: number;
-  readonly kind: 'deed' | 'harm' | 'doubt' | 'doubt_gone' | 'evidence' | 'wait' | 'end';
+  readonly kind: 'action' | 'harm' | 'doubt' | 'doubt_gone' | 'evidence' | 'wait' | 'end';
   readonly text: string;
   /** The order it is about. */
   readonly order?: { readonly stream: string; readonly orderId: string };

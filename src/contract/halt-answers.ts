@@ -64,7 +64,7 @@ export type HaltDocument = z.infer<typeof halt>;
 const approval = z
   .object({
     approvalId: z.string(),
-    deed: z
+    action: z
       .looseObject({ kind: z.enum(['resume', 'settle', 'change_limits']) })
       .describe(
         'What was asked for: the scope of a resume, the command and outcome of a settlement, the scope and change of limits',

@@ -133,7 +133,7 @@ async function assemble(options: SandboxOptions, folder: string, { clock, random
   const exchange = new Exchange({ clock, onChange }, options.market);
   const cast = castOf(options);
   const auth = await openAuth({ clock, random, directory: registerCast(exchange, cast) }, options.tokens);
-  // Seeds of their own: faults and people's deeds leave the market's draws as they are.
+  // Seeds of their own: faults and people's actions leave the market's draws as they are.
   const faults = new FaultPlan(seededRandom(seed ^ 0x0fa0175));
   const hanging = new HangingSockets();
   const wire = new Wire(seededRandom(seed ^ 0x0b0a5d));

@@ -4,7 +4,7 @@ import { json } from '../support/servers/http-server.ts';
 
 const approval = {
   approvalId: '0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22',
-  deed: { kind: 'resume', scope: { kind: 'service' } },
+  action: { kind: 'resume', scope: { kind: 'service' } },
   by: 'ann',
   reason: 'checked',
   requestedAt: '2026-11-21T15:00:00.000Z',

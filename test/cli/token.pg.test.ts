@@ -91,7 +91,7 @@ describe('token', () => {
     expect(JSON.parse((await run('add', 'desk', '--another', '--json')).out)).toMatchObject({ number: 4 });
   });
 
-  it('leaves each deed in the audit trail, with the login that did it, and never a token or a hash', async () => {
+  it('leaves each action in the audit trail, with the login that did it, and never a token or a hash', async () => {
     await run('add', 'desk', '--scopes', 'orders:read', '--accounts', 'SIM-1');
     await run('revoke', 'desk');
     const entries = await onServer(

@@ -3,21 +3,23 @@ import { commandOutcomeRecord } from '../../src/contract/command-outcome.ts';
 import { decimal, instant, int64 } from '../../src/contract/normalised-order.ts';
 import { continuityRecord, updateRecord } from '../../src/contract/update-record.ts';
 
-const head = `/**
- * The records on Tidemark's topics, for consumers: \`import type { OrderUpdate } from 'tidemark/records'\`. Types only; they need nothing else of the package.
- *
- * Objects are open: a later minor version may add fields, and words to what is typed as \`string\`. docs/consuming.md says how the records are to be read.
- *
- * Made from src/contract/: npx vitest run -u --project unit test/contract/record-types.test.ts
- */
-
-/** An exact decimal as text, in canonical form: no exponent, no leading or trailing zeros. Never a JavaScript number. */
-export type DecimalText = string;
-/** An int64 as text: it may be above 2^53. \`BigInt(text)\` reads it. */
-export type Int64Text = string;
-/** ISO 8601 with \`Z\` or an offset. */
-export type Instant = string;
-`;
+const head = [
+  '/**',
+  " * The records on Tidemark's topics, for consumers: `import type { OrderUpdate } from 'tidemark/records'`. Types only; they need nothing else of the package.",
+  ' *',
+  ' * Objects are open: a later minor version may add fields, and words to what is typed as `string`. docs/consuming.md says how the records are to be read.',
+  ' *',
+  ' * Made from src/contract/: npx vitest run -u --project unit test/contract/record-types.test.ts',
+  ' */',
+  '',
+  '/** An exact decimal as text, in canonical form: no exponent, no leading or trailing zeros. Never a JavaScript number. */',
+  'export type DecimalText = string;',
+  '/** An int64 as text: it may be above 2^53. `BigInt(text)` reads it. */',
+  'export type Int64Text = string;',
+  '/** ISO 8601 with `Z` or an offset. */',
+  'export type Instant = string;',
+  '',
+].join('\n');
 const texts = new Map<z.core.$ZodType, string>([
   ...([
     [decimal, 'DecimalText'],
@@ -93,7 +95,7 @@ function objectType(fields: Readonly<Record<string, z.core.$ZodType>>, written: 
   return `{\n${lines.join('')}}`;
 }
 
-/** What is said of a shape itself, or of its place; what is said of a named one stands at its type. */
+/** What is said of a shape at its place. What is said of a named one stands at its type. */
 function commentOf(shape: z.core.$ZodType, indent: string): string {
   const { def } = (shape as z.core.$ZodTypes)._zod;
   const isNamedElsewhere = indent !== '' && (texts.has(shape) || z.globalRegistry.get(shape)?.id !== undefined);

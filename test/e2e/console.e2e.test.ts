@@ -6,7 +6,7 @@ import { expectAccessible } from '../support/rest/expect-accessible.ts';
 import { eventually } from '../support/runs/poll.ts';
 import { World } from '../support/runs/service-under-test.ts';
 
-// One way through it. Its other screens, its deeds, sign-in and load are in
+// One way through it. Its other screens, its actions, sign-in and load are in
 // test/deep/console*.deep.ts.
 it('the console in Chromium shows the live orders of a real service, and the versions of one of them', async () => {
   const { description } = await runningSandbox({ market: { rate: 20, openOrders: 20, knownOrders: 60 } });

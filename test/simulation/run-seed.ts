@@ -121,11 +121,11 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.odd === true) clock.after(0, surprise);
   const { commandPlan } = world;
   const dice = world.source(9);
-  const deed = () => {
+  const action = () => {
     if (!faulty || commandPlan === undefined) return;
     world.callers.act();
     if (happens(dice, 0.3)) platform.entered.step();
-    clock.after(dice.next() * commandPlan.everyMs * 2, deed);
+    clock.after(dice.next() * commandPlan.everyMs * 2, action);
   };
   const moves = world.source(14);
   const wish = (everyMs: number) => {
@@ -136,7 +136,7 @@ async function live(world: SimulatedWorld, wishes: CommandWishes | undefined): P
   if (wishes?.leaking === true) new HaltRounds(world, world.source(17)).begin(() => faulty);
   if (wishes?.contesting === true) new OwnersCancels(world, world.source(18)).begin(() => faulty);
   clock.after(0, change);
-  clock.after(dice.next() * 1_000, deed);
+  clock.after(dice.next() * 1_000, action);
   clock.after(random.next() * plan.incidentEveryMs, trouble);
   const losing = world.source(12);
   const hidden = world.source(15);

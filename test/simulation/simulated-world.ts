@@ -26,7 +26,7 @@ import { type EnemyPlan, misled, noEnemy } from './plan/enemy.ts';
 import { asWished, drawFaultPlan, type FaultPlan } from './plan/fault-plan.ts';
 import { FleetOperator } from './plan/fleet-operator.ts';
 import { LonelyLoss } from './plan/lonely-loss.ts';
-import { OperatorDeeds } from './plan/operator-deeds.ts';
+import { OperatorActions } from './plan/operator-actions.ts';
 import type { PlantedBug } from './planted/planted-bug.ts';
 import { drawSettings, type ServiceSettings, unhurried } from './service-settings.ts';
 import { SimulatedService } from './simulated-service.ts';
@@ -86,7 +86,7 @@ export class SimulatedWorld {
   readonly slots: (SimulatedService | undefined)[];
   /** Breaches found in processes that are gone. */
   readonly pastBreaches: string[] = [];
-  private readonly stops: OperatorDeeds;
+  private readonly stops: OperatorActions;
   private readonly stopping: Random;
   commits = 0;
   /** What misleads the members of the fleet now. */
@@ -160,7 +160,7 @@ export class SimulatedWorld {
     this.journal.lanes = (expireMs) => database.liveLanes(expireMs);
     this.callers = new Callers(this, this.source(7));
     this.stopping = this.source(16);
-    this.stops = new OperatorDeeds(this, this.stopping, (what) => this.pastBreaches.push(what));
+    this.stops = new OperatorActions(this, this.stopping, (what) => this.pastBreaches.push(what));
     this.outcomes = new OutcomeWatch(this.journal);
     this.operator = new FleetOperator({ database, trace, random: this.source(13), services: () => this.services });
     this.slots = Array.from({ length: this.plan.instances }, () => undefined);

@@ -202,7 +202,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.changeLimits({ ...limits, before: { maxQuantity: '9' }, bounds: {} })).toBe(true);
     const approval = {
       approvalId: randomUUID(),
-      deed: { kind: 'resume', scope: halted.scope },
+      action: { kind: 'resume', scope: halted.scope },
       by: 'ann',
       reason: 'r',
       requestId: 'r',

@@ -11,12 +11,12 @@ import { listAccounts, serviceStatus } from './read-service.ts';
 import { addTools, isAllowed, type Session, type Tool } from './tool.ts';
 
 const reads: readonly Tool[] = [listOrders, showOrder, listCommands, showCommand, serviceStatus, listAccounts, receipt];
-const deeds: readonly Tool[] = [previewPlace, previewPlacePrediction, previewReplace, previewCancel, commit];
+const actions: readonly Tool[] = [previewPlace, previewPlacePrediction, previewReplace, previewCancel, commit];
 
 /** The tools that this caller may use. The service checks the rights of each request again. */
 export function offeredTools(caller: CallerDocument, { readOnly }: { readonly readOnly: boolean }): readonly Tool[] {
-  const hasDeeds = !readOnly && caller.commands === 'on';
-  return [...reads, ...(hasDeeds ? deeds : [])].filter((each) => isAllowed(each, caller));
+  const hasActions = !readOnly && caller.commands === 'on';
+  return [...reads, ...(hasActions ? actions : [])].filter((each) => isAllowed(each, caller));
 }
 
 const instructions = [

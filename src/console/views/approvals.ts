@@ -57,7 +57,7 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
   </tr>`;
 }
 
-function deedText({ deed, accountId }: ApprovalDocument): string {
+function deedText({ action: deed, accountId }: ApprovalDocument): string {
   if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
   if (deed.kind === 'settle')
     return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;

@@ -42,7 +42,7 @@ const badges: Readonly<Record<IncidentDocument['state'], { readonly text: string
 };
 
 const kinds: Readonly<Record<IncidentLine['kind'], string>> = {
-  deed: 'Fault',
+  action: 'Fault',
   harm: 'Hit',
   doubt: 'Doubt',
   doubt_gone: 'Doubt gone',

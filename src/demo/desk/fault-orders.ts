@@ -10,7 +10,7 @@ export interface StreamFaultOrder {
   /** It ends a connection, at once or a moment later. */
   readonly breaks?: boolean;
   /** The story's first line. `met`: connections or orders that the sandbox met at once. */
-  readonly deed: (met: number) => string;
+  readonly action: (met: number) => string;
   /** The last line; `harmed`: changes that met the fault, at least one. */
   readonly healed: (harmed: number) => string;
 }
@@ -19,7 +19,7 @@ export interface StreamFaultOrder {
 export interface WriteFaultOrder {
   readonly applied: 'yes' | 'no' | 'late';
   readonly delayMs?: number;
-  readonly deed: string;
+  readonly action: string;
 }
 
 /** Has equities and prediction orders. */
@@ -41,46 +41,46 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
   duplicate: {
     order: { rules: [{ on: 'event', fault: 'duplicate', times: repeats }] },
     expected: repeats,
-    deed: () => `The platform sends its next ${repeats} messages twice.`,
+    action: () => `The platform sends its next ${repeats} messages twice.`,
     healed: (harmed) => `Whole: ${harmed} messages came twice, and each change counts once.`,
   },
   reorder: {
     order: { rules: [{ on: 'event', fault: 'reorder', times: repeats }] },
     expected: repeats,
-    deed: () => `The platform holds back its next ${repeats} messages, so that later ones overtake them.`,
+    action: () => `The platform holds back its next ${repeats} messages, so that later ones overtake them.`,
     healed: (harmed) => `Whole: ${harmed} messages came late, and every order has its newest state.`,
   },
   drop: {
     order: { rules: [{ on: 'event', fault: 'drop', times: 1 }] },
     expected: 1,
-    deed: () => 'The platform loses its next message, and breaks the connection a moment later.',
+    action: () => 'The platform loses its next message, and breaks the connection a moment later.',
     breaks: true,
     healed: changesAreHere,
   },
   silent_loss: {
     order: { rules: [{ on: 'event', fault: 'silent_loss', times: silent }] },
     expected: silent,
-    deed: () =>
+    action: () =>
       `The platform loses its next ${silent} messages. The connection stays open, and nothing shows the loss.`,
     healed: changesAreHere,
   },
   cut: {
     order: { now: [{ action: 'cut', how: 'rst' }] },
     expected: 0,
-    deed: (met) => `${connections(met)} to the platform ended without a goodbye.`,
+    action: (met) => `${connections(met)} to the platform ended without a goodbye.`,
     breaks: true,
     healed: changesAreHere,
   },
   half_open: {
     order: { now: [{ action: 'half_open' }] },
     expected: 0,
-    deed: (met) => `${connections(met)} to the platform stay open, and carry nothing from now on.`,
+    action: (met) => `${connections(met)} to the platform stay open, and carry nothing from now on.`,
     healed: changesAreHere,
   },
   lost_store: {
     order: { now: [{ action: 'unknown_store_lost', accountId: predictionAccount, forMs: storeLostMs }] },
     expected: 1,
-    deed: (met) =>
+    action: (met) =>
       `The platform lost its store of the prediction orders of ${predictionAccount}: the versions of ${met} open orders begin again at 1.`,
     healed: (harmed) => `Whole again: all ${harmed} orders are confirmed, with their new numbers.`,
   },
@@ -89,12 +89,12 @@ export const streamFaults: Readonly<Partial<Record<FaultName, StreamFaultOrder>>
 export const writeFaults: Readonly<Partial<Record<FaultName, WriteFaultOrder>>> = {
   landed: {
     applied: 'yes',
-    deed: 'The platform takes the next order, and answers 504: it says that it does not know.',
+    action: 'The platform takes the next order, and answers 504: it says that it does not know.',
   },
-  not_landed: { applied: 'no', deed: 'The platform answers 504 to the next order, and never takes it.' },
+  not_landed: { applied: 'no', action: 'The platform answers 504 to the next order, and never takes it.' },
   late_landing: {
     applied: 'late',
     delayMs: lateMs,
-    deed: `The platform answers 504 to the next order, and takes it ${lateMs / 1000} s later.`,
+    action: `The platform answers 504 to the next order, and takes it ${lateMs / 1000} s later.`,
   },
 };

@@ -46,12 +46,12 @@ export async function watchCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const { io, control, rest, uuid } = deps;
-  const { deed, ...how } = fault;
+  const { action, ...how } = fault;
   const doubts = new DoubtWatch(await readDoubts(deps), { commands: true });
   await askSandbox(io, control, '/faults', {
     rules: [{ on: 'write', fault: 'outcome_unknown', write: 'place', accountId, ...how }],
   });
-  incident.add('deed', deed);
+  incident.add('action', action);
   const symbol = symbols[incident.id % symbols.length];
   const placed = await rest.ask({
     method: 'POST',
@@ -67,7 +67,7 @@ export async function watchCommand(
     return;
   }
   incident.commandId = commandId;
-  incident.add('deed', `An order to buy 5 ${symbol} was placed for ${accountId}.`);
+  incident.add('action', `An order to buy 5 ${symbol} was placed for ${accountId}.`);
   await follow({ ...deps, doubts, waits: how.applied === 'no' }, incident, commandId, signal);
 }
 

@@ -44,7 +44,7 @@ export async function watchStreams(
   const told: Told = { harmed: new Set(), recovered: new Set() };
   const at = { ledger: before.ledgerSeq, row: await newestRow(deps.pool), ended: 0 };
   const { met } = (await askSandbox(io, control, '/faults', fault.order)) as { met: readonly number[] };
-  incident.add('deed', fault.deed(met[0] ?? 0));
+  incident.add('action', fault.action(met[0] ?? 0));
   while (incident.open && !signal.aborted) {
     await io.clock.sleep(everyMs, signal);
     await readOn(deps, harm, at);

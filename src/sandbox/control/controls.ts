@@ -44,7 +44,7 @@ export interface ControlRefusal {
 const historyMs = 60_000;
 
 /**
- * The deeds that a running sandbox takes from outside: the verbs for the control port, the
+ * The actions that a running sandbox takes from outside: the verbs for the control port, the
  * timeline, and tests in the same process.
  */
 export class Controls {

@@ -1,7 +1,12 @@
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import { type Approval, type CommandJournal, type Deed, mostWaiting } from '../../store/commands/command-journal.ts';
+import {
+  type Approval,
+  type CommandJournal,
+  mostWaiting,
+  type OperatorAction,
+} from '../../store/commands/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 
@@ -43,7 +48,7 @@ export class FourEyes {
    * first asked for. Never rejects.
    */
   async request(
-    deed: Deed,
+    action: OperatorAction,
     accountId: string | undefined,
     word: OperatorWord,
   ): Promise<Requested | typeof unreachable | typeof tooMany | undefined> {
@@ -53,7 +58,7 @@ export class FourEyes {
     const atMs = clock.nowMs();
     const { by, reason, requestId } = word;
     const approval: Approval = {
-      ...{ approvalId: random.uuid(), deed, by, reason, requestId, atMs, expiresAtMs: atMs + approvalMs },
+      ...{ approvalId: random.uuid(), action, by, reason, requestId, atMs, expiresAtMs: atMs + approvalMs },
       ...(accountId !== undefined && { accountId }),
     };
     try {
@@ -61,10 +66,10 @@ export class FourEyes {
       if (waiting === undefined) return tooMany;
       if (waiting.approvalId !== approval.approvalId) return { kind: 'requested', approval: waiting };
     } catch (err) {
-      log.warn({ err, deed }, 'a request for a second principal could not be written');
+      log.warn({ err, action }, 'a request for a second principal could not be written');
       return unreachable;
     }
-    log.warn({ approvalId: approval.approvalId, deed, by, reason }, 'a second principal is asked for');
+    log.warn({ approvalId: approval.approvalId, action, by, reason }, 'a second principal is asked for');
     return { kind: 'requested', approval };
   }
 
@@ -94,7 +99,7 @@ export class FourEyes {
   async approve(
     approvalId: string,
     word: OperatorWord,
-    run: (deed: Deed, word: OperatorWord) => Promise<{ readonly kind: string } | Declined>,
+    run: (action: OperatorAction, word: OperatorWord) => Promise<{ readonly kind: string } | Declined>,
   ): Promise<ApproveResult> {
     const { journal, clock, log } = this.deps;
     try {
@@ -105,7 +110,7 @@ export class FourEyes {
       const taken = await journal.takeApproval(approvalId, { by, reason, requestId, atMs: clock.nowMs() });
       if (taken === undefined) return notFound;
       log.warn({ approvalId, by, of: taken.by, reason }, 'a second principal has approved');
-      const result = await run(taken.deed, { by: taken.by, reason: taken.reason, requestId, approvedBy: by });
+      const result = await run(taken.action, { by: taken.by, reason: taken.reason, requestId, approvedBy: by });
       if (!isDeclined(result)) return { kind: 'done', approval: taken };
       return { ...result, message: `${result.message}; the approval is used up, and has to be asked for anew` };
     } catch (err) {

@@ -204,8 +204,8 @@ export class OperatorDesk implements OperatorActs {
       return unsettled;
     }
     if (command === undefined) return noSuchCommand;
-    const deed = { kind: 'settle', commandId, outcome } as const;
-    const waits = await this.fourEyes.request(deed, command.request.accountId, word);
+    const action = { kind: 'settle', commandId, outcome } as const;
+    const waits = await this.fourEyes.request(action, command.request.accountId, word);
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
@@ -227,8 +227,8 @@ export class OperatorDesk implements OperatorActs {
   async resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult> {
     const accountId = scope.kind === 'account' ? scope.accountId : undefined;
     const { ofSomeAccounts } = word;
-    const deed = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
-    return (await this.fourEyes.request(deed, accountId, word)) ?? this.resumeNow(scope, word);
+    const action = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
+    return (await this.fourEyes.request(action, accountId, word)) ?? this.resumeNow(scope, word);
   }
 
   halts(): readonly Halt[] {
@@ -240,8 +240,8 @@ export class OperatorDesk implements OperatorActs {
   }
 
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
-    const deed = { kind: 'change_limits', scope, change } as const;
-    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(deed, scope.accountId, word));
+    const action = { kind: 'change_limits', scope, change } as const;
+    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(action, scope.accountId, word));
   }
 
   approvals(accounts?: readonly string[]): Promise<ApprovalsResult> {
@@ -253,13 +253,13 @@ export class OperatorDesk implements OperatorActs {
   }
 
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
-    return this.fourEyes.approve(approvalId, word, (deed, asked) => {
+    return this.fourEyes.approve(approvalId, word, (action, asked) => {
       // It lifts what both may lift: the right of one must not become that of the other.
-      const ofSomeAccounts = word.ofSomeAccounts ?? (deed.kind === 'resume' ? deed.ofSomeAccounts : undefined);
+      const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
       const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
-      if (deed.kind === 'resume') return this.resumeNow(deed.scope, both);
-      if (deed.kind === 'settle') return this.settleNow(deed.commandId, deed.outcome, both);
-      return changeLimits(this.deps, deed.scope, deed.change, both, async () => undefined);
+      if (action.kind === 'resume') return this.resumeNow(action.scope, both);
+      if (action.kind === 'settle') return this.settleNow(action.commandId, action.outcome, both);
+      return changeLimits(this.deps, action.scope, action.change, both, async () => undefined);
     });
   }
 

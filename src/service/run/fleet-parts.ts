@@ -9,7 +9,7 @@ import { LaneKeeper } from '../fleet/lane-keeper.ts';
 import { ShardKeeper, shardKeeperDefaults } from '../fleet/shard-keeper.ts';
 import { awaitPublished } from '../log/await-published.ts';
 import type { CommandParts } from './command-parts.ts';
-import { ConfigDeed } from './config-deed.ts';
+import { ConfigRecord } from './config-record.ts';
 import { followParts } from './follow-parts.ts';
 import type { KafkaParts } from './kafka-parts.ts';
 import { LaneParts } from './lane-parts.ts';
@@ -74,7 +74,7 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
   const assertCanBegin = () => watches.schema.assertFits();
   const tenant = new LaneParts({
     ...{ ...way, shards, outcomes: commands.outcomes, checkSchema: assertCanBegin },
-    configDeed: new ConfigDeed({ pool: store.pool, clock, random, log }, { config, effective, instance: holder }),
+    configRecord: new ConfigRecord({ pool: store.pool, clock, random, log }, { config, effective, instance: holder }),
   });
   const keeper: LaneKeeper = new LaneKeeper(
     {

@@ -38,7 +38,7 @@ interface LanePartsDeps {
   /** Keeps observed commits on Kafka. Left out: nothing is kept. */
   readonly witness?: { begin(batch: bigint): void; end(): void };
   /** Records the configuration while the work goes on. */
-  readonly configDeed?: { begin(): void; end(): void };
+  readonly configRecord?: { begin(): void; end(): void };
   readonly sources: Sources;
   readonly ingest: Ingest;
   readonly relay: Relay;
@@ -60,7 +60,7 @@ export class LaneParts implements LaneTenant {
   }
 
   async begin(hold: LaneHold): Promise<void> {
-    const { checkSchema, lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } =
+    const { checkSchema, lossCheck, witness, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } =
       this.deps;
     await checkSchema();
     await lossCheck?.begin();
@@ -73,12 +73,12 @@ export class LaneParts implements LaneTenant {
     await sources.begin();
     // Last, because commands find out about orders through the sources.
     await shards.begin(hold);
-    configDeed?.begin();
+    configRecord?.begin();
   }
 
   async end(): Promise<void> {
-    const { lossCheck, witness, configDeed, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
-    configDeed?.end();
+    const { lossCheck, witness, configRecord, sources, ingest, relay, stateWriter, shards, outcomes } = this.deps;
+    configRecord?.end();
     lossCheck?.end();
     witness?.end();
     relay.end();

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import { type Approval, type ClearingWord, type Deed, mostWaiting } from './command-journal.ts';
+import { type Approval, type ClearingWord, mostWaiting, type OperatorAction } from './command-journal.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool };
 
 interface Row {
   readonly approval_id: string;
-  readonly deed: Deed;
+  readonly action: OperatorAction;
   readonly account_id: string | null;
   readonly requested_by: string;
   readonly reason: string;
@@ -19,7 +19,7 @@ interface Row {
 /**
  * Raw: each write is one statement with its audit line, and the list reads the columns it returns.
  */
-const columns = `approval_id, deed, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
+const columns = `approval_id, action, account_id, requested_by, reason, request_id, public.time_to_ms(requested_at) as requested_ms,
   public.time_to_ms(expires_at) as expires_ms`;
 
 /** Writes the request, with its audit line, unless an equal one waits (`request_approval`). */
@@ -66,7 +66,7 @@ export async function takeApproval(
       ), line as (
         insert into public.audit_log (at, principal, action, account_id, request_id, reason, detail)
         select approved_at, approved_by, 'approve', account_id, $5, approved_reason,
-          json_build_object('approvalId', approval_id, 'deed', deed, 'requestedBy', requested_by) from taken)
+          json_build_object('approvalId', approval_id, 'action', action, 'requestedBy', requested_by) from taken)
       select ${columns} from taken`,
     values: [approvalId, storableColumn(word.by), storableColumn(word.reason), word.atMs, word.requestId],
   });
@@ -76,7 +76,7 @@ export async function takeApproval(
 function toApproval(row: Row): Approval {
   return {
     approvalId: row.approval_id,
-    deed: row.deed,
+    action: row.action,
     ...(row.account_id !== null && { accountId: row.account_id }),
     by: row.requested_by,
     reason: row.reason,

@@ -51,7 +51,7 @@ export async function readAuditLog(
  * Records a person's act at the command line, under the database login. The command line asks for
  * no name.
  */
-export async function recordDeed(pool: Pool, action: string, detail: object): Promise<void> {
+export async function recordAction(pool: Pool, action: string, detail: object): Promise<void> {
   // Raw: the database's own expressions give the time and the principal.
   await pool.query(
     `insert into public.audit_log (at, principal, action, detail) values (clock_timestamp(), 'database:' || session_user, $1, $2)`,

@@ -237,7 +237,7 @@ export interface Halt {
 }
 
 /** Acts that may need a second principal. */
-export type Deed =
+export type OperatorAction =
   /** `ofSomeAccounts`: the asking token names only some accounts. */
   | { readonly kind: 'resume'; readonly scope: Halt['scope']; readonly ofSomeAccounts?: true }
   | {
@@ -256,7 +256,7 @@ export const mostWaiting = 50;
 /** An act that waits for a second principal. */
 export interface Approval {
   readonly approvalId: string;
-  readonly deed: Deed;
+  readonly action: OperatorAction;
   /** Absent: it concerns every account. */
   readonly accountId?: string;
   /** The principal that asked for it. */

@@ -144,8 +144,8 @@ export const approvals = pgTable(
   'approvals',
   {
     approvalId: uuid('approval_id').primaryKey(),
-    /** `Deed` (store/commands/command-journal.ts). */
-    deed: json().notNull(),
+    /** `OperatorAction` (store/commands/command-journal.ts). */
+    action: json().notNull(),
     /** Null: it concerns every account. */
     accountId: text('account_id'),
     requestedBy: text('requested_by').notNull(),

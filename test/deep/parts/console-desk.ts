@@ -54,7 +54,7 @@ export async function shownCommand(page: Page): Promise<string> {
 
 export const placeButton = (page: Page) => page.getByRole('button', { name: 'Place the order' });
 
-/** Confirms the deed of the open dialog by the name of its scope and a reason. */
+/** Confirms the action of the open dialog by the name of its scope and a reason. */
 export async function confirm(page: Page, typed: string, label: string): Promise<void> {
   const button = page.getByRole('button', { name: label, exact: true });
   expect(await button.isDisabled()).toBe(true);

@@ -7,7 +7,7 @@ import { cliIo } from '../../support/rest/cli-io.ts';
 
 // Who took a login away was written nowhere, and what was written could be read by SQL alone. (Rows
 // of the quarantine are dealt with over REST, which writes each act with its line.)
-it('deeds of the command line are in the audit trail, which can be exported', async () => {
+it('actions of the command line are in the audit trail, which can be exported', async () => {
   await using rig = await storeRig();
   const run = async (...argv: string[]) => {
     const io = cliIo({ DATABASE_URL: rig.database.url });

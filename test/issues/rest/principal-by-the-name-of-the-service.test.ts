@@ -40,7 +40,7 @@ describe.each(['tidemark', 'Tidemark', 'TIDEMARK', 'loopback', 'Loopback'])('a p
   });
 });
 
-it('every name under which the service writes a deed is one that no principal can have', () => {
+it('every name under which the service writes an action is one that no principal can have', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const words = files
     .filter((file) => !/^(?:sandbox|console|service\/rest\/documents|demo)\//.test(file))

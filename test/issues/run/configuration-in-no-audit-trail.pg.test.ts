@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { ConfigDeed } from '../../../src/service/run/config-deed.ts';
+import { ConfigRecord } from '../../../src/service/run/config-record.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
@@ -18,21 +18,21 @@ it('a term whose configuration differs from the one recorded last writes what di
   const term = async (env: Record<string, string>) => {
     const loaded = loadConfig(env, () => '');
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
-    const deed = new ConfigDeed(
+    const action = new ConfigRecord(
       { pool: rig.pool, clock: systemClock, random: systemRandom, log: silentLog },
       { ...loaded, instance: 'one' },
     );
-    deed.begin();
-    await deed.drained();
+    action.begin();
+    await action.drained();
   };
-  const deeds = () =>
+  const actions = () =>
     rig.rows<{ principal: string; detail: { changed: Record<string, unknown> } }>(
       `select principal, detail from audit_log where action = 'configuration' order by id`,
     );
   const env = { TIDEMARK_ENCRYPTION_KEY: key, PLATFORM_CLIENT_SECRET: secret, TIDEMARK_AUDIT_INTERVAL_MS: '60000' };
   await term(env);
   await term(env);
-  expect(await deeds()).toMatchObject([
+  expect(await actions()).toMatchObject([
     {
       principal: expect.stringMatching(/^database:/),
       detail: {
@@ -44,7 +44,7 @@ it('a term whose configuration differs from the one recorded last writes what di
   await term({ ...env, TIDEMARK_AUDIT_INTERVAL_MS: '30000' });
   await term({ ...env, TIDEMARK_AUDIT_INTERVAL_MS: '30000', PLATFORM_CLIENT_SECRET: 'another' });
   await term({ TIDEMARK_ENCRYPTION_KEY: key, TIDEMARK_AUDIT_INTERVAL_MS: '30000' });
-  const all = await deeds();
+  const all = await actions();
   expect(all.slice(1).map(({ detail }) => detail.changed)).toEqual([
     { TIDEMARK_AUDIT_INTERVAL_MS: { from: '60000', to: '30000' } },
     { PLATFORM_CLIENT_SECRET: 'changed' },
@@ -67,12 +67,15 @@ it('a configuration that could not be written at the start of a term is written 
     return (rig.pool.query as (...asked: unknown[]) => Promise<unknown>)(...asked);
   };
   const pool = new Proxy(rig.pool, { get: (of, name) => (name === 'query' ? query : Reflect.get(of, name)) });
-  const deed = new ConfigDeed({ pool, clock, random: systemRandom, log: silentLog }, { ...loaded, instance: 'one' });
-  deed.begin();
+  const action = new ConfigRecord(
+    { pool, clock, random: systemRandom, log: silentLog },
+    { ...loaded, instance: 'one' },
+  );
+  action.begin();
   await eventually(async () => {
     await clock.advance(60_000);
     expect(await rig.rows(`select 1 from audit_log where action = 'configuration'`)).toHaveLength(1);
   });
   expect(failures).toBe(0);
-  await deed.drained();
+  await action.drained();
 });

@@ -80,28 +80,28 @@ async function watching(
   await work(() => tokens.start(), tokens).finally(() => tokens.stop());
 }
 
-const kinds: Record<string, { readonly deed: (of: ProcessRig) => Promise<unknown>; readonly loss: string }> = {
+const kinds: Record<string, { readonly action: (of: ProcessRig) => Promise<unknown>; readonly loss: string }> = {
   'a halt': {
-    deed: ({ journal }) => journal.raiseHalt(halt(), undefined),
+    action: ({ journal }) => journal.raiseHalt(halt(), undefined),
     loss: 'delete from halts',
   },
   'a resume': {
-    deed: async ({ journal }) => {
+    action: async ({ journal }) => {
       await journal.raiseHalt(halt(), undefined);
       await journal.clearHalts(halt().scope, looked, fence);
     },
     loss: 'update halts set cleared_at = null, cleared_by = null, cleared_reason = null',
   },
   'a lowered limit': {
-    deed: ({ journal }) => journal.changeLimits({ ...tightened, bounds: { maxQuantity: '1' } }),
+    action: ({ journal }) => journal.changeLimits({ ...tightened, bounds: { maxQuantity: '1' } }),
     loss: 'delete from limits; delete from audit_log',
   },
   'a limit whose line in the audit trail is another one now': {
-    deed: ({ journal }) => journal.changeLimits({ ...tightened, bounds: { maxQuantity: '1' } }),
+    action: ({ journal }) => journal.changeLimits({ ...tightened, bounds: { maxQuantity: '1' } }),
     loss: "delete from limits; update audit_log set at = at + interval '1 second'",
   },
   'a cancel-all': {
-    deed: ({ journal }) =>
+    action: ({ journal }) =>
       journal.openCancelAll(
         {
           ...{
@@ -119,22 +119,22 @@ const kinds: Record<string, { readonly deed: (of: ProcessRig) => Promise<unknown
     loss: 'delete from cancel_alls',
   },
   'a timer of cancel-after': {
-    deed: ({ journal }) => journal.setCancelTimers(timers(60_000, 'acct-1', 'acct-2'), fence),
+    action: ({ journal }) => journal.setCancelTimers(timers(60_000, 'acct-1', 'acct-2'), fence),
     loss: 'delete from cancel_timers',
   },
   'the renewal of a timer': {
-    deed: async ({ journal }) => {
+    action: async ({ journal }) => {
       await journal.setCancelTimers(timers(60_000, 'acct-1'), fence);
       await journal.setCancelTimers(timers(10_000, 'acct-1'), fence);
     },
     loss: 'update cancel_timers set changes = 1',
   },
   'the revocation of a token': {
-    deed: seenRevoked,
+    action: seenRevoked,
     loss: 'update principal_tokens set expires_at = null',
   },
   'the end of a timer': {
-    deed: async ({ journal }) => {
+    action: async ({ journal }) => {
       await journal.setCancelTimers(timers(60_000, 'acct-1', 'acct-2'), fence);
       await journal.setCancelTimers(timers(0, 'acct-1', 'acct-2'), fence);
     },
@@ -144,9 +144,9 @@ const kinds: Record<string, { readonly deed: (of: ProcessRig) => Promise<unknown
 
 it.each(Object.entries(kinds))(
   '%s that was acknowledged and lost begins a generation, whoever remembers it',
-  async (_, { deed, loss }) => {
+  async (_, { action, loss }) => {
     await using running = await processRig();
-    await deed(running);
+    await action(running);
     expect(await running.renew(), 'nothing is lost').toBe('renewed');
     expect(await running.looksByKafka(), 'nothing is lost').toBeUndefined();
     await running.loses(loss);

@@ -50,7 +50,7 @@ beforeEach(() => {
   rig.commands.submissions.length = 0;
   rig.commands.words.length = 0;
   rig.commands.reconciled.length = 0;
-  rig.quarantine.deeds.length = 0;
+  rig.quarantine.actions.length = 0;
   rig.quarantine.rows = [sampleRow()];
   rig.repairs.asked.length = 0;
 });
@@ -76,7 +76,7 @@ async function send(route: Route, token?: string, ids?: Readonly<Record<string, 
 
 function expectNothingDone(): void {
   const { submissions, words, reconciled } = rig.commands;
-  expect([submissions, words, reconciled, rig.quarantine.deeds, rig.repairs.asked]).toEqual([[], [], [], [], []]);
+  expect([submissions, words, reconciled, rig.quarantine.actions, rig.repairs.asked]).toEqual([[], [], [], [], []]);
 }
 
 const routes = routeTable.map((route) => [`${route.method} ${route.path}`, route] as const);

@@ -53,11 +53,11 @@ it('a page of another site presses no button', async () => {
 
 it('only the desk is reached, by names of one word', async () => {
   const address = await startDemo(await startDesk());
-  for (const deed of ['..%2fstop', 'a%2fb', 'Stop', 'a?b=http://x', '%40x'])
+  for (const action of ['..%2fstop', 'a%2fb', 'Stop', 'a?b=http://x', '%40x'])
     expect([
-      deed,
-      (await ask(`${address}/console/demo/${deed}`, { method: 'POST', headers: json, body: '{}' })).body['url'],
-    ]).toEqual([deed, deed === 'a?b=http://x' ? '/a' : undefined]);
+      action,
+      (await ask(`${address}/console/demo/${action}`, { method: 'POST', headers: json, body: '{}' })).body['url'],
+    ]).toEqual([action, action === 'a?b=http://x' ? '/a' : undefined]);
 });
 
 it('a desk that is gone is 503, with a sentence for the page', async () => {

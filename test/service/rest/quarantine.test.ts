@@ -77,7 +77,7 @@ describe('one row', () => {
     const open = await send('POST', '/v1/quarantine/18/retry', { reason });
     expect([open.status, Object.keys(open.body['retry'] as object)]).toEqual([202, ['requestedAt']]);
     expect(quarantineAnswer.parse(open.body)).toEqual(open.body);
-    expect(quarantine.deeds).toMatchObject([
+    expect(quarantine.actions).toMatchObject([
       { retry: '17', word: { by: 'desk', reason, requestId: expect.any(String) } },
       { retry: '18' },
     ]);
@@ -87,7 +87,7 @@ describe('one row', () => {
     const { send, quarantine } = await start();
     quarantine.answer = 'open';
     const asked = send('POST', '/v1/quarantine/17/retry', { reason }, 'every-account', { prefer: 'wait=20' });
-    await expect.poll(() => quarantine.deeds.length).toBe(1);
+    await expect.poll(() => quarantine.actions.length).toBe(1);
     quarantine.answer = 'failed';
     await quarantine.retry({ kind: 'all' }, '17', { by: 'desk', reason, requestId: 'r' });
     const answered = await asked;
@@ -100,7 +100,7 @@ describe('one row', () => {
       status: 409,
       body: { code: 'NAMES_NO_ORDER' },
     });
-    expect(quarantine.deeds).toEqual([]);
+    expect(quarantine.actions).toEqual([]);
   });
 
   it('is discarded once', async () => {
@@ -122,7 +122,7 @@ describe('a job', () => {
     const made = await send('POST', '/v1/quarantine/jobs', job);
     expect(made).toMatchObject({ status: 202, body: { job: { state: 'running', total: 2, by: 'desk', reason } } });
     expect(quarantineJobAnswer.parse(made.body)).toEqual(made.body);
-    expect(quarantine.deeds).toMatchObject([{ job: 'retry', filter: job.filter, word: { by: 'desk', reason } }]);
+    expect(quarantine.actions).toMatchObject([{ job: 'retry', filter: job.filter, word: { by: 'desk', reason } }]);
     const path = made.headers.get('location') ?? '';
     expect((await send('GET', path)).body).toEqual(made.body);
   });
@@ -133,7 +133,7 @@ describe('a job', () => {
     expect((await send('POST', '/v1/quarantine/jobs', { ...job, filter })).body).toMatchObject({
       job: { total: 1, filter },
     });
-    expect(quarantine.deeds).toMatchObject([{ filter }]);
+    expect(quarantine.actions).toMatchObject([{ filter }]);
     const counted = { action: 'discard', filter, reason, dryRun: true };
     expect((await send('POST', '/v1/quarantine/jobs', counted, 'account-two')).body).toEqual({ total: 0, nameless: 0 });
     for (const rowIds of [
@@ -157,7 +157,7 @@ describe('a job', () => {
       nameless: 0,
     });
     expect((await send('POST', '/v1/quarantine/jobs', all, 'account-two')).body).toEqual({ total: 1, nameless: 0 });
-    expect(quarantine.deeds).toEqual([]);
+    expect(quarantine.actions).toEqual([]);
   });
 
   it('of a token of some accounts has their rows only, and cannot name another account', async () => {
@@ -168,7 +168,7 @@ describe('a job', () => {
       { ...job, filter: { accountId: 'ACC-1' } },
       'account-two',
     );
-    expect([foreign.status, foreign.body['code'], quarantine.deeds]).toEqual([404, 'ACCOUNT_NOT_FOUND', []]);
+    expect([foreign.status, foreign.body['code'], quarantine.actions]).toEqual([404, 'ACCOUNT_NOT_FOUND', []]);
     const own = await send('POST', '/v1/quarantine/jobs', { ...job, filter: { accountId: 'ACC-2' } }, 'account-two');
     expect([own.status, own.body]).toMatchObject([202, { job: { total: 1, by: 'one' } }]);
   });
@@ -184,7 +184,7 @@ describe('a job', () => {
     for (const body of bad) expect((await send('POST', '/v1/quarantine/jobs', body)).body['code']).toBe('INVALID_BODY');
     const misspelt = { ...job, filter: { account: 'ACC-1' } };
     expect((await send('POST', '/v1/quarantine/jobs', misspelt)).body['code']).toBe('UNKNOWN_FIELD');
-    expect(quarantine.deeds).toEqual([]);
+    expect(quarantine.actions).toEqual([]);
   });
 
   it('is refused while there are as many as there may be', async () => {
@@ -202,7 +202,7 @@ describe('a job', () => {
     const { send, quarantine } = await start();
     const path = `/v1/quarantine/jobs/${jobId}`;
     expect((await send('POST', `${path}/cancel`, { reason }, 'account-two')).body['code']).toBe('JOB_NOT_FOUND');
-    expect(quarantine.deeds).toEqual([]);
+    expect(quarantine.actions).toEqual([]);
     expect((await send('POST', `${path}/cancel`, { reason })).body).toMatchObject({
       job: { state: 'cancelled', cancelledBy: 'desk' },
     });

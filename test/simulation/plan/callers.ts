@@ -6,7 +6,7 @@ import type { Commands, Submission, SubmitResult } from '../../../src/service/co
 import type { Host } from '../host.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
 import { drawCancel, drawPlace, drawReplace } from './draw-request.ts';
-import { OperatorDeeds } from './operator-deeds.ts';
+import { OperatorActions } from './operator-actions.ts';
 
 interface Asked {
   readonly submission: Submission;
@@ -32,17 +32,17 @@ export class Callers {
   readonly breaches: string[] = [];
   submitted = 0;
   private readonly asked: Asked[] = [];
-  private readonly operators: OperatorDeeds;
+  private readonly operators: OperatorActions;
   private readonly world: SimulatedWorld;
   private readonly random: Random;
 
   constructor(world: SimulatedWorld, random: Random) {
     this.world = world;
     this.random = random;
-    this.operators = new OperatorDeeds(world, random, (what) => this.breaches.push(what));
+    this.operators = new OperatorActions(world, random, (what) => this.breaches.push(what));
   }
 
-  /** One deed of somebody. */
+  /** One action of somebody. */
   act(): void {
     const sweeps = this.world.commandPlan?.cancelAllShare ?? 0;
     const sweeping = sweeps > 0 && happens(this.random, sweeps);

@@ -5,7 +5,7 @@ import { drawWriteFaults, noWriteFaults, type WriteFaults } from './write-faults
 
 /** What callers do in a run, and what the platform and the processes do to it. */
 export interface CommandPlan {
-  /** Mean time between two deeds of callers. */
+  /** Mean time between two actions of callers. */
   readonly everyMs: number;
   readonly writes: WriteFaults;
   /** The venue: how long it takes to answer, and what share it refuses. */
@@ -20,7 +20,7 @@ export interface CommandPlan {
   readonly patienceMs: number;
   /** Reads hardly ever come to an end meanwhile. */
   readonly blind: boolean;
-  /** Deeds that are cancel-alls beyond the few that there always are. */
+  /** Actions that are cancel-alls beyond the few that there always are. */
   readonly cancelAllShare: number;
 }
 
@@ -29,8 +29,8 @@ export interface CommandWishes {
   readonly crash?: PlannedCrash;
   readonly patient?: boolean;
   /**
-   * Every other deed is a cancel-all, of orders that are being cancelled already, by us or by their
-   * owner; many cancels arrive late, and many are refused.
+   * Every other action is a cancel-all, of orders that are being cancelled already, by us or by
+   * their owner; many cancels arrive late, and many are refused.
    */
   readonly sweeping?: boolean;
   /**

@@ -3,7 +3,7 @@ import { happens, oneOf } from '../../../src/sandbox/market/instruments.ts';
 import type { Halt } from '../../../src/store/commands/command-journal.ts';
 import type { SimulatedService } from '../simulated-service.ts';
 import type { SimulatedWorld } from '../simulated-world.ts';
-import { OperatorDeeds } from './operator-deeds.ts';
+import { OperatorActions } from './operator-actions.ts';
 
 /**
  * Of one round: many places at one process, and a halt at another one, which knows of it half a
@@ -26,7 +26,7 @@ export class HaltRounds {
   private round: Round | undefined;
   /** The mean time between two places. */
   private readonly everyMs: number;
-  private readonly people: OperatorDeeds;
+  private readonly people: OperatorActions;
   private readonly world: SimulatedWorld;
   private readonly random: Random;
 
@@ -34,7 +34,7 @@ export class HaltRounds {
     this.world = world;
     this.random = random;
     this.everyMs = oneOf(random, [20, 30, 50]);
-    this.people = new OperatorDeeds(world, random, (what) => world.pastBreaches.push(what));
+    this.people = new OperatorActions(world, random, (what) => world.pastBreaches.push(what));
   }
 
   /** Until `goesOn` says no. */

@@ -43,7 +43,7 @@ export async function expectTruth(world: CommandsUnderFaults): Promise<void> {
   expectSubmissions(world, commands);
   expectStops(world);
   await expectHaltsStored(world);
-  await expectDeeds(world, commands);
+  await expectActions(world, commands);
 }
 
 function takenOf({ entry }: CommandsUnderFaults, { attempts }: CommandRow): number {
@@ -108,10 +108,10 @@ function same(a: Halt['scope'], b: Halt['scope']): boolean {
  * asks at the same time may come after it.
  */
 function expectStops({ stops, entry }: CommandsUnderFaults): void {
-  for (const { deed, scope, kind, askedMs, answeredMs } of stops) {
-    if (deed !== 'halt' || kind !== 'done') continue;
+  for (const { action, scope, kind, askedMs, answeredMs } of stops) {
+    if (action !== 'halt' || kind !== 'done') continue;
     const resumed = stops.filter(
-      (each) => each.deed === 'resume' && same(each.scope, scope) && each.answeredMs > askedMs,
+      (each) => each.action === 'resume' && same(each.scope, scope) && each.answeredMs > askedMs,
     );
     const untilMs = Math.min(...resumed.map(({ askedMs }) => askedMs));
     const behind = entry.ledger.filter(
@@ -132,12 +132,12 @@ async function expectHaltsStored({ stops, rig }: CommandsUnderFaults): Promise<v
     const rows = await rig.rows('select from halts where account_id is not distinct from $1 and cleared_at is null', [
       scope.kind === 'account' ? scope.accountId : null,
     ]);
-    if (last.deed === 'halt') expect(rows.length, `${JSON.stringify(scope)} is halted`).toBeGreaterThan(0);
+    if (last.action === 'halt') expect(rows.length, `${JSON.stringify(scope)} is halted`).toBeGreaterThan(0);
     else if (its.every(({ kind }) => kind === 'done')) expect(rows, `${JSON.stringify(scope)} was resumed`).toEqual([]);
   }
 }
 
-async function expectDeeds(world: CommandsUnderFaults, commands: readonly CommandRow[]): Promise<void> {
+async function expectActions(world: CommandsUnderFaults, commands: readonly CommandRow[]): Promise<void> {
   for (const { commandId, outcome } of world.settled)
     expect(commands.find(({ id }) => id === commandId)?.state, 'settled by a person').toBe(outcome);
   const [limits] = await world.rig.rows<{ bounds: { maxQuantity?: string } }>('select bounds from limits');

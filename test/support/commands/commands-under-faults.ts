@@ -64,7 +64,7 @@ interface Said {
 }
 
 interface StopSaid {
-  readonly deed: 'halt' | 'resume';
+  readonly action: 'halt' | 'resume';
   readonly scope: Halt['scope'];
   readonly kind: HaltResult['kind'];
   readonly askedMs: number;
@@ -229,7 +229,7 @@ export class CommandsUnderFaults {
   private async halt(scope: Halt['scope']): Promise<void> {
     const askedMs = systemClock.monotonicMs();
     const { kind } = await this.process.desk.operator.halt(scope, this.word());
-    this.stops.push({ deed: 'halt', scope, kind, askedMs, answeredMs: systemClock.monotonicMs() });
+    this.stops.push({ action: 'halt', scope, kind, askedMs, answeredMs: systemClock.monotonicMs() });
   }
 
   private async resume(scope: Halt['scope']): Promise<void> {
@@ -240,7 +240,7 @@ export class CommandsUnderFaults {
       const { kind } = await operator.approve(result.approval.approvalId, this.word('bob'));
       result = kind === 'done' ? { kind, halts: [] } : { kind: 'declined', code: 'STORE_UNAVAILABLE', message: '' };
     }
-    this.stops.push({ deed: 'resume', scope, kind: result.kind, askedMs, answeredMs: systemClock.monotonicMs() });
+    this.stops.push({ action: 'resume', scope, kind: result.kind, askedMs, answeredMs: systemClock.monotonicMs() });
   }
 
   private async changeLimits(maxQuantity: string): Promise<void> {

@@ -6,7 +6,7 @@ import { atMs, type JournalUnderTest } from './journal-fixtures.ts';
 function request(over: Partial<Approval> = {}): Approval {
   return {
     approvalId: randomUUID(),
-    deed: { kind: 'resume', scope: { kind: 'account', accountId: 'acct-1' } },
+    action: { kind: 'resume', scope: { kind: 'account', accountId: 'acct-1' } },
     accountId: 'acct-1',
     by: 'ann',
     reason: 'looked',
@@ -24,7 +24,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
     it('waits until it is approved, once', async () => {
       await using rig = await make();
       const { accountId: _none, ...everywhere } = request({
-        deed: { kind: 'resume', scope: { kind: 'service' } },
+        action: { kind: 'resume', scope: { kind: 'service' } },
         atMs: atMs + 1,
       });
       const first = request();
@@ -59,7 +59,7 @@ export function approvalContract(make: () => Promise<JournalUnderTest>): void {
     it('is found by its id and by its account, and takes no room from those of others', async () => {
       await using rig = await make();
       const of = (accountId: string) =>
-        request({ deed: { kind: 'resume', scope: { kind: 'account', accountId } }, accountId });
+        request({ action: { kind: 'resume', scope: { kind: 'account', accountId } }, accountId });
       for (let at = 0; at < mostWaiting; at += 1)
         expect(await rig.journal.requestApproval(of(`acct-${at}`))).toBeDefined();
       expect(await rig.journal.requestApproval(of('acct-x'))).toBeUndefined();

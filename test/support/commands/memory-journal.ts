@@ -419,9 +419,9 @@ export class MemoryJournal implements CommandJournal {
 
   requestApproval(approval: Approval): Promise<Approval | undefined> {
     return this.hook('requestApproval', () => {
-      const { by: principal, atMs, reason, requestId, accountId, deed, approvalId } = approval;
+      const { by: principal, atMs, reason, requestId, accountId, action, approvalId } = approval;
       const own = this.waitingAt(atMs).filter((each) => each.by === principal);
-      const same = own.find((each) => isDeepStrictEqual(each.deed, deed));
+      const same = own.find((each) => isDeepStrictEqual(each.action, action));
       if (same !== undefined || own.length >= mostWaiting) return same;
       this.waiting.set(approvalId, approval);
       const account = accountId === undefined ? {} : { accountId };
@@ -432,7 +432,7 @@ export class MemoryJournal implements CommandJournal {
         reason,
         requestId,
         ...account,
-        detail: { approvalId, deed },
+        detail: { approvalId, action },
       });
       return approval;
     });
@@ -460,7 +460,7 @@ export class MemoryJournal implements CommandJournal {
       const taken = this.waiting.get(approvalId);
       if (taken === undefined || taken.by === by || taken.expiresAtMs <= atMs) return undefined;
       this.waiting.delete(approvalId);
-      const detail = { approvalId, deed: taken.deed, requestedBy: taken.by };
+      const detail = { approvalId, action: taken.action, requestedBy: taken.by };
       this.audits.push({ atMs, principal: by, action: 'approve', reason, requestId, detail });
       return taken;
     });

@@ -30,7 +30,7 @@ export const approvalId = '0c2f5f9e-8f43-4c1c-9d0a-5b1f3e0f6a22';
 /** A resume of account ACC-1 that waits for a second principal. */
 export const sampleApproval: Approval = {
   approvalId,
-  deed: { kind: 'resume', scope: { kind: 'account', accountId: 'ACC-1' } },
+  action: { kind: 'resume', scope: { kind: 'account', accountId: 'ACC-1' } },
   accountId: 'ACC-1',
   by: 'ann',
   reason: 'checked',

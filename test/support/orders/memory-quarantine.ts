@@ -21,7 +21,7 @@ export class MemoryQuarantine implements QuarantineDesk {
   rows: QuarantineMessage[] = [sampleRow()];
   jobs: QuarantineJob[] = [sampleJob()];
   /** Every act that changed something, or would have. */
-  readonly deeds: object[] = [];
+  readonly actions: object[] = [];
   /** There are as many jobs as there may be. */
   full = false;
   /** Of a retry; `open`: there is none yet. */
@@ -41,14 +41,14 @@ export class MemoryQuarantine implements QuarantineDesk {
   }
 
   async retry(_scope: AccountScope, id: string, word: QuarantineWord): Promise<void> {
-    this.deeds.push({ retry: id, word });
+    this.actions.push({ retry: id, word });
     const answered = { answeredAt: new Date(3_000), outcome: 'failed', detail: 'not shown' } as const;
     const retry = { requestedAt: new Date(2_000), ...(this.answer === 'failed' && answered) };
     this.rows = this.rows.map((row) => (row.id === id ? { ...row, retry } : row));
   }
 
   async discard(scope: AccountScope, id: string, word: QuarantineWord): Promise<boolean> {
-    this.deeds.push({ discard: id, word });
+    this.actions.push({ discard: id, word });
     const row = await this.find(scope, id);
     this.rows = this.rows.map((each) => (each === row ? { ...each, dealtAt: new Date(4_000) } : each));
     return row !== undefined && row.dealtAt === undefined;
@@ -62,7 +62,7 @@ export class MemoryQuarantine implements QuarantineDesk {
 
   async openJob(scope: AccountScope, { jobId: id, action, filter, ...word }: NewQuarantineJob): Promise<boolean> {
     if (this.full) return false;
-    this.deeds.push({ job: action, filter, word });
+    this.actions.push({ job: action, filter, word });
     const total = this.matching(scope, filter).length;
     this.jobs.unshift({ ...sampleJob(), jobId: id, action, filter, reason: word.reason, by: word.by, total });
     return true;
@@ -77,7 +77,7 @@ export class MemoryQuarantine implements QuarantineDesk {
   }
 
   async cancelJob(_scope: AccountScope, id: string, word: QuarantineWord): Promise<void> {
-    this.deeds.push({ cancel: id, word });
+    this.actions.push({ cancel: id, word });
     this.jobs = this.jobs.map((job) =>
       job.jobId === id && job.endedAt === undefined ? { ...job, endedAt: new Date(5_000), cancelledBy: word.by } : job,
     );

@@ -79,7 +79,7 @@ export class StaticTokens {
 
   private async refresh(store: PrincipalStore): Promise<void> {
     try {
-      // Written into the table by hand: its deeds would look like the service's own.
+      // Written into the table by hand: its actions would look like the service's own.
       const read = (await store.active()).filter(({ name }) => !isReservedName(name));
       this.noteEnds(store, read);
       this.stored = read.map((token) =>

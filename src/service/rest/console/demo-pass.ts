@@ -29,17 +29,17 @@ export class DemoPass {
   serve(server: FastifyInstance): void {
     const pass = (request: FastifyRequest, reply: FastifyReply) => this.pass(request, reply);
     server.get('/console/demo', pass);
-    server.post('/console/demo/:deed', pass);
+    server.post('/console/demo/:action', pass);
   }
 
   private async pass(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { clock, fetch: ask, url } = this.deps;
-    const { deed = '' } = (request.params ?? {}) as { readonly deed?: string };
-    if (!/^[a-z]{0,20}$/.test(deed)) return sendMissing(reply, 'NOT_FOUND');
+    const { action = '' } = (request.params ?? {}) as { readonly action?: string };
+    if (!/^[a-z]{0,20}$/.test(action)) return sendMissing(reply, 'NOT_FOUND');
     const abort = new AbortController();
     const body = request.method === 'POST' ? Buffer.from((request.body as Buffer | undefined) ?? '{}') : undefined;
     const work = async () => {
-      const answer = await ask(`${url}/${deed}`, {
+      const answer = await ask(`${url}/${action}`, {
         method: request.method,
         signal: abort.signal,
         redirect: 'error',

@@ -67,7 +67,7 @@ export const showQuarantined: Route = {
   },
 };
 
-const problemsOfDeeds = {
+const problemsOfActions = {
   400: ['INVALID_BODY', 'UNKNOWN_FIELD'],
   404: ['ROW_NOT_FOUND'],
 };
@@ -96,7 +96,7 @@ export const retryQuarantined: Route = {
       headers: ['Preference-Applied'],
     },
   },
-  problems: { ...problemsOfDeeds, 409: ['ALREADY_DEALT_WITH', 'NAMES_NO_ORDER'] },
+  problems: { ...problemsOfActions, 409: ['ALREADY_DEALT_WITH', 'NAMES_NO_ORDER'] },
   handle: async (parts, call) => {
     const { reply, request, principal } = call;
     const asked = await rowToDealWith(parts, call);
@@ -129,7 +129,7 @@ export const discardQuarantined: Route = {
   params: { rowId: 'rowId' },
   body: reasonBody,
   answers: { 200: { describe: 'The row, dealt with', schema: quarantineAnswer } },
-  problems: { ...problemsOfDeeds, 409: ['ALREADY_DEALT_WITH'] },
+  problems: { ...problemsOfActions, 409: ['ALREADY_DEALT_WITH'] },
   handle: async (parts, call) => {
     const { reply, principal } = call;
     const asked = await rowToDealWith(parts, call);

@@ -137,7 +137,7 @@ describe('approvals over REST', () => {
     expect(rest.commands.words).toMatchObject([{ what: 'approve', word: { by: 'one', reason: 'agreed' } }]);
   });
 
-  it('answer 202 where the deed waits', async () => {
+  it('answer 202 where the action waits', async () => {
     rest.commands.haltAnswer = { kind: 'requested', approval: sampleApproval };
     const { status, body } = await send('/v1/resume', 'every', { reason: 'checked' });
     expect([status, body]).toMatchObject([202, { approval: { approvalId: sampleApproval.approvalId, by: 'ann' } }]);

@@ -31,7 +31,7 @@ const halt = {
 
 const approval: z.input<typeof approvalAnswer>['approval'] = {
   approvalId: '0b1d8c55-3a51-4a52-9f0c-6c6d3f1e8a10',
-  deed: { kind: 'resume', scope: { kind: 'service' } },
+  action: { kind: 'resume', scope: { kind: 'service' } },
   by: 'desk',
   reason: 'the feed is right again',
   requestedAt: '2026-11-21T14:40:00.000Z',

@@ -11,7 +11,7 @@ import type { Reached } from './callers.ts';
  * The people on call: they halt and resume, cancel everything of an account, look, and settle what
  * they have found out by telephone.
  */
-export class OperatorDeeds {
+export class OperatorActions {
   private readonly world: SimulatedWorld;
   private readonly random: Random;
   private readonly breach: (what: string) => void;
@@ -29,7 +29,7 @@ export class OperatorDeeds {
       random.next() < 0.7 ? ({ kind: 'account', accountId: account } as const) : ({ kind: 'service' } as const);
     const dice = random.next();
     const word = this.word();
-    const run = (what: string, deed: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), deed);
+    const run = (what: string, action: () => Promise<unknown>) => this.run(host, what, JSON.stringify(scope), action);
     if (dice < 0.5) run('resumes', () => commands.operator.resume(scope, word));
     else if (dice < 0.6) run('halts', () => this.halt(host, commands, scope));
     else if (dice < 0.7) run('cancels all', () => this.cancelAll(commands, account));
@@ -61,10 +61,10 @@ export class OperatorDeeds {
     this.run(host, 'cancels all', account, () => this.cancelAll(commands, account));
   }
 
-  private run(host: Reached['host'], what: string, about: string, deed: () => Promise<unknown>): void {
+  private run(host: Reached['host'], what: string, about: string, action: () => Promise<unknown>): void {
     this.world.trace.add('operator', what, `${host.name} ${about}`);
     host.deliver(() => {
-      deed().catch((error: unknown) => this.breach(`${what} rejects: ${String(error)}`));
+      action().catch((error: unknown) => this.breach(`${what} rejects: ${String(error)}`));
     });
   }
 

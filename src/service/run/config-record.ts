@@ -8,17 +8,17 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
-import { newestConfiguration, recordDeed, type SettingTexts } from '../../store/commands/audit-log.ts';
+import { newestConfiguration, recordAction, type SettingTexts } from '../../store/commands/audit-log.ts';
 import { untilAnswered } from '../commands/until-answered.ts';
 
-interface ConfigDeedDeps {
+interface ConfigRecordDeps {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-interface ConfigDeedOptions {
+interface ConfigRecordOptions {
   readonly config: Config;
   readonly effective: readonly EffectiveValue[];
   readonly instance: string;
@@ -29,13 +29,13 @@ interface ConfigDeedOptions {
  * so at the start of a term, so the trail has the settings of the process at work. A term does not
  * wait for it, and it is tried until the database takes it.
  */
-export class ConfigDeed {
+export class ConfigRecord {
   private recording: Promise<void> = Promise.resolve();
   private over = new AbortController();
-  private readonly deps: ConfigDeedDeps;
-  private readonly options: ConfigDeedOptions;
+  private readonly deps: ConfigRecordDeps;
+  private readonly options: ConfigRecordOptions;
 
-  constructor(deps: ConfigDeedDeps, options: ConfigDeedOptions) {
+  constructor(deps: ConfigRecordDeps, options: ConfigRecordOptions) {
     this.deps = deps;
     this.options = options;
   }
@@ -67,7 +67,7 @@ export class ConfigDeed {
     const settings = settingTexts(config, effective);
     const changed = changedSettings(await newestConfiguration(this.deps.pool), settings, effective);
     if (Object.keys(changed).length === 0) return;
-    await recordDeed(this.deps.pool, 'configuration', { instance, changed, settings });
+    await recordAction(this.deps.pool, 'configuration', { instance, changed, settings });
   }
 }
 

@@ -264,8 +264,8 @@ async function signIn(browser: Desk['browser'], address: string, name: (typeof p
 }
 
 /** In the browser of the second person. */
-async function approves(page: Page, deed: RegExp): Promise<void> {
-  await page.getByRole('button', { name: deed }).click();
+async function approves(page: Page, action: RegExp): Promise<void> {
+  await page.getByRole('button', { name: action }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('ann gave this reason').waitFor();
   await expectAccessible(page);
@@ -326,7 +326,7 @@ async function settlesByTwo(desk: Desk, ann: Page, ben: Page): Promise<void> {
   ]);
 }
 
-describe('deeds of the console in Chromium', () => {
+describe('actions of the console in Chromium', () => {
   it('shows what became of commands whose answer was lost, and lets a person act on them', async () => {
     const { service, rest, browser } = desk();
     const page = await browser.newPage();
@@ -438,7 +438,7 @@ describe('deeds of the console in Chromium', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('shows no deed to a reader without its right', async () => {
+  it('shows no action to a reader without its right', async () => {
     const token = { name: 'desk', sha256: sha256('secret'), scopes: ['orders:read', 'ops:read'], accounts: ['ACC-1'] };
     const rig = await startRest({ withConsole: true, auth: { tokens: [token] } });
     onTestFinished(() => rig.server.drain(new AbortController().signal));
