@@ -50,7 +50,7 @@ it('rows by number are listed, shown, retried and discarded with the token alone
     out: '17: failed, it has been dealt with\n',
   });
   const word = { by: 'desk', requestId: expect.any(String) };
-  expect(quarantine.deeds).toEqual([
+  expect(quarantine.actions).toEqual([
     { retry: '17', word: { ...word, reason: 'at the command line' } },
     { discard: '17', word: { ...word, reason: 'looked at' } },
   ]);
@@ -98,7 +98,7 @@ it.each([
 ])('a token without the right is refused: %s, %j', async (name, argv) => {
   const { run, quarantine, repairs } = await start();
   expect((await run(name, ...argv)).code).toBe(77);
-  expect([quarantine.deeds, repairs.asked]).toEqual([[], []]);
+  expect([quarantine.actions, repairs.asked]).toEqual([[], []]);
 });
 
 it('no other verb opens the database than those for a time without a service, or that own the schema', () => {

@@ -154,8 +154,14 @@ it('every held shard is expected until it has begun, and all begin side by side'
 it('a shard is expected from its row on, since the others forward to us then, until it is not ours after all', async () => {
   const acts: string[] = [];
   const wait = Promise.withResolvers<void>();
-  const seats = [0, 1].map((shard) => ({ shard, epoch: 1n, lane: shard === 0 ? 0 : 7, pinned: false, sinceMs: 0 }));
-  const store = { take: async () => seats, look: async () => ({ seats }) } as unknown as ShardStore;
+  const assignments = [0, 1].map((shard) => ({
+    shard,
+    epoch: 1n,
+    lane: shard === 0 ? 0 : 7,
+    pinned: false,
+    sinceMs: 0,
+  }));
+  const store = { take: async () => assignments, look: async () => ({ assignments }) } as unknown as ShardStore;
   const taker = new ShardTaker(
     {
       ...{ store, lease: { lane: 0, epoch: 1n }, held: new HeldShards(), ingest: { fence: () => wait.promise } },
@@ -168,13 +174,13 @@ it('a shard is expected from its row on, since the others forward to us then, un
     6_000,
   );
   const over = new AbortController();
-  const first = taker.take(seats, over.signal);
+  const first = taker.take(assignments, over.signal);
   await Promise.resolve();
   expect(acts.splice(0)).toEqual(['expect 0', 'expect 1']);
   wait.resolve();
   expect((await first).map(({ shard }) => shard)).toEqual([0]);
   expect(acts.splice(0)).toEqual(['end 1']);
-  const second = taker.take(seats, over.signal);
+  const second = taker.take(assignments, over.signal);
   await Promise.resolve();
   over.abort();
   await second.catch(() => undefined);

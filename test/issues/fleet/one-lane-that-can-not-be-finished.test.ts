@@ -7,8 +7,8 @@ import type { Fleet, LaneMember } from '../../../src/store/fleet/shard-store.ts'
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-const card = { holder: 'p9', weight: 1, address: undefined, version: '1', draining: false, drained: false };
-const member: LaneMember = { lane: 9, livedMs: 60_000, ...card };
+const introduction = { holder: 'p9', weight: 1, address: undefined, version: '1', draining: false, drained: false };
+const member: LaneMember = { lane: 9, livedMs: 60_000, ...introduction };
 
 /**
  * Looks at these lanes without a process for `forMs`, and gives the times in seconds at which each
@@ -33,8 +33,12 @@ async function triesOf(all: readonly number[], stuck: ReadonlySet<number>, forMs
   });
   const { signal } = new AbortController();
   for (let t = 0; t < forMs; t += 500) {
-    const seats = [...left].map((lane) => ({ shard: lane, lane, pinned: false, epoch: 1n, sinceMs: 0 }));
-    const fleet: Fleet = { members: [member], seats, orphans: [...left].map((lane) => ({ lane, idleMs: 7_000 })) };
+    const assignments = [...left].map((lane) => ({ shard: lane, lane, pinned: false, epoch: 1n, sinceMs: 0 }));
+    const fleet: Fleet = {
+      members: [member],
+      assignments,
+      orphans: [...left].map((lane) => ({ lane, idleMs: 7_000 })),
+    };
     lanes.review(fleet, { holds: true, isTroubled: false }, signal);
     await clock.advance(500);
   }

@@ -40,7 +40,8 @@ it('the shards of a lane stay with it until Kafka has answered, however late tha
     },
     { holder: 'finisher', actForMs: 20_000, renewEveryMs: 5_000, expireAfterMs: 1, publishWithinMs: 20_000 },
   );
-  const held = async () => (await shards.look(60_000)).seats.filter(({ lane }) => lane === 0).map(({ shard }) => shard);
+  const held = async () =>
+    (await shards.look(60_000)).assignments.filter(({ lane }) => lane === 0).map(({ shard }) => shard);
 
   const finished = finisher.finish(0, new AbortController().signal).catch((error: Error) => error.message);
   await asked.promise;
