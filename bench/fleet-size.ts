@@ -72,9 +72,9 @@ async function measureSize(url: string, { processes, shards }: (typeof sizes)[nu
   const moving = await measureLooks(store, pid, move);
   await others.end();
 
-  const { members, seats } = await store.look(120_000);
+  const { members, assignments } = await store.look(120_000);
   const plan = () => {
-    for (const { lane } of members) planShards(lane, members, seats, shardKeeperDefaults);
+    for (const { lane } of members) planShards(lane, members, assignments, shardKeeperDefaults);
   };
   plan();
   const plans = process.cpuUsage();

@@ -17,7 +17,7 @@ export interface FleetMember {
 export const isWell = ({ weight, unwell }: Pick<FleetMember, 'weight' | 'unwell'>) =>
   weight > 0 && unwell === undefined;
 
-export interface ShardSeat {
+export interface ShardAssignment {
   readonly shard: number;
   /** The lane that holds it; undefined: it is free. */
   readonly lane: number | undefined;
@@ -85,14 +85,14 @@ interface Part {
 export function planShards(
   me: number,
   members: readonly FleetMember[],
-  seats: readonly ShardSeat[],
+  assignments: readonly ShardAssignment[],
   options: PlanOptions,
 ): ShardPlan {
   const nothing = { take: [], takeOver: [], give: undefined };
-  const parts = partsOf(members, seats, options.settledMs);
+  const parts = partsOf(members, assignments, options.settledMs);
   const mine = parts.find(({ lane }) => lane === me);
   if (mine === undefined) return nothing;
-  const free = seats.filter(({ lane }) => lane === undefined);
+  const free = assignments.filter(({ lane }) => lane === undefined);
   const turns = turnsOf(parts);
   const isLeftOut = !mine.isWell && parts.some(({ isWell }) => isWell);
   const take = isLeftOut ? [] : free.filter((_, index) => turns[index] === mine);
@@ -102,23 +102,27 @@ export function planShards(
   if (mine.held <= mine.target || !mayGive(mine, parts, free.length)) return nothing;
   return {
     ...nothing,
-    give: seats.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard,
+    give: assignments.findLast(({ lane, pinned }) => lane === me && (!pinned || mine.weight === 0))?.shard,
   };
 }
 
-const shardsOf = (seats: readonly ShardSeat[]) => seats.map(({ shard }) => shard);
+const shardsOf = (assignments: readonly ShardAssignment[]) => assignments.map(({ shard }) => shard);
 
-function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], settledMs: number): readonly Part[] {
+function partsOf(
+  members: readonly FleetMember[],
+  assignments: readonly ShardAssignment[],
+  settledMs: number,
+): readonly Part[] {
   const inOrder = members.toSorted((a, b) => a.lane - b.lane);
   const counts = new Map(inOrder.map(({ lane }) => [lane, { held: 0, pinned: 0 }]));
-  for (const { lane, pinned } of seats) {
+  for (const { lane, pinned } of assignments) {
     const count = lane === undefined ? undefined : counts.get(lane);
     if (count === undefined) continue;
     count.held += 1;
     if (pinned) count.pinned += 1;
   }
   const counted = inOrder.map((member) => ({ ...member, ...(counts.get(member.lane) ?? { held: 0, pinned: 0 }) }));
-  const shareOf = sharesByWeight(counted, seats.length);
+  const shareOf = sharesByWeight(counted, assignments.length);
   const shares = counted.map((member) => {
     const { lane, weight, held, livedMs } = member;
     const share = shareOf(member);
@@ -132,7 +136,7 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
       share,
     };
   });
-  if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, seats);
+  if (counted.every(({ weight }) => weight === 0)) return withFreeOnes(shares, inOrder, assignments);
   const rounded = shares.reduce((sum, { target }) => sum + target, 0);
   const up = shares
     .filter(({ share, target }) => share > target)
@@ -140,7 +144,7 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
       (a, b) =>
         Number(b.held > b.target) - Number(a.held > a.target) || (b.share % 1) - (a.share % 1) || a.lane - b.lane,
     )
-    .slice(0, seats.length - rounded);
+    .slice(0, assignments.length - rounded);
   const upLanes = new Set(up.map(({ lane }) => lane));
   return shares.map((each) => ({ ...each, target: each.target + (upLanes.has(each.lane) ? 1 : 0) }));
 }
@@ -152,13 +156,16 @@ function partsOf(members: readonly FleetMember[], seats: readonly ShardSeat[], s
 function withFreeOnes(
   parts: readonly Part[],
   members: readonly FleetMember[],
-  seats: readonly ShardSeat[],
+  assignments: readonly ShardAssignment[],
 ): readonly Part[] {
   const spare = members.flatMap(({ lane, spareWeight: weight = 0 }) => {
     const held = parts.find((part) => part.lane === lane)?.held ?? 0;
     return weight > 0 ? [{ lane, held, weight }] : [];
   });
-  const dealt = Map.groupBy(leastLoaded(spare, seats.filter(({ lane }) => lane === undefined).length), (lane) => lane);
+  const dealt = Map.groupBy(
+    leastLoaded(spare, assignments.filter(({ lane }) => lane === undefined).length),
+    (lane) => lane,
+  );
   return parts.map((part) => ({ ...part, target: part.held + (dealt.get(part.lane)?.length ?? 0) }));
 }
 
@@ -210,7 +217,7 @@ interface Turns {
 function toTakeOver(
   mine: Part,
   parts: readonly Part[],
-  free: readonly ShardSeat[],
+  free: readonly ShardAssignment[],
   { turns, isLeftOut, overdueMs }: Turns,
 ) {
   const left = free.filter((_, index) => isLeftOut || turns[index] !== mine);
@@ -221,7 +228,7 @@ function toTakeOver(
     parts.filter(({ isWell, held, target }) => isWell && held >= target),
     over.length,
   );
-  return over.filter((seat, index) => takers[index] === mine.lane || seat === last);
+  return over.filter((assignment, index) => takers[index] === mine.lane || assignment === last);
 }
 
 interface Loaded {

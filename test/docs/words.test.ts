@@ -38,6 +38,8 @@ const given: Readonly<Record<string, string>> = {
   Tally: 'Counts',
   Veil: 'Concealment',
   Veils: 'Concealments',
+  Seat: 'Assignment',
+  Card: 'Introduction',
 };
 
 it.each(Object.entries(given))('no exported type is called %s: say %s', (word) => {

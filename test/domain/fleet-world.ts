@@ -1,10 +1,10 @@
 import { defaultShardCount } from '../../src/domain/partition.ts';
-import { type FleetMember, planShards, type ShardSeat } from '../../src/domain/plan-shards.ts';
+import { type FleetMember, planShards, type ShardAssignment } from '../../src/domain/plan-shards.ts';
 
 /** As the fleet looked at one second. */
 export interface FleetLook {
   readonly members: readonly FleetMember[];
-  readonly seats: readonly ShardSeat[];
+  readonly assignments: readonly ShardAssignment[];
 }
 
 interface Member {
@@ -69,13 +69,13 @@ export class FleetWorld {
       return { lane, weight, livedMs: msSince(sinceS), ...(isTroubled && { unwell: true }) };
     });
     const { pinned, changedS } = this;
-    const seats = this.rows.map((lane, shard) => ({
+    const assignments = this.rows.map((lane, shard) => ({
       shard,
       lane,
       pinned: pinned.has(shard),
       sinceMs: msSince(changedS[shard]),
     }));
-    return { members, seats };
+    return { members, assignments };
   }
 
   /**
@@ -87,8 +87,8 @@ export class FleetWorld {
     for (const lane of order) {
       const member = this.members.get(lane);
       if (member === undefined) continue;
-      const { members, seats } = lookOf(lane);
-      const { take, takeOver, give } = planShards(lane, members, seats, options);
+      const { members, assignments } = lookOf(lane);
+      const { take, takeOver, give } = planShards(lane, members, assignments, options);
       for (const shard of [...take, ...takeOver]) {
         if (this.rows[shard] !== undefined) continue;
         this.set(shard, lane);
@@ -101,7 +101,7 @@ export class FleetWorld {
       if (this.rows[give] !== lane) continue;
       this.set(give, undefined);
       const hasToGo = members.find((each) => each.lane === lane)?.weight === 0;
-      if (!hasToGo && seats[give]?.pinned === true) this.brokenPins.push(give);
+      if (!hasToGo && assignments[give]?.pinned === true) this.brokenPins.push(give);
       this.gives.push({ lane, shard: give });
     }
   }

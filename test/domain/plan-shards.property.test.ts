@@ -61,7 +61,7 @@ function partialViews(draw: (below: number) => number) {
 }
 
 /** The shards, none of them free for so long that another one takes it over. */
-const fresh = (world: FleetWorld) => world.look().seats.map((seat) => ({ ...seat, sinceMs: 0 }));
+const fresh = (world: FleetWorld) => world.look().assignments.map((assignment) => ({ ...assignment, sinceMs: 0 }));
 
 /** Turns the pins of some shards round, now and then. */
 function pinSome(world: FleetWorld, draw: (below: number) => number) {
@@ -79,13 +79,15 @@ describe('five members and sixteen shards', () => {
         const draw = drawsOf(seed);
         const world = new FleetWorld(16);
         for (const lane of lanes.slice(0, 1 + draw(5))) world.join(lane);
-        const enemy = ({ members, seats }: FleetLook): FleetLook => ({
+        const enemy = ({ members, assignments }: FleetLook): FleetLook => ({
           // Members that are missing, some that are gone, weights and ages that are wrong.
           members: lanes
             .filter((lane) => (members.some((each) => each.lane === lane) ? draw(4) > 0 : draw(4) === 0))
             .map((lane) => ({ lane, weight: draw(4), livedMs: draw(30_000), ...(draw(4) === 0 && { unwell: true }) })),
-          seats: seats.map((seat) =>
-            draw(20) === 0 ? { ...seat, lane: draw(2) === 0 ? undefined : draw(5), sinceMs: draw(20_000) } : seat,
+          assignments: assignments.map((assignment) =>
+            draw(20) === 0
+              ? { ...assignment, lane: draw(2) === 0 ? undefined : draw(5), sinceMs: draw(20_000) }
+              : assignment,
           ),
         });
         for (let change = 0; change < 6; change += 1) {
@@ -120,7 +122,7 @@ describe('five members and sixteen shards', () => {
         for (let second = 0; second < 200; second += 1) {
           const [takes, gives] = [world.takes.length, world.gives.length];
           for (const lane of shuffled(lanes, draw))
-            world.second([lane], () => ({ members: seen[lane] ?? [], seats: fresh(world) }));
+            world.second([lane], () => ({ members: seen[lane] ?? [], assignments: fresh(world) }));
           for (const { lane, isOver } of world.takes.slice(takes)) if (!isOver) expect(gave).not.toContain(lane);
           for (const { lane } of world.gives.slice(gives)) gave.add(lane);
         }
@@ -140,13 +142,13 @@ describe('five members and sixteen shards', () => {
         const acting = shuffled(lanes, draw).slice(0, 1 + draw(5));
         for (let second = 0; second < 200; second += 1) {
           for (const lane of shuffled(acting, draw))
-            world.second([lane], () => ({ members: seen[lane] ?? [], seats: world.look().seats }));
+            world.second([lane], () => ({ members: seen[lane] ?? [], assignments: world.look().assignments }));
           // After 12 s each one takes one of them a look.
           const longest = Math.max(
             0,
             ...world
               .look()
-              .seats.filter(({ lane }) => lane === undefined)
+              .assignments.filter(({ lane }) => lane === undefined)
               .map(({ sinceMs }) => sinceMs),
           );
           expect(longest / 1000 / acting.length).toBeLessThanOrEqual(12 + 16);
@@ -189,7 +191,7 @@ describe('five members and sixteen shards', () => {
         const go = (seconds: number) => {
           for (let second = 0; second < seconds; second += 1)
             for (const lane of shuffled(lanes, draw))
-              world.second([lane], () => ({ members: seen[lane] ?? [], seats: fresh(world) }));
+              world.second([lane], () => ({ members: seen[lane] ?? [], assignments: fresh(world) }));
         };
         go(250);
         const moved = world.takes.length + world.gives.length;

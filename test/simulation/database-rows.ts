@@ -5,7 +5,7 @@ import { decodeWitness } from '../../src/service/log/witness-writer.ts';
 import { addSums, hashOfValue } from '../../src/service/orders/unproven.ts';
 import type { AccountRecord, OpenOrder } from '../../src/store/fleet/account-registry.ts';
 import type { LaneHold, Takeover } from '../../src/store/fleet/lane-store.ts';
-import type { MemberCard } from '../../src/store/fleet/shard-store.ts';
+import type { MemberIntroduction } from '../../src/store/fleet/shard-store.ts';
 import type { BindingRow, HeadRow, QuarantineRow, Unproven } from '../../src/store/orders/order-store.ts';
 import type { StoredLogRow } from '../../src/store/orders/update-log.ts';
 
@@ -60,11 +60,11 @@ export interface LaneRow {
   heldSinceMs: number;
   /** By an operator. */
   drained: boolean;
-  card: MemberCard;
+  introduction: MemberIntroduction;
 }
 
 /** How a process shows itself before it has introduced itself. */
-export const unknownCard: MemberCard = { weight: 0, address: undefined, version: '', draining: false };
+export const unknownIntroduction: MemberIntroduction = { weight: 0, address: undefined, version: '', draining: false };
 
 export interface ShardRow {
   readonly shard: number;
@@ -139,7 +139,7 @@ export function pickLane(
   isLive: (row: LaneRow) => boolean,
 ): number {
   const free = [...lanes].filter(([, row]) => row.holder === undefined || row.holder === holder || !isLive(row));
-  const hasShards = (lane: number) => Number(shards.some((seat) => seat.lane === lane));
+  const hasShards = (lane: number) => Number(shards.some((assignment) => assignment.lane === lane));
   free.sort(
     ([a, one], [b, other]) =>
       Number(other.holder === holder) - Number(one.holder === holder) || hasShards(b) - hasShards(a) || a - b,

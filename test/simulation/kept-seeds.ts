@@ -84,7 +84,7 @@ export const keptSeeds: ReadonlyMap<number, string> = new Map([
   [1693, 'as 89, with reads of accounts that kept the budget empty'],
   [2951, 'batches of marks alone were lost, and their numbers given again: the proofs showed a hole'],
   [7081, 'as 2951'],
-  [9025, 'the database came back without the card of the only process, which then wanted no shard'],
+  [9025, 'the database came back without the introduction of the only process, which then wanted no shard'],
   [9105, 'a freeing without an answer was done late, and freed the shard that had been taken again'],
   [10550, 'as 2951'],
   [12559, 'as 2951'],

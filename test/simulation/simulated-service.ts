@@ -317,7 +317,7 @@ export class SimulatedService {
           unusableLogins: 0,
           works: fitness.works,
         }),
-        card: () => ({ weight, address: undefined, version: '1' }),
+        introduction: () => ({ weight, address: undefined, version: '1' }),
         ...(deps.shardsIngest && { ingest: deps.shardsIngest(this.ingest) }),
         ...deps.keeping,
       },

@@ -17,7 +17,7 @@ import { journalOutcomes } from './journal-outcomes.ts';
 import { CommandWatch } from './oracles/command-watch.ts';
 import { HaltOracle } from './oracles/halt-oracle.ts';
 import { OutcomeWatch } from './oracles/outcome-watch.ts';
-import { SafetyWatch, type Seat } from './oracles/safety-watch.ts';
+import { type Assignment, SafetyWatch } from './oracles/safety-watch.ts';
 import { WitnessWatch } from './oracles/witness-watch.ts';
 import { Callers } from './plan/callers.ts';
 import { type CommandPlan, type CommandWishes, drawCommandPlan } from './plan/command-plan.ts';
@@ -115,7 +115,7 @@ export class SimulatedWorld {
     this.databaseHost = new Host('database', this.clock);
     this.database = new MemoryDatabase(this.databaseHost.clock, this.source(3));
     this.database.shards.count = this.plan.shards;
-    this.watch = new SafetyWatch((accountId) => this.seatOf(accountId));
+    this.watch = new SafetyWatch((accountId) => this.assignmentOf(accountId));
     this.broker = new MemoryBroker(this.clock, this.source(4));
     const { clock, trace, points, database } = this;
     this.platform = new MemoryPlatform(
@@ -173,7 +173,7 @@ export class SimulatedWorld {
   }
 
   /** The shard of an account, and the lane that has it by the table. */
-  seatOf(accountId: string): Seat {
+  assignmentOf(accountId: string): Assignment {
     const shard = shardOf(accountId, this.plan.shards);
     return { shard, lane: this.database.shards.laneOf(shard), lost: this.database.restored };
   }

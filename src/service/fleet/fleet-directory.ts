@@ -37,8 +37,9 @@ export class FleetDirectory implements OtherInstances {
   holderOf(accountId: string): OtherInstance | undefined {
     const { fleet, shardOf } = this.deps;
     const shard = shardOf(accountId);
-    const seat = fleet()?.seats.find((each) => each.shard === shard);
-    const member = seat?.lane === undefined ? undefined : fleet()?.members.find(({ lane }) => lane === seat.lane);
+    const assignment = fleet()?.assignments.find((each) => each.shard === shard);
+    const member =
+      assignment?.lane === undefined ? undefined : fleet()?.members.find(({ lane }) => lane === assignment.lane);
     return member && this.reached(member)[0];
   }
 
@@ -47,9 +48,9 @@ export class FleetDirectory implements OtherInstances {
   }
 
   standing(nowMs: number): FleetStanding {
-    const { members = [], seats = [], orphans = [] } = this.deps.fleet() ?? {};
+    const { members = [], assignments = [], orphans = [] } = this.deps.fleet() ?? {};
     const live = new Set(members.map(({ lane }) => lane));
-    const ages = seats.flatMap(({ lane, sinceMs }) => {
+    const ages = assignments.flatMap(({ lane, sinceMs }) => {
       if (lane === undefined) return [sinceMs];
       return live.has(lane) ? [] : [orphans.find((orphan) => orphan.lane === lane)?.idleMs ?? 0];
     });

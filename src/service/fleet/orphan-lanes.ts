@@ -55,14 +55,14 @@ export class OrphanLanes {
   }
 
   /** `holds`: this process has a shard; `isTroubled`: it shows a trouble. Returns at once. */
-  review({ orphans, seats, members }: Fleet, { holds, isTroubled }: OwnState, over: AbortSignal): void {
+  review({ orphans, assignments, members }: Fleet, { holds, isTroubled }: OwnState, over: AbortSignal): void {
     const { lease, changeLane } = this.deps;
     const isLeftOut = isTroubled && members.some((member) => member.lane !== lease.lane && isWell(member));
     if (isLeftOut) this.leaving.abort(new Error('this process is in trouble, and another one is well'));
     for (const lane of this.failed.keys())
       if (!orphans.some((orphan) => orphan.lane === lane)) this.failed.delete(lane);
     if (orphans.length === 0 || isLeftOut) return;
-    const holdsShards = (lane: number) => seats.some((seat) => seat.lane === lane);
+    const holdsShards = (lane: number) => assignments.some((assignment) => assignment.lane === lane);
     const taker = members.find(
       ({ lane, draining, drained, unwell }) => !draining && !drained && unwell?.unfit !== true && !holdsShards(lane),
     );

@@ -3,7 +3,7 @@ import { defaultShardCount } from '../../domain/partition.ts';
 import { isWell, planShards } from '../../domain/plan-shards.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { abortAfter, unlessAborted } from '../../runtime/waiting.ts';
-import type { Fleet, HeldShard, LaneMember, MemberCard, Unwell } from '../../store/fleet/shard-store.ts';
+import type { Fleet, HeldShard, LaneMember, MemberIntroduction, Unwell } from '../../store/fleet/shard-store.ts';
 import { OrphanLanes, type OrphanLanesDeps } from './orphan-lanes.ts';
 import { ShardGiver, type ShardGiverDeps } from './shard-giver.ts';
 import { ShardTaker, type ShardTakerDeps } from './shard-taker.ts';
@@ -19,7 +19,7 @@ type ShardKeeperDeps = OrphanLanesDeps &
      */
     readonly fitness?: { review(others: readonly LaneMember[]): Promise<Unwell | undefined> };
     /** How this process shows itself to the others. */
-    readonly card: () => Omit<MemberCard, 'draining' | 'unwell' | 'report'>;
+    readonly introduction: () => Omit<MemberIntroduction, 'draining' | 'unwell' | 'report'>;
     /** What this process tells the others of its work. Left out: nothing. */
     readonly report?: () => MemberReport;
     readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardsUnheld'>;
@@ -119,7 +119,7 @@ export class ShardKeeper {
     const shards = await store.resume(lane, epoch);
     if (shards === undefined) throw new Error('the lane was lost while its shards were read');
     this.fleet = await store.look(this.options.expireAfterMs);
-    this.work.resume(this.fleet.seats.length, shards);
+    this.work.resume(this.fleet.assignments.length, shards);
   }
 
   /**
@@ -130,7 +130,7 @@ export class ShardKeeper {
   async begin(): Promise<void> {
     const { store, lease } = this.deps;
     await this.work.beginDesks();
-    if (!(await store.introduce(lease.lane, lease.epoch, this.card())))
+    if (!(await store.introduce(lease.lane, lease.epoch, this.introduction())))
       throw new Error('the lane was lost before its work began');
     const over = new AbortController();
     this.over = over;
@@ -148,7 +148,7 @@ export class ShardKeeper {
     this.leaving = true;
     if (this.over !== undefined) {
       using within = abortAfter(clock, this.options.leaveWithinMs, 'giving the shards', signal);
-      await store.introduce(lease.lane, lease.epoch, this.card()).catch((err: unknown) => {
+      await store.introduce(lease.lane, lease.epoch, this.introduction()).catch((err: unknown) => {
         log.debug({ err }, 'the others could not be shown that this process ends');
       });
       if (this.canLeaveShards) await unlessAborted(this.running, within.signal).catch(() => undefined);
@@ -213,9 +213,11 @@ export class ShardKeeper {
   private restMs(): number {
     const { lookEveryMs, lookSoonMs } = this.options;
     if (this.fleet === undefined || this.failing) return lookEveryMs;
-    const { members, seats, orphans } = this.fleet;
+    const { members, assignments, orphans } = this.fleet;
     const isMoving =
-      orphans.length > 0 || members.some(({ draining }) => draining) || seats.some(({ lane }) => lane === undefined);
+      orphans.length > 0 ||
+      members.some(({ draining }) => draining) ||
+      assignments.some(({ lane }) => lane === undefined);
     return isMoving ? Math.min(lookEveryMs, lookSoonMs * Math.max(1, members.length / smallFleet)) : lookEveryMs;
   }
 
@@ -232,30 +234,30 @@ export class ShardKeeper {
     // The database came back without it, or it shows another trouble than ours.
     const isAsShown = me.unwell?.trouble === this.unwell?.trouble && me.unwell?.unfit === this.unwell?.unfit;
     if (me.version === '' || !isAsShown || !sameReport(me.report ?? emptyReport, this.report()))
-      await store.introduce(lease.lane, lease.epoch, this.card());
+      await store.introduce(lease.lane, lease.epoch, this.introduction());
     const live = new Set(fleet.members.map(({ lane }) => lane));
-    metrics.shardsUnheld.set(fleet.seats.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
+    metrics.shardsUnheld.set(fleet.assignments.filter(({ lane }) => lane === undefined || !live.has(lane)).length);
     await this.compare(fleet, over);
     if (over.aborted) return;
     if (!this.leaving)
       this.orphans.review(fleet, { holds: this.deps.held.size > 0, isTroubled: this.unwell !== undefined }, over);
     await this.work.beginDesks();
-    const plan = planShards(lease.lane, fleet.members, fleet.seats, this.options);
+    const plan = planShards(lease.lane, fleet.members, fleet.assignments, this.options);
     const wanted = new Set([...plan.take, ...plan.takeOver]);
-    const free = fleet.seats.filter(({ shard }) => wanted.has(shard));
+    const free = fleet.assignments.filter(({ shard }) => wanted.has(shard));
     if (free.length > 0 && lease.mayAct()) await this.take(free, over);
     // Whose turn it was did not take it: to give it again at once would not help.
     if (plan.takeOver.length > 0) this.givenAtMs = clock.monotonicMs();
     metrics.shardsHeld.set(this.deps.held.size);
-    const rests = me.weight > 0 ? giveEveryMs * Math.min(1, defaultShardCount / fleet.seats.length) : 0;
+    const rests = me.weight > 0 ? giveEveryMs * Math.min(1, defaultShardCount / fleet.assignments.length) : 0;
     if (plan.give === undefined || over.aborted || clock.monotonicMs() - this.givenAtMs < rests) return;
     this.keeping = !(await this.giver.give(plan.give, over));
     this.givenAtMs = clock.monotonicMs();
   }
 
-  private card(): MemberCard {
+  private introduction(): MemberIntroduction {
     return {
-      ...{ ...this.deps.card(), draining: this.leaving, report: this.report() },
+      ...{ ...this.deps.introduction(), draining: this.leaving, report: this.report() },
       ...(this.unwell !== undefined && { unwell: this.unwell }),
     };
   }
@@ -268,10 +270,10 @@ export class ShardKeeper {
    * The answer to a taking or a freeing may have been lost, and an old taking may have been done
    * late: the rows are right.
    */
-  private async compare({ seats }: Fleet, over: AbortSignal): Promise<void> {
+  private async compare({ assignments }: Fleet, over: AbortSignal): Promise<void> {
     const { lease, held } = this.deps;
-    const ours = seats.filter(({ shard, lane }) => lane === lease.lane && !held.has(shard));
-    const lost = seats.filter(
+    const ours = assignments.filter(({ shard, lane }) => lane === lease.lane && !held.has(shard));
+    const lost = assignments.filter(
       ({ shard, lane, epoch }) => held.has(shard) && (lane !== lease.lane || held.get(shard)?.epoch !== epoch),
     );
     for (const { shard } of lost) void this.work.lose(shard);
@@ -280,7 +282,7 @@ export class ShardKeeper {
     if (ours.length > 0) await this.take(ours, over);
   }
 
-  private async take(seen: Fleet['seats'], over: AbortSignal): Promise<void> {
+  private async take(seen: Fleet['assignments'], over: AbortSignal): Promise<void> {
     if (this.taker.mustWait) return;
     const ours = await this.taker.take(seen, over);
     if (!over.aborted && ours.length > 0) await this.work.add(ours);

@@ -52,7 +52,7 @@ export class ShardTaker {
    * Gives those of the shards that are ours now, to work on. Rejects when the database can't be
    * reached, or has lost commits.
    */
-  async take(seen: Fleet['seats'], over: AbortSignal): Promise<readonly HeldShard[]> {
+  async take(seen: Fleet['assignments'], over: AbortSignal): Promise<readonly HeldShard[]> {
     const { store, lease, held, desks } = this.deps;
     const notHeld = seen.filter(({ shard }) => !held.has(shard));
     const taken = (await store.take(lease.lane, lease.epoch, notHeld)) ?? [];
@@ -70,7 +70,7 @@ export class ShardTaker {
 
   private async confirm(
     taken: readonly HeldShard[],
-    seen: Fleet['seats'],
+    seen: Fleet['assignments'],
     over: AbortSignal,
   ): Promise<readonly HeldShard[]> {
     const { store, lease, ingest, lossCheck } = this.deps;
@@ -82,10 +82,12 @@ export class ShardTaker {
       await this.putBack(seen, taken);
       return [];
     }
-    const { seats } = await store.look(this.expireAfterMs);
+    const { assignments } = await store.look(this.expireAfterMs);
     if (over.aborted) return [];
     return taken.filter(({ shard, epoch }) =>
-      seats.some((seat) => seat.shard === shard && seat.epoch === epoch && seat.lane === lease.lane),
+      assignments.some(
+        (assignment) => assignment.shard === shard && assignment.epoch === epoch && assignment.lane === lease.lane,
+      ),
     );
   }
 
@@ -94,7 +96,7 @@ export class ShardTaker {
    * row, and is taken up when the wait is over: this lane may have commits of it that are not on
    * Kafka, or an operator wants it to stay.
    */
-  private async putBack(seen: Fleet['seats'], taken: readonly HeldShard[]): Promise<void> {
+  private async putBack(seen: Fleet['assignments'], taken: readonly HeldShard[]): Promise<void> {
     const { store, lease } = this.deps;
     const wereFree = new Set(
       seen.filter(({ lane, pinned }) => lane === undefined && !pinned).map(({ shard }) => shard),

@@ -63,7 +63,7 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
       published: (signal) => awaitPublished({ updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),
       changeLane: () => keeper.change(),
-      card: () => ({
+      introduction: () => ({
         weight: config.weight,
         address: advertisedUrl(config, { bound: restAddress(), hostname: hostname() }),
         version,

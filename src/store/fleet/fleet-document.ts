@@ -3,26 +3,27 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { Fleet, LaneMember, OrphanLane } from './shard-store.ts';
 
 /** One look at the fleet, as people and programs see it. `nowMs`: wall time of the look. */
-export function fleetDocument({ members, seats, orphans }: Fleet, nowMs: number): FleetDocument {
-  const shardsOf = (lane: number) => seats.filter((seat) => seat.lane === lane).map(({ shard }) => shard);
+export function fleetDocument({ members, assignments, orphans }: Fleet, nowMs: number): FleetDocument {
+  const shardsOf = (lane: number) =>
+    assignments.filter((assignment) => assignment.lane === lane).map(({ shard }) => shard);
   const lanes = [
     ...members.map((member) => laneOf(member, shardsOf(member.lane), nowMs)),
     ...orphans.map((orphan) => orphanOf(orphan, shardsOf(orphan.lane), nowMs)),
   ].sort((a, b) => a.lane - b.lane);
-  const free = seats.filter(({ lane }) => lane === undefined).map(({ shard }) => shard);
+  const free = assignments.filter(({ lane }) => lane === undefined).map(({ shard }) => shard);
   const faults = [...(free.length === 0 ? [] : [`${plural(free.length, 'shard')} free`]), ...lanes.flatMap(faultOf)];
   const processes = lanes.filter(({ state }) => state === 'live' || state === 'draining').length;
   return {
     at: formatInstant(nowMs),
     verdict: [
-      plural(seats.length, 'shard'),
+      plural(assignments.length, 'shard'),
       plural(processes, 'process'),
       ...(faults.length > 0 ? faults : ['all held']),
     ].join(', '),
     allHeld: faults.length === 0,
-    shards: seats.length,
+    shards: assignments.length,
     free,
-    pinned: seats.filter(({ pinned }) => pinned).map(({ shard }) => shard),
+    pinned: assignments.filter(({ pinned }) => pinned).map(({ shard }) => shard),
     lanes,
   };
 }

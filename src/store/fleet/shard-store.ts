@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Trouble } from '../../domain/judge-fitness.ts';
 import { emptyReport, type MemberReport } from '../../domain/member-report.ts';
-import type { FleetMember, ShardSeat } from '../../domain/plan-shards.ts';
+import type { FleetMember, ShardAssignment } from '../../domain/plan-shards.ts';
 import { epochSpread } from './lane-store.ts';
 
 /**
@@ -55,12 +55,12 @@ export interface Fleet {
   /** Lowest lane first. */
   readonly members: readonly LaneMember[];
   /** Every shard, lowest first. */
-  readonly seats: readonly (ShardSeat & { readonly epoch: bigint })[];
+  readonly assignments: readonly (ShardAssignment & { readonly epoch: bigint })[];
   readonly orphans: readonly OrphanLane[];
 }
 
 /** A process shows itself to the others with this. */
-export interface MemberCard {
+export interface MemberIntroduction {
   readonly weight: number;
   readonly address: string | undefined;
   readonly version: string;
@@ -78,8 +78,8 @@ export interface MemberCard {
 export interface ShardStore {
   /** `expireAfterMs`: a lane not renewed for so long has no live process. */
   look(expireAfterMs: number): Promise<Fleet>;
-  /** Writes the card into the lane's row. False: the epoch is gone. */
-  introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean>;
+  /** Writes the introduction into the lane's row. False: the epoch is gone. */
+  introduce(lane: number, epoch: bigint, introduction: MemberIntroduction): Promise<boolean>;
   /**
    * The shards the lane already holds, each under a new epoch: a term's first act. Undefined: the
    * lane's epoch is gone.
@@ -149,7 +149,7 @@ const partBits = 6;
  * bits of its second argument. It combines the first one's two halves before it hashes, so the
  * epoch's upper half is hashed by itself.
  */
-const seatDigest =
+const assignmentDigest =
   'bit_xor(hashint8extended(epoch, hashint8extended(epoch >> 32, (shard::bigint << 32) + coalesce(lane, -1) * 2 + pinned::integer)))';
 
 /**
@@ -168,7 +168,7 @@ const looking = {
       select l.*, now.at, l.holder is not null and abs(date_part('epoch', now.at - l.renewed_at)) * 1000 < $1::double precision as live
       from public.lanes l, now
     ), digests as materialized (
-      select (select ${seatDigest} from public.shards) as seats, (
+      select (select ${assignmentDigest} from public.shards) as assignments, (
         select coalesce(bit_xor(hash_record_extended(row(lane, holder, address, weight, version, draining, drained, trouble, unfit, held_since, report), 0)), 0)
         from aged where live) as members
     )
@@ -178,12 +178,12 @@ const looking = {
         'drained', drained, 'trouble', trouble, 'unfit', unfit, 'report', report, 'heldSinceMs', date_part('epoch', held_since) * 1000) order by lane), '[]')
       from aged where live
     ) end as members,
-    case when digests.seats is distinct from (select bit_xor(digest) from unnest($3::bigint[]) as digest) then (
-      select coalesce(json_agg(json_build_object('digest', digest::text, 'seats', case when digest <> all ($3::bigint[]) then (
+    case when digests.assignments is distinct from (select bit_xor(digest) from unnest($3::bigint[]) as digest) then (
+      select coalesce(json_agg(json_build_object('digest', digest::text, 'assignments', case when digest <> all ($3::bigint[]) then (
           select json_agg(json_build_object('shard', shard, 'lane', lane, 'pinned', pinned, 'epoch', epoch::text, 'changedMs', date_part('epoch', since) * 1000) order by shard)
           from public.shards where shard between part << ${partBits} and ((part + 1) << ${partBits}) - 1
         ) end) order by part), '[]')
-      from (select shard >> ${partBits} as part, ${seatDigest} as digest from public.shards group by 1) as parts
+      from (select shard >> ${partBits} as part, ${assignmentDigest} as digest from public.shards group by 1) as parts
     ) end as parts, (
       select json_agg(json_build_object('lane', l.lane, 'idleMs', greatest(0, round(date_part('epoch', at - renewed_at) * 1000))) order by l.lane) from aged l
       where not l.live and (l.lane in (select lane from public.shards)
@@ -202,7 +202,7 @@ interface MemberRow extends Omit<LaneMember, 'address' | 'unwell' | 'livedMs' | 
   readonly heldSinceMs: number;
 }
 
-interface SeatRow {
+interface AssignmentRow {
   readonly shard: number;
   readonly lane: number | null;
   readonly pinned: boolean;
@@ -216,7 +216,7 @@ interface FleetRow {
   readonly digest: string;
   /** Null here and below: unchanged. */
   readonly members: readonly MemberRow[] | null;
-  readonly parts: readonly { readonly digest: string; readonly seats: readonly SeatRow[] | null }[] | null;
+  readonly parts: readonly { readonly digest: string; readonly assignments: readonly AssignmentRow[] | null }[] | null;
   readonly orphans: readonly OrphanLane[] | null;
 }
 
@@ -224,10 +224,10 @@ interface FleetRow {
 interface KnownFleet {
   readonly digest?: string;
   readonly members: readonly MemberRow[];
-  readonly parts: readonly { readonly digest: string; readonly seats: readonly KnownSeat[] }[];
+  readonly parts: readonly { readonly digest: string; readonly assignments: readonly KnownAssignment[] }[];
 }
 
-interface KnownSeat extends Omit<ShardSeat, 'sinceMs'> {
+interface KnownAssignment extends Omit<ShardAssignment, 'sinceMs'> {
   readonly epoch: bigint;
   readonly changedMs: number;
 }
@@ -257,8 +257,8 @@ export class PostgresShardStore implements ShardStore {
     return fleetOf(this.known, row);
   }
 
-  async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
-    const { address = null, weight, version, draining, unwell, report } = card;
+  async introduce(lane: number, epoch: bigint, introduction: MemberIntroduction): Promise<boolean> {
+    const { address = null, weight, version, draining, unwell, report } = introduction;
     const { rowCount } = await this.pool.query(
       `update public.lanes set address = $3, weight = $4, version = $5, draining = $6, trouble = $7, unfit = $8, report = $9 where lane = $1 and epoch = $2`,
       [
@@ -303,24 +303,28 @@ export class PostgresShardStore implements ShardStore {
 }
 
 function knownAfter(known: KnownFleet, { digest, members, parts }: FleetRow): KnownFleet {
-  const seatsOf = (part: string) => known.parts.find((each) => each.digest === part)?.seats ?? [];
+  const assignmentsOf = (part: string) => known.parts.find((each) => each.digest === part)?.assignments ?? [];
   return {
     digest,
     members: members ?? known.members,
-    parts: parts?.map((part) => ({ ...part, seats: part.seats?.map(seatOf) ?? seatsOf(part.digest) })) ?? known.parts,
+    parts:
+      parts?.map((part) => ({
+        ...part,
+        assignments: part.assignments?.map(assignmentOf) ?? assignmentsOf(part.digest),
+      })) ?? known.parts,
   };
 }
 
-function seatOf({ lane, epoch, ...seat }: SeatRow): KnownSeat {
-  return { ...seat, lane: lane ?? undefined, epoch: BigInt(epoch) };
+function assignmentOf({ lane, epoch, ...assignment }: AssignmentRow): KnownAssignment {
+  return { ...assignment, lane: lane ?? undefined, epoch: BigInt(epoch) };
 }
 
 function fleetOf({ members, parts }: KnownFleet, { now_ms: nowMs, orphans }: FleetRow): Fleet {
   const since = (atMs: number) => Math.max(0, Math.round(nowMs - atMs));
   return {
     members: members.map((member) => memberOf(member, since)),
-    seats: parts.flatMap(({ seats }) =>
-      seats.map(({ shard, lane, pinned, epoch, changedMs }) => ({
+    assignments: parts.flatMap(({ assignments }) =>
+      assignments.map(({ shard, lane, pinned, epoch, changedMs }) => ({
         shard,
         lane,
         pinned,

@@ -3,19 +3,19 @@ import { FleetDirectory } from '../../../src/service/fleet/fleet-directory.ts';
 import type { Fleet } from '../../../src/store/fleet/shard-store.ts';
 
 const member = { weight: 1, livedMs: 60_000, version: '1', draining: false, drained: false };
-const seat = { pinned: false, epoch: 1n, sinceMs: 9_000 };
+const assignment = { pinned: false, epoch: 1n, sinceMs: 9_000 };
 const fleet: Fleet = {
   members: [
     { ...member, lane: 0, holder: 'me', address: 'http://me' },
     { ...member, lane: 1, holder: 'other', address: 'http://other' },
     { ...member, lane: 3, holder: 'silent', address: undefined },
   ],
-  seats: [
-    { ...seat, shard: 0, lane: 0 },
-    { ...seat, shard: 1, lane: 1 },
-    { ...seat, shard: 2, lane: 2 },
-    { ...seat, shard: 3, lane: undefined },
-    { ...seat, shard: 4, lane: 3 },
+  assignments: [
+    { ...assignment, shard: 0, lane: 0 },
+    { ...assignment, shard: 1, lane: 1 },
+    { ...assignment, shard: 2, lane: 2 },
+    { ...assignment, shard: 3, lane: undefined },
+    { ...assignment, shard: 4, lane: 3 },
   ],
   orphans: [{ lane: 2, idleMs: 12_000 }],
 };

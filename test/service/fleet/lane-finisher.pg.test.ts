@@ -46,22 +46,26 @@ it('a process that can not reach Kafka, or finds that the database lost commits,
       // The holder that the rig made renews nothing: it is silent for longer than a millisecond.
       { holder, actForMs: 20_000, renewEveryMs: 5_000, expireAfterMs: 1, publishWithinMs },
     );
-  const seats = async () =>
-    (await shards.look(60_000)).seats.filter(({ lane }) => lane === 0).map(({ shard }) => shard);
+  const assignments = async () =>
+    (await shards.look(60_000)).assignments.filter(({ lane }) => lane === 0).map(({ shard }) => shard);
   const { signal } = new AbortController();
 
   await expect(finisherWith(withoutKafka, 'cut off', 300).finish(0, signal)).rejects.toThrow('took longer than 300 ms');
   expect(await rig.rows('select holder from lanes')).toEqual([{ holder: null }]);
-  expect([await seats(), sent]).toEqual([[1, 3], []]);
+  expect([await assignments(), sent]).toEqual([[1, 3], []]);
 
   const lost = { ...lossCheck, begin: () => Promise.reject(new Error('Kafka has updates that the database lacks')) };
   await expect(finisherWith(withKafka, 'asks', 60_000, lost).finish(0, signal)).rejects.toThrow('the database lacks');
   await expect(
     finisherWith(withKafka, 'asks', 60_000, { ...lossCheck, failingForMs: 0 }).finish(0, signal),
   ).rejects.toThrow('Kafka could not be asked');
-  expect([await rig.rows('select holder from lanes'), await seats(), sent]).toEqual([[{ holder: null }], [1, 3], []]);
+  expect([await rig.rows('select holder from lanes'), await assignments(), sent]).toEqual([
+    [{ holder: null }],
+    [1, 3],
+    [],
+  ]);
 
   await finisherWith(withKafka, 'well', 60_000).finish(0, signal);
-  expect(await seats()).toEqual([]);
+  expect(await assignments()).toEqual([]);
   expect(sent.length).toBeGreaterThan(0);
 }, 120_000);

@@ -1,12 +1,24 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Fleet, HeldShard, LaneMember, MemberCard, ShardStore } from '../../../src/store/fleet/shard-store.ts';
+import type {
+  Fleet,
+  HeldShard,
+  LaneMember,
+  MemberIntroduction,
+  ShardStore,
+} from '../../../src/store/fleet/shard-store.ts';
 
 /**
  * The table of shards in memory, as Postgres keeps it. Lanes are given an epoch by the test; a call
  * under another one changes nothing.
  */
 export class MemoryFleet implements ShardStore {
-  readonly seats: { shard: number; lane: number | undefined; pinned: boolean; epoch: bigint; changedMs: number }[];
+  readonly assignments: {
+    shard: number;
+    lane: number | undefined;
+    pinned: boolean;
+    epoch: bigint;
+    changedMs: number;
+  }[];
   readonly members = new Map<number, LaneMember>();
   readonly epochs = new Map<number, bigint>();
   readonly orphans = new Map<number, { lane: number; idleMs: number }>();
@@ -18,8 +30,8 @@ export class MemoryFleet implements ShardStore {
 
   constructor(shards: number, clock: Clock) {
     this.clock = clock;
-    const seat = { lane: undefined, pinned: false, epoch: 0n, changedMs: clock.monotonicMs() };
-    this.seats = Array.from({ length: shards }, (_, shard) => ({ shard, ...seat }));
+    const assignment = { lane: undefined, pinned: false, epoch: 0n, changedMs: clock.monotonicMs() };
+    this.assignments = Array.from({ length: shards }, (_, shard) => ({ shard, ...assignment }));
   }
 
   async look(): Promise<Fleet> {
@@ -27,39 +39,45 @@ export class MemoryFleet implements ShardStore {
     this.looks += 1;
     const members = [...this.members.values()].sort((a, b) => a.lane - b.lane);
     const nowMs = this.clock.monotonicMs();
-    const seats = this.seats.map(({ changedMs, ...seat }) => ({ ...seat, sinceMs: nowMs - changedMs }));
-    return { members, seats, orphans: [...this.orphans.values()] };
+    const assignments = this.assignments.map(({ changedMs, ...assignment }) => ({
+      ...assignment,
+      sinceMs: nowMs - changedMs,
+    }));
+    return { members, assignments, orphans: [...this.orphans.values()] };
   }
 
-  async introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
+  async introduce(lane: number, epoch: bigint, introduction: MemberIntroduction): Promise<boolean> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return false;
     const { drained } = this.members.get(lane) ?? { drained: false };
-    const weight = card.draining ? 0 : card.weight;
-    this.members.set(lane, { ...card, weight, lane, drained, livedMs: 60_000, holder: `process-${lane}` });
+    const weight = introduction.draining ? 0 : introduction.weight;
+    this.members.set(lane, { ...introduction, weight, lane, drained, livedMs: 60_000, holder: `process-${lane}` });
     return true;
   }
 
   async resume(lane: number, epoch: bigint): Promise<readonly HeldShard[] | undefined> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return undefined;
-    return this.raise(this.seats.filter((seat) => seat.lane === lane));
+    return this.raise(this.assignments.filter((assignment) => assignment.lane === lane));
   }
 
   async take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return undefined;
-    const isSeen = (seat: HeldShard) => seen.some((each) => each.shard === seat.shard && each.epoch === seat.epoch);
-    const free = this.seats.filter((seat) => (seat.lane === undefined || seat.lane === lane) && isSeen(seat));
-    for (const seat of free) seat.lane = lane;
+    const isSeen = (assignment: HeldShard) =>
+      seen.some((each) => each.shard === assignment.shard && each.epoch === assignment.epoch);
+    const free = this.assignments.filter(
+      (assignment) => (assignment.lane === undefined || assignment.lane === lane) && isSeen(assignment),
+    );
+    for (const assignment of free) assignment.lane = lane;
     return this.raise(free);
   }
 
   async free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return false;
-    const freed = this.seats.filter(
-      (seat) => seat.lane === lane && seat.shard === held.shard && seat.epoch === held.epoch,
+    const freed = this.assignments.filter(
+      (assignment) => assignment.lane === lane && assignment.shard === held.shard && assignment.epoch === held.epoch,
     );
     this.release(freed);
     return freed.length > 0;
@@ -68,7 +86,7 @@ export class MemoryFleet implements ShardStore {
   async freeAll(lane: number, epoch: bigint): Promise<readonly number[] | undefined> {
     this.answer();
     if (this.epochs.get(lane) !== epoch) return undefined;
-    const freed = this.seats.filter((seat) => seat.lane === lane);
+    const freed = this.assignments.filter((assignment) => assignment.lane === lane);
     this.release(freed);
     return freed.map(({ shard }) => shard);
   }
@@ -87,7 +105,7 @@ export class MemoryFleet implements ShardStore {
         drained: false,
       },
     });
-    for (const seat of this.seats) if (shards.includes(seat.shard)) seat.lane = lane;
+    for (const assignment of this.assignments) if (shards.includes(assignment.shard)) assignment.lane = lane;
   }
 
   /** It says that it is about to end. */
@@ -99,7 +117,7 @@ export class MemoryFleet implements ShardStore {
   /** It is gone, and its shards are free. */
   leave(lane: number): void {
     this.members.delete(lane);
-    this.release(this.seats.filter((seat) => seat.lane === lane));
+    this.release(this.assignments.filter((assignment) => assignment.lane === lane));
   }
 
   /** As an operator does. */
@@ -109,18 +127,19 @@ export class MemoryFleet implements ShardStore {
   }
 
   of(lane: number): number[] {
-    return this.seats.filter((seat) => seat.lane === lane).map(({ shard }) => shard);
+    return this.assignments.filter((assignment) => assignment.lane === lane).map(({ shard }) => shard);
   }
 
-  private release(seats: MemoryFleet['seats']): void {
-    for (const seat of seats) Object.assign(seat, { lane: undefined, changedMs: this.clock.monotonicMs() });
+  private release(assignments: MemoryFleet['assignments']): void {
+    for (const assignment of assignments)
+      Object.assign(assignment, { lane: undefined, changedMs: this.clock.monotonicMs() });
   }
 
-  private raise(seats: MemoryFleet['seats']): HeldShard[] {
-    return seats.map((seat) => {
-      seat.epoch += 1n;
-      seat.changedMs = this.clock.monotonicMs();
-      return { shard: seat.shard, epoch: seat.epoch };
+  private raise(assignments: MemoryFleet['assignments']): HeldShard[] {
+    return assignments.map((assignment) => {
+      assignment.epoch += 1n;
+      assignment.changedMs = this.clock.monotonicMs();
+      return { shard: assignment.shard, epoch: assignment.epoch };
     });
   }
 

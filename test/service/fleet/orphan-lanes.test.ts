@@ -6,7 +6,7 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 const member = (lane: number, more: Partial<LaneMember> = {}): LaneMember => {
-  const card = {
+  const introduction = {
     holder: `process-${lane}`,
     weight: 1,
     address: undefined,
@@ -14,7 +14,7 @@ const member = (lane: number, more: Partial<LaneMember> = {}): LaneMember => {
     draining: false,
     drained: false,
   };
-  return { lane, ...card, livedMs: 60_000, ...more };
+  return { lane, ...introduction, livedMs: 60_000, ...more };
 };
 const trouble = { unwell: { trouble: 'relay_stuck', unfit: false } } as const;
 
@@ -42,8 +42,8 @@ function rig() {
   });
   const over = new AbortController();
   const look = (members: readonly LaneMember[], own: { holds?: boolean; isTroubled?: boolean } = {}) => {
-    const seats = [{ shard: 0, lane: 2, pinned: false, epoch: 1n, sinceMs: 0 }];
-    const fleet: Fleet = { members, seats, orphans: [{ lane: 2, idleMs: 7_000 }] };
+    const assignments = [{ shard: 0, lane: 2, pinned: false, epoch: 1n, sinceMs: 0 }];
+    const fleet: Fleet = { members, assignments, orphans: [{ lane: 2, idleMs: 7_000 }] };
     lanes.review(fleet, { holds: true, isTroubled: false, ...own }, over.signal);
     return new Promise((resolve) => setImmediate(resolve));
   };

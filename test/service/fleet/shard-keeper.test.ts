@@ -55,7 +55,7 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
           throw new Error('Kafka is away');
         }
         fleet.orphans.delete(lane);
-        for (const seat of fleet.seats) if (seat.lane === lane) seat.lane = undefined;
+        for (const assignment of fleet.assignments) if (assignment.lane === lane) assignment.lane = undefined;
       },
       lossCheck: {
         begin: async () => {
@@ -70,7 +70,7 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
         state.changes += 1;
       },
       metrics,
-      card: () => ({ weight: 1, address: undefined, version: '1' }),
+      introduction: () => ({ weight: 1, address: undefined, version: '1' }),
       clock,
       log: silentLog,
     },
@@ -195,7 +195,7 @@ describe('the keeper of the shards', () => {
     const { begin, held, fleet, clock, state } = rig();
     fleet.join(1, [2, 3]);
     await begin();
-    const [, , , last] = fleet.seats;
+    const [, , , last] = fleet.assignments;
     if (last !== undefined) last.pinned = true;
     state.onAsk = () => {
       state.silentSinceMs ??= clock.monotonicMs();
@@ -284,12 +284,12 @@ describe('the keeper of the shards', () => {
     expect(fleet.of(0)).toEqual([0, 1, 2, 3]);
   });
 
-  it('introduces itself again when the database came back without its card', async () => {
+  it('introduces itself again when the database came back without its introduction', async () => {
     const { begin, held, fleet, clock } = rig();
     await begin();
     const me = fleet.members.get(0);
     if (me !== undefined) fleet.members.set(0, { ...me, version: '', weight: 0 });
-    for (const seat of fleet.seats) seat.lane = undefined;
+    for (const assignment of fleet.assignments) assignment.lane = undefined;
     await clock.advance(2_500);
     expect(held.shards).toEqual([0, 1, 2, 3]);
   });
@@ -297,12 +297,12 @@ describe('the keeper of the shards', () => {
   it('leaves a shard that an old taking took once more, and takes it up again', async () => {
     const { begin, held, fleet, clock, acts } = rig();
     await begin();
-    const seat = fleet.seats[2];
-    if (seat !== undefined) seat.epoch += 1n;
+    const assignment = fleet.assignments[2];
+    if (assignment !== undefined) assignment.epoch += 1n;
     acts.length = 0;
     await clock.advance(1_200);
     expect(held.shards).toEqual([0, 1, 2, 3]);
-    expect(held.get(2)?.epoch).toBe(fleet.seats[2]?.epoch);
+    expect(held.get(2)?.epoch).toBe(fleet.assignments[2]?.epoch);
     expect(acts).toContain('desk 2');
   });
 
@@ -357,7 +357,7 @@ describe('the keeper of the shards', () => {
 
   it('changes to such a lane when it holds no shard itself', async () => {
     const { begin, fleet, state } = rig();
-    for (const seat of fleet.seats) seat.lane = 1;
+    for (const assignment of fleet.assignments) assignment.lane = 1;
     fleet.orphans.set(1, { lane: 1, idleMs: 7_000 });
     await begin();
     expect([state.finished, state.changes]).toEqual([[], 1]);
@@ -384,7 +384,7 @@ describe('the keeper of the shards', () => {
     fleet.join(1, [0, 3]);
     await begin();
     expect(held.shards).toEqual([1, 2]);
-    expect(fleet.seats.map(({ epoch }) => epoch)).toEqual([0n, 1n, 1n, 0n]);
+    expect(fleet.assignments.map(({ epoch }) => epoch)).toEqual([0n, 1n, 1n, 0n]);
   });
 
   it('does not begin under an epoch that is gone', async () => {
@@ -406,16 +406,16 @@ describe('the keeper of the shards', () => {
   it('takes up a shard whose taking was answered late, and leaves one that another process has', async () => {
     const { begin, held, acts, fleet, clock, counted } = rig();
     await begin();
-    const [seat] = fleet.seats;
-    if (seat === undefined) throw new Error('a fleet has shards');
-    seat.lane = 7;
+    const [assignment] = fleet.assignments;
+    if (assignment === undefined) throw new Error('a fleet has shards');
+    assignment.lane = 7;
     acts.length = 0;
     await clock.advance(600);
     expect([held.shards, acts]).toEqual([
       [1, 2, 3],
       ['follow 1,2,3', 'end 0'],
     ]);
-    seat.lane = 0;
+    assignment.lane = 0;
     await clock.advance(600);
     expect(held.shards).toEqual([0, 1, 2, 3]);
     expect(acts.at(-1)).toBe('desk 0');

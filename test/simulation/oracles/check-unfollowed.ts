@@ -52,7 +52,7 @@ async function unlisted(world: SimulatedWorld, accountId: string): Promise<strin
 async function staysPut(world: SimulatedWorld, accountId: string): Promise<boolean> {
   const { clock, database } = world;
   const hold = () => {
-    const row = database.shards.rows[world.seatOf(accountId).shard];
+    const row = database.shards.rows[world.assignmentOf(accountId).shard];
     return `${row?.lane} ${row?.epoch}`;
   };
   const untilMs = clock.monotonicMs() + balancedWithinMs;
@@ -90,7 +90,7 @@ async function withoutKafka(world: SimulatedWorld): Promise<string[]> {
 function unfitForKafka(world: SimulatedWorld): string[] {
   const rows = [...world.database.lanes.values()];
   const isUnfit = (name: string) => {
-    const unwell = rows.find(({ holder }) => holder === name)?.card.unwell;
+    const unwell = rows.find(({ holder }) => holder === name)?.introduction.unwell;
     return unwell?.unfit === true && unwell.trouble === 'relay_stuck';
   };
   return running(world)

@@ -38,7 +38,7 @@ interface Logged {
 }
 
 /** A shard, and the lane that has it. `lost`: the database lost commits, so nothing can be said. */
-export interface Seat {
+export interface Assignment {
   readonly shard: number;
   readonly lane: number | undefined;
   readonly lost: boolean;
@@ -70,10 +70,10 @@ export class SafetyWatch {
   private readonly given = new Map<string, string>();
   private readonly marks = new MarkWatch();
 
-  private readonly seatOf: (accountId: string) => Seat;
+  private readonly assignmentOf: (accountId: string) => Assignment;
 
-  constructor(seatOf: (accountId: string) => Seat) {
-    this.seatOf = seatOf;
+  constructor(assignmentOf: (accountId: string) => Assignment) {
+    this.assignmentOf = assignmentOf;
   }
 
   committed(batch: Batch, rows: readonly LogEntry[]): void {
@@ -126,7 +126,7 @@ export class SafetyWatch {
    * commits nothing of it any more (docs/decisions/036).
    */
   private holdsAlone(lane: number, accountId: string): void {
-    const { shard, lane: holder, lost } = this.seatOf(accountId);
+    const { shard, lane: holder, lost } = this.assignmentOf(accountId);
     if (lost) return;
     if (holder !== lane) this.breach(`lane ${lane} commits for shard ${shard}, which lane ${holder ?? 'none'} holds`);
     for (const logged of this.missingRows())

@@ -18,7 +18,7 @@ export interface EnemyPlan {
 export const noEnemy: EnemyPlan = { lateMs: 0, perverse: 0, greedy: 0 };
 
 /**
- * The shards as a process sees them: the seats are the rows, but the wishes that
+ * The shards as a process sees them: the assignments are the rows, but the wishes that
  * it makes are an enemy's. Only the rows decide. A pinned shard that it gives
  * although it saw no reason to go is a breach.
  */
@@ -35,14 +35,14 @@ export function misled(
       livedMs: oneOf(random, [0, 60_000]),
     })),
   });
-  let seats: Fleet['seats'] = [];
+  let assignments: Fleet['assignments'] = [];
   // A process that took a shard up again has looked twice in its
   // round, and plans by the first look.
   let shown: readonly Fleet[] = [];
   return {
     look: async (expireAfterMs) => {
       const fleet = await store.look(expireAfterMs);
-      seats = fleet.seats;
+      assignments = fleet.assignments;
       const { lateMs, perverse } = plan();
       if (lateMs > 0 && happens(random, 0.3)) await clock.sleep(random.next() * lateMs);
       const now = happens(random, perverse) ? distort(fleet) : fleet;
@@ -51,9 +51,9 @@ export function misled(
     },
     introduce: (...call) => store.introduce(...call),
     resume: (...call) => store.resume(...call),
-    take: (lane, epoch, seen) => store.take(lane, epoch, happens(random, plan().greedy) ? seats : seen),
+    take: (lane, epoch, seen) => store.take(lane, epoch, happens(random, plan().greedy) ? assignments : seen),
     free: (lane, epoch, held) => {
-      const mustStay = ({ members, seats: rows }: Fleet) =>
+      const mustStay = ({ members, assignments: rows }: Fleet) =>
         rows[held.shard]?.pinned === true && members.some((member) => member.lane === lane && member.weight > 0);
       if (shown.every(mustStay)) breach(`lane ${lane} gives shard ${held.shard}, which is pinned`);
       return store.free(lane, epoch, held);

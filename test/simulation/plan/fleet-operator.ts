@@ -31,9 +31,9 @@ export class FleetOperator {
 
   private pin(): void {
     const { database, trace, random } = this.deps;
-    const seat = oneOf(random, database.shards.rows);
-    seat.pinned = !seat.pinned;
-    trace.add('operator', seat.pinned ? 'pins' : 'unpins', `shard ${seat.shard}`);
+    const assignment = oneOf(random, database.shards.rows);
+    assignment.pinned = !assignment.pinned;
+    trace.add('operator', assignment.pinned ? 'pins' : 'unpins', `shard ${assignment.shard}`);
   }
 
   private sicken(): void {

@@ -33,8 +33,8 @@ function unpinned(shards: ShardStore): ShardStore {
   return {
     ...shards,
     look: async (expireAfterMs) => {
-      const { seats, ...fleet } = await shards.look(expireAfterMs);
-      return { ...fleet, seats: seats.map((seat) => ({ ...seat, pinned: false })) };
+      const { assignments, ...fleet } = await shards.look(expireAfterMs);
+      return { ...fleet, assignments: assignments.map((assignment) => ({ ...assignment, pinned: false })) };
     },
   };
 }

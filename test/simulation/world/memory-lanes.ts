@@ -10,7 +10,7 @@ import {
   pickLane,
   spreadOf,
   takeoverOf,
-  unknownCard,
+  unknownIntroduction,
 } from '../database-rows.ts';
 import { MemoryShards } from './memory-shards.ts';
 
@@ -76,7 +76,7 @@ export abstract class MemoryLanes implements LaneStore {
       row.holder = holder;
       row.epoch += this.epochStep(holder);
       row.heldSinceMs = this.clock.nowMs();
-      row.card = unknownCard;
+      row.introduction = unknownIntroduction;
       this.renewed(lane, row);
       return { kind: 'held', ...holdOf(row), takeover, ...found };
     });
@@ -159,7 +159,7 @@ export abstract class MemoryLanes implements LaneStore {
       generation: Math.max(1, ...[...this.lanes.values()].map(({ generation }) => generation)),
       heldSinceMs: 0,
       drained: false,
-      card: unknownCard,
+      introduction: unknownIntroduction,
     };
     this.lanes.set(lane, row);
     return row;

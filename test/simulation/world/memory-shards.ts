@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/runtime/clock.ts';
-import type { Fleet, HeldShard, MemberCard, ShardStore } from '../../../src/store/fleet/shard-store.ts';
+import type { Fleet, HeldShard, MemberIntroduction, ShardStore } from '../../../src/store/fleet/shard-store.ts';
 import type { LaneRow, ShardRow } from '../database-rows.ts';
 
 interface MemoryShardsDeps {
@@ -57,43 +57,52 @@ export class MemoryShards implements ShardStore {
       holder !== undefined && Math.abs(nowMs - renewedMs) < expireAfterMs;
     return {
       members: inOrder.flatMap(([lane, row]) => {
-        const { holder, card, heldSinceMs, drained } = row;
+        const { holder, introduction, heldSinceMs, drained } = row;
         if (holder === undefined || !isLive(row)) return [];
         const livedMs = Math.max(0, nowMs - heldSinceMs);
-        return [{ ...card, lane, holder, livedMs, drained, ...weightsOf(row) }];
+        return [{ ...introduction, lane, holder, livedMs, drained, ...weightsOf(row) }];
       }),
-      seats: this.rows.map(({ sinceMs, ...row }) => ({ ...row, sinceMs: Math.max(0, nowMs - sinceMs) })),
+      assignments: this.rows.map(({ sinceMs, ...row }) => ({ ...row, sinceMs: Math.max(0, nowMs - sinceMs) })),
       orphans: inOrder
-        .filter(([lane, row]) => !isLive(row) && (this.rows.some((seat) => seat.lane === lane) || hasUnpublished(lane)))
+        .filter(
+          ([lane, row]) =>
+            !isLive(row) && (this.rows.some((assignment) => assignment.lane === lane) || hasUnpublished(lane)),
+        )
         .map(([lane, { renewedMs }]) => ({ lane, idleMs: Math.max(0, nowMs - renewedMs) })),
     };
   }
 
-  introduce(lane: number, epoch: bigint, card: MemberCard): Promise<boolean> {
+  introduce(lane: number, epoch: bigint, introduction: MemberIntroduction): Promise<boolean> {
     return this.deps.write(() => {
       const row = this.heldBy(lane, epoch);
-      if (row !== undefined) row.card = card;
+      if (row !== undefined) row.introduction = introduction;
       return row !== undefined;
     });
   }
 
   resume(lane: number, epoch: bigint): Promise<readonly HeldShard[] | undefined> {
-    return this.deps.write(() => this.give('resume', lane, epoch, (seat) => seat.lane === lane));
+    return this.deps.write(() => this.give('resume', lane, epoch, (assignment) => assignment.lane === lane));
   }
 
   take(lane: number, epoch: bigint, seen: readonly HeldShard[]): Promise<readonly HeldShard[] | undefined> {
-    const isSeen = (seat: ShardRow) => seen.some((each) => each.shard === seat.shard && each.epoch === seat.epoch);
+    const isSeen = (assignment: ShardRow) =>
+      seen.some((each) => each.shard === assignment.shard && each.epoch === assignment.epoch);
     return this.deps.write(() =>
-      this.give('take', lane, epoch, (seat) => (seat.lane === undefined || seat.lane === lane) && isSeen(seat)),
+      this.give(
+        'take',
+        lane,
+        epoch,
+        (assignment) => (assignment.lane === undefined || assignment.lane === lane) && isSeen(assignment),
+      ),
     );
   }
 
   async free(lane: number, epoch: bigint, held: HeldShard): Promise<boolean> {
     if (this.freesLate) {
-      this.deps.clock.after(3_000, () => this.release(lane, epoch, (seat) => seat.shard === held.shard));
+      this.deps.clock.after(3_000, () => this.release(lane, epoch, (assignment) => assignment.shard === held.shard));
       throw new Error('the answer was lost');
     }
-    const isSame = (seat: ShardRow) => seat.shard === held.shard && seat.epoch === held.epoch;
+    const isSame = (assignment: ShardRow) => assignment.shard === held.shard && assignment.epoch === held.epoch;
     const freed = await this.deps.write(() => this.release(lane, epoch, isSame));
     return freed !== undefined && freed.length > 0;
   }
@@ -102,10 +111,10 @@ export class MemoryShards implements ShardStore {
     return this.deps.write(() => this.release(lane, epoch, () => true));
   }
 
-  private release(lane: number, epoch: bigint, of: (seat: ShardRow) => boolean): number[] | undefined {
+  private release(lane: number, epoch: bigint, of: (assignment: ShardRow) => boolean): number[] | undefined {
     if (this.heldBy(lane, epoch) === undefined) return undefined;
-    const freed = this.rows.filter((seat) => seat.lane === lane && of(seat));
-    for (const seat of freed) Object.assign(seat, { lane: undefined, sinceMs: this.nowMs });
+    const freed = this.rows.filter((assignment) => assignment.lane === lane && of(assignment));
+    for (const assignment of freed) Object.assign(assignment, { lane: undefined, sinceMs: this.nowMs });
     return freed.map(({ shard }) => shard);
   }
 
@@ -113,15 +122,15 @@ export class MemoryShards implements ShardStore {
     by: 'take' | 'resume',
     lane: number,
     epoch: bigint,
-    of: (seat: ShardRow) => boolean,
+    of: (assignment: ShardRow) => boolean,
   ): HeldShard[] | undefined {
     const row = this.heldBy(lane, epoch);
     if (row === undefined) return undefined;
-    return this.rows.filter(of).map((seat) => {
-      seat.lane = lane;
-      if (this.raising.has(by)) seat.epoch += this.deps.step(row.holder ?? '');
-      seat.sinceMs = this.nowMs;
-      return { shard: seat.shard, epoch: seat.epoch };
+    return this.rows.filter(of).map((assignment) => {
+      assignment.lane = lane;
+      if (this.raising.has(by)) assignment.epoch += this.deps.step(row.holder ?? '');
+      assignment.sinceMs = this.nowMs;
+      return { shard: assignment.shard, epoch: assignment.epoch };
     });
   }
 
@@ -135,7 +144,10 @@ export class MemoryShards implements ShardStore {
   }
 }
 
-function weightsOf({ card: { draining, unwell, weight }, drained }: LaneRow): { weight: number; spareWeight?: number } {
+function weightsOf({ introduction: { draining, unwell, weight }, drained }: LaneRow): {
+  weight: number;
+  spareWeight?: number;
+} {
   if (draining || drained) return { weight: 0 };
   return unwell?.unfit === true ? { weight: 0, spareWeight: weight } : { weight };
 }

@@ -10,14 +10,14 @@ const word = { by: 'desk', reason: 'a new kernel', requestId: 'request-1' };
 async function deskRig() {
   const rig = await storeRig();
   const shards = new PostgresShardStore(rig);
-  const card = { weight: 2, address: undefined, version: '1', draining: false };
-  await shards.introduce(0, rig.epoch, card);
+  const introduction = { weight: 2, address: undefined, version: '1', draining: false };
+  await shards.introduce(0, rig.epoch, introduction);
   const members = async () => {
     const fleet = await shards.look(expireAfterMs);
     return fleet.members.map(({ lane, weight, drained }) => [lane, weight, drained]);
   };
   const lines = () => rig.rows('select principal, action, reason, request_id, detail from audit_log order by id');
-  return { ...rig, shards, card, members, lines, desk: new PostgresFleetDesk(rig.deps, { expireAfterMs }) };
+  return { ...rig, shards, introduction, members, lines, desk: new PostgresFleetDesk(rig.deps, { expireAfterMs }) };
 }
 
 describe('a process that is drained', () => {
@@ -25,7 +25,7 @@ describe('a process that is drained', () => {
     await using rig = await deskRig();
     expect(await rig.desk.drain('first', true, word)).toBe(true);
     expect(await rig.members()).toEqual([[0, 0, true]]);
-    await rig.shards.introduce(0, rig.epoch, rig.card);
+    await rig.shards.introduce(0, rig.epoch, rig.introduction);
     expect(await rig.members()).toEqual([[0, 0, true]]);
     expect(await rig.desk.drain('first', false, word)).toBe(true);
     expect(await rig.members()).toEqual([[0, 2, false]]);
@@ -67,9 +67,11 @@ describe('a shard that is pinned', () => {
   it('is shown as such until it is unpinned, whoever holds it, and both acts are in the audit trail', async () => {
     await using rig = await deskRig();
     const pinned = async () =>
-      (await rig.shards.look(expireAfterMs)).seats.filter((seat) => seat.pinned).map(({ shard }) => shard);
-    const { seats } = await rig.shards.look(expireAfterMs);
-    const [held] = (await rig.shards.take(0, rig.epoch, seats.slice(3, 4))) ?? [];
+      (await rig.shards.look(expireAfterMs)).assignments
+        .filter((assignment) => assignment.pinned)
+        .map(({ shard }) => shard);
+    const { assignments } = await rig.shards.look(expireAfterMs);
+    const [held] = (await rig.shards.take(0, rig.epoch, assignments.slice(3, 4))) ?? [];
     if (held === undefined) throw new Error('the shard was not taken');
     expect(await rig.desk.pin(3, true, word)).toBe(true);
     expect(await pinned()).toEqual([3]);

@@ -21,10 +21,10 @@ function member(lane: number, over: Partial<LaneMember> = {}): LaneMember {
 }
 
 /** The shards 0, 1, 2 … of these lanes. */
-function fleet(seats: readonly (number | undefined)[], over: Partial<Fleet> = {}): Fleet {
+function fleet(assignments: readonly (number | undefined)[], over: Partial<Fleet> = {}): Fleet {
   return {
     members: [member(0), member(1)],
-    seats: seats.map((lane, shard) => ({ shard, lane, pinned: shard === 1, epoch: 1n, sinceMs: 1_000 })),
+    assignments: assignments.map((lane, shard) => ({ shard, lane, pinned: shard === 1, epoch: 1n, sinceMs: 1_000 })),
     orphans: [],
     ...over,
   };

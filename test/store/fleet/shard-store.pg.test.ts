@@ -20,10 +20,10 @@ async function shardRig() {
     shards,
     hold,
     /** The shards of each lane that has some. */
-    async seats(): Promise<Record<string, number[]>> {
-      const { seats } = await shards.look(6_000);
+    async assignments(): Promise<Record<string, number[]>> {
+      const { assignments } = await shards.look(6_000);
       return Object.fromEntries(
-        [...Map.groupBy(seats, ({ lane }) => lane)].flatMap(([lane, its]) =>
+        [...Map.groupBy(assignments, ({ lane }) => lane)].flatMap(([lane, its]) =>
           lane === undefined ? [] : [[lane, its.map(({ shard }) => shard)]],
         ),
       );
@@ -44,8 +44,8 @@ const all = Array.from({ length: 16 }, (_, shard) => shard);
 describe('shards', () => {
   it('are all free at first, at epoch 0', async () => {
     await using rig = await shardRig();
-    const { seats } = await rig.shards.look(6_000);
-    expect(seats).toEqual(
+    const { assignments } = await rig.shards.look(6_000);
+    expect(assignments).toEqual(
       all.map((shard) => ({ shard, lane: undefined, pinned: false, epoch: 0n, sinceMs: expect.any(Number) })),
     );
   });
@@ -58,7 +58,7 @@ describe('shards', () => {
     expect(numbers(await takeShards(rig.shards, 1, other, [1, 2, 3]))).toEqual([2]);
     expect(await freeShards(rig.shards, 1, other, [1]), 'that of another lane').toBe(false);
     expect(await freeShards(rig.shards, 1, other, [2])).toBe(true);
-    expect(await rig.seats()).toEqual({ 0: [1, 3] });
+    expect(await rig.assignments()).toEqual({ 0: [1, 3] });
     expect(await freeShards(rig.shards, 0, rig.epoch, [1])).toBe(true);
     const again = await takeShards(rig.shards, 1, other, [1]);
     expect(numbers(again)).toEqual([1]);
@@ -78,7 +78,7 @@ describe('shards', () => {
       for (const [i, epoch] of epochs.entries())
         expect(await rig.shards.freeAll(i + 1, epoch)).toEqual(numbers(answers[i]));
     }
-    expect(await rig.seats()).toEqual({});
+    expect(await rig.assignments()).toEqual({});
   });
 
   it('get a new epoch each with the first act of a term, whose holder has another name', async () => {
@@ -94,13 +94,13 @@ describe('shards', () => {
 
   it('are neither freed nor taken by a call that was made before they were taken again', async () => {
     await using rig = await shardRig();
-    const { seats } = await rig.shards.look(6_000);
-    const [first] = (await rig.shards.take(0, rig.epoch, seats.slice(0, 1))) ?? [];
-    expect(await rig.shards.take(0, rig.epoch, seats.slice(0, 1)), 'by the epoch of before').toEqual([]);
+    const { assignments } = await rig.shards.look(6_000);
+    const [first] = (await rig.shards.take(0, rig.epoch, assignments.slice(0, 1))) ?? [];
+    expect(await rig.shards.take(0, rig.epoch, assignments.slice(0, 1)), 'by the epoch of before').toEqual([]);
     if (first === undefined) throw new Error('nothing was taken');
     const [again] = (await rig.shards.take(0, rig.epoch, [first])) ?? [];
     expect(await rig.shards.free(0, rig.epoch, first)).toBe(false);
-    expect(await rig.seats()).toEqual({ 0: [0] });
+    expect(await rig.assignments()).toEqual({ 0: [0] });
     expect(again && (await rig.shards.free(0, rig.epoch, again))).toBe(true);
     expect(await rig.shards.freeAll(0, rig.epoch), 'it has none').toEqual([]);
     expect(await rig.shards.freeAll(0, rig.epoch - 1n), 'under an epoch that is gone').toBeUndefined();
@@ -146,7 +146,7 @@ describe('a process that lost its lane', () => {
       await rig.blocked();
       await rival.query('commit');
       expect((await late) || undefined).toBeUndefined();
-      expect(await rig.seats()).toEqual({ 0: [0] });
+      expect(await rig.assignments()).toEqual({ 0: [0] });
       await rig.pool.query('update lanes set epoch = epoch - 1');
     }
   });
@@ -186,7 +186,7 @@ describe('a running batch', () => {
     const order: string[] = [];
     const taking = takeShards(rig.shards, 0, rig.epoch, [0]).finally(() => order.push('take'));
     expect(numbers(await takeShards(rig.shards, 1, other, [1]))).toEqual([1]);
-    expect(await rig.seats()).toEqual({ 1: [1] });
+    expect(await rig.assignments()).toEqual({ 1: [1] });
     expect(order).toEqual([]);
     await rival.query('commit');
     expect((await running).kind).toBe('committed');
@@ -198,11 +198,11 @@ describe('a look', () => {
   it('shows a process that has looked before the same as one that looks for the first time, whatever changed, or was lost', async () => {
     await using rig = await shardRig();
     await rig.pool.query('insert into shards (shard) select generate_series(16, 199)');
-    const card = { weight: 1, address: 'http://one:8080', version: '1', draining: false };
+    const introduction = { weight: 1, address: 'http://one:8080', version: '1', draining: false };
     const second = await rig.hold(1, 'second');
     const sql = (text: string) => () => rig.pool.query(text);
     const changes: readonly (() => Promise<unknown>)[] = [
-      () => rig.shards.introduce(0, rig.epoch, card),
+      () => rig.shards.introduce(0, rig.epoch, introduction),
       () => takeShards(rig.shards, 0, rig.epoch, [0, 70, 199]),
       () => takeShards(rig.shards, 1, second, [1, 71]),
       () => freeShards(rig.shards, 0, rig.epoch, [70]),
@@ -211,7 +211,7 @@ describe('a look', () => {
       sql('update shards set lane = case lane when 0 then 1 else 0 end where shard in (0, 1)'),
       sql('update shards set epoch = epoch + (1::bigint << 32) + 1 where shard = 3'),
       sql('update lanes set drained = true where lane = 1'),
-      () => rig.shards.introduce(0, rig.epoch, { ...card, unwell: { trouble: 'loop_late', unfit: true } }),
+      () => rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { trouble: 'loop_late', unfit: true } }),
       sql("update lanes set renewed_at = now() - interval '1 minute' where lane = 1"),
       () => rig.hold(1, 'third', 0),
       () => rig.lanes.release(0, rig.epoch),
@@ -219,9 +219,9 @@ describe('a look', () => {
       sql('delete from shards where shard between 64 and 127'),
       sql('delete from shards'),
     ];
-    const withoutAges = ({ members, seats, orphans }: Awaited<ReturnType<typeof rig.shards.look>>) => ({
+    const withoutAges = ({ members, assignments, orphans }: Awaited<ReturnType<typeof rig.shards.look>>) => ({
       members: members.map((member) => ({ ...member, livedMs: 0 })),
-      seats: seats.map((seat) => ({ ...seat, sinceMs: 0 })),
+      assignments: assignments.map((assignment) => ({ ...assignment, sinceMs: 0 })),
       orphans: orphans.map(({ lane }) => lane),
     });
     const known = new PostgresShardStore(rig);
@@ -239,7 +239,7 @@ describe('a look', () => {
     await using rig = await shardRig();
     await rig.pool.query('insert into shards (shard) select generate_series(16, 199)');
     await rig.pool.query("update shards set since = now() - interval '1 minute'");
-    const answers: { members: unknown; parts: { seats: unknown[] | null }[] | null }[] = [];
+    const answers: { members: unknown; parts: { assignments: unknown[] | null }[] | null }[] = [];
     const query = async (look: { readonly text: string; readonly values: unknown[] }) => {
       const answer = await rig.pool.query(look);
       answers.push(answer.rows[0]);
@@ -250,11 +250,16 @@ describe('a look', () => {
     await rig.pool.query('update lanes set renewed_at = clock_timestamp()');
     const second = await shards.look(6_000);
     expect(answers.pop()).toMatchObject({ members: null, parts: null });
-    expect(second.seats[7]?.sinceMs).toBeGreaterThanOrEqual(Math.max(60_000, first.seats[7]?.sinceMs ?? 0));
+    expect(second.assignments[7]?.sinceMs).toBeGreaterThanOrEqual(Math.max(60_000, first.assignments[7]?.sinceMs ?? 0));
     expect(second.members[0]?.livedMs).toBeGreaterThanOrEqual(first.members[0]?.livedMs ?? 0);
     await rig.pool.query('update shards set epoch = epoch + 1 where shard = 70');
     await shards.look(6_000);
-    expect(answers.pop()?.parts?.map(({ seats }) => seats?.length)).toEqual([undefined, 64, undefined, undefined]);
+    expect(answers.pop()?.parts?.map(({ assignments }) => assignments?.length)).toEqual([
+      undefined,
+      64,
+      undefined,
+      undefined,
+    ]);
   });
 });
 
@@ -262,14 +267,23 @@ describe('members of the fleet', () => {
   it('are the lanes with a live holder, as their holders introduced themselves in this term', async () => {
     await using rig = await shardRig();
     const report: MemberReport = { follows: true, unfollowed: 2, unusableLogins: 1, works: ['kafka'] };
-    const card = { weight: 1.5, address: 'http://one:8080', version: '1.0', draining: false, report };
-    expect(await rig.shards.introduce(0, rig.epoch, card)).toBe(true);
+    const introduction = { weight: 1.5, address: 'http://one:8080', version: '1.0', draining: false, report };
+    expect(await rig.shards.introduce(0, rig.epoch, introduction)).toBe(true);
     const second = await rig.hold(2, 'second');
-    await rig.shards.introduce(2, second, { ...card, weight: 1, address: undefined, draining: true });
+    await rig.shards.introduce(2, second, { ...introduction, weight: 1, address: undefined, draining: true });
     const livedMs = expect.any(Number);
     expect((await rig.shards.look(6_000)).members).toEqual([
-      { ...card, lane: 0, holder: 'first', livedMs, drained: false },
-      { ...card, lane: 2, holder: 'second', livedMs, weight: 0, address: undefined, draining: true, drained: false },
+      { ...introduction, lane: 0, holder: 'first', livedMs, drained: false },
+      {
+        ...introduction,
+        lane: 2,
+        holder: 'second',
+        livedMs,
+        weight: 0,
+        address: undefined,
+        draining: true,
+        drained: false,
+      },
     ]);
     await rig.pool.query(
       "update lanes set held_since = held_since - interval '1 minute', renewed_at = now() - interval '7 seconds' where lane = 0",
@@ -288,7 +302,7 @@ describe('members of the fleet', () => {
 describe('a process that shows a trouble', () => {
   it('keeps its weight until it is unfit, has only a spare one then, and the next process of its lane begins well', async () => {
     await using rig = await shardRig();
-    const card = { weight: 2, address: undefined, version: '1', draining: false };
+    const introduction = { weight: 2, address: undefined, version: '1', draining: false };
     const shown = async () =>
       (await rig.shards.look(6_000)).members.map(({ weight, spareWeight, unwell }) => ({
         weight,
@@ -296,13 +310,13 @@ describe('a process that shows a trouble', () => {
         unwell,
       }));
     const unwell = { trouble: 'relay_stuck', unfit: false } as const;
-    await rig.shards.introduce(0, rig.epoch, { ...card, unwell });
+    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell });
     expect(await shown()).toEqual([{ weight: 2, spareWeight: undefined, unwell }]);
-    await rig.shards.introduce(0, rig.epoch, { ...card, unwell: { ...unwell, unfit: true } });
+    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unfit: true } });
     expect(await shown()).toEqual([{ weight: 0, spareWeight: 2, unwell: { ...unwell, unfit: true } }]);
-    await rig.shards.introduce(0, rig.epoch, card);
+    await rig.shards.introduce(0, rig.epoch, introduction);
     expect(await shown()).toEqual([{ weight: 2, spareWeight: undefined, unwell: undefined }]);
-    await rig.shards.introduce(0, rig.epoch, { ...card, unwell: { ...unwell, unfit: true } });
+    await rig.shards.introduce(0, rig.epoch, { ...introduction, unwell: { ...unwell, unfit: true } });
     await rig.hold(0, 'next', 0);
     expect(await shown()).toEqual([{ weight: 0, spareWeight: undefined, unwell: undefined }]);
   });
@@ -373,7 +387,7 @@ describe('orphans', () => {
     const { members, orphans } = await rig.shards.look(6_000);
     expect(members).toEqual([]);
     expect(orphans).toMatchObject([{ lane: 0 }, { lane: 1 }]);
-    expect(await rig.seats()).toEqual({ 0: [0, 1], 1: [2] });
+    expect(await rig.assignments()).toEqual({ 0: [0, 1], 1: [2] });
     expect(await takeShards(rig.shards, 1, other, [3]), 'the process that had it').toBeUndefined();
     const resumed = await rig.shards.resume(0, await rig.hold(0, 'next'));
     expect(numbers(resumed)).toEqual([0, 1]);

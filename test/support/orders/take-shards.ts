@@ -2,8 +2,8 @@ import type { HeldShard, ShardStore } from '../../../src/store/fleet/shard-store
 
 /** As they stand, at their newest epochs. */
 async function seen(store: ShardStore, numbers: readonly number[]): Promise<HeldShard[]> {
-  const { seats } = await store.look(6_000);
-  return seats.filter(({ shard }) => numbers.includes(shard));
+  const { assignments } = await store.look(6_000);
+  return assignments.filter(({ shard }) => numbers.includes(shard));
 }
 
 /** Takes those of the shards that are free, or of this lane, by a look of just now. */
