@@ -20,7 +20,7 @@ import { openOrders, withService } from './with-service.ts';
 const cleanup = new Cleanup();
 cleanup.onSignals();
 
-async function measure({ only, seconds, vs }: Arguments): Promise<Report> {
+async function measure({ only, seconds, vs }: Arguments, keep: (report: Report) => void): Promise<Report> {
   const builds = [here, ...(vs === undefined ? [] : [checkOut(cleanup, vs)])];
   const stack = await startStack(cleanup);
   const bench = { cleanup, stack, build: here, seconds, real: { rows: [], records: [] } };
@@ -30,11 +30,7 @@ async function measure({ only, seconds, vs }: Arguments): Promise<Report> {
   if (needsRows) say('a sample of real payloads');
   const real = needsRows ? await sampleRows(bench) : bench.real;
   const turns: Turn[] = [];
-  for (const { part, build } of planned) {
-    say(builds.length > 1 ? `${parts[part].title}, ${build.name}` : parts[part].title);
-    turns.push({ part, build: build.name, ...(await turnOf(part, { ...bench, real, build })) });
-  }
-  return {
+  const report = {
     at: new Date().toISOString(),
     command: `npm run bench -- ${process.argv.slice(2).join(' ')}`.trim(),
     machine,
@@ -42,6 +38,12 @@ async function measure({ only, seconds, vs }: Arguments): Promise<Report> {
     builds: builds.map(({ name }) => name),
     turns,
   };
+  for (const { part, build } of planned) {
+    say(builds.length > 1 ? `${parts[part].title}, ${build.name}` : parts[part].title);
+    turns.push({ part, build: build.name, ...(await turnOf(part, { ...bench, real, build })) });
+    keep(report);
+  }
+  return report;
 }
 
 /** The ground twice, before and after what is measured against it. */
@@ -84,10 +86,11 @@ try {
   if (args === 'help') {
     console.log(usage);
   } else {
-    const report = await measure(args);
-    if (args.json !== undefined) {
-      writeFileSync(args.json, `${JSON.stringify({ ...report, means: sectionsOf(report) }, undefined, 2)}\n`);
-    }
+    // After each turn: a run that is ended keeps what it has.
+    const report = await measure(args, (so) => {
+      if (args.json === undefined) return;
+      writeFileSync(args.json, `${JSON.stringify({ ...so, means: sectionsOf(so) }, undefined, 2)}\n`);
+    });
     console.log(printReport(report));
   }
 } catch (error) {
