@@ -41,9 +41,12 @@ export function symbolLetters(text: string): string {
   return plain.replace(signs, '') || plain;
 }
 
+/** A contract has at least so many letters: a root of one, a date, C or P, and a strike. */
+export const shortestContract = 16;
+
 /**
- * Whether a reader's symbol names the instrument, in any spelling: its own symbol, or that of a
- * leg. The platform lists an option of one leg under its underlying, and the contract is the leg's.
+ * Whether a reader's symbol names the instrument, in any spelling: its own symbol, or the contract
+ * of a leg. The platform lists an option of one leg under its underlying.
  */
 export function namesInstrument(
   wanted: string,
@@ -53,7 +56,8 @@ export function namesInstrument(
   }: { readonly symbol: string; readonly legs?: readonly { readonly symbol: string }[] | undefined },
 ): boolean {
   const letters = symbolLetters(wanted);
-  return [symbol, ...legs.map((leg) => leg.symbol)].some((each) => symbolLetters(each) === letters);
+  const named = letters.length < shortestContract ? [symbol] : [symbol, ...legs.map((leg) => leg.symbol)];
+  return named.some((each) => symbolLetters(each) === letters);
 }
 
 /**

@@ -1,12 +1,13 @@
-import { symbolLetters } from '../../domain/symbol.ts';
+import { shortestContract, symbolLetters } from '../../domain/symbol.ts';
 import type { OrderFilter } from './order-reads.ts';
 
 /**
  * Conditions no index answers, on `o`, as parameters $6 to $13 but $8. A list looks at a bounded
  * number of keys for a page and drops the orders that do not match. A line break separates the
- * references, and no searched text has one.
+ * references, and no searched text has one. Legs are looked for only by a text as long as a
+ * contract: to find them in 20,000 states took 0.5 s more than to compare the symbols.
  */
-export const orderConditions = `($6::text is null or public.symbol_letters(o.symbol) = $6 or case when strpos(o.state::text, '"legs"') > 0
+export const orderConditions = `($6::text is null or public.symbol_letters(o.symbol) = $6 or case when length($6) >= ${shortestContract} and strpos(o.state::text, '"legs"') > 0
     then exists (select from json_array_elements(o.state -> 'instrument' -> 'legs') as leg where public.symbol_letters(leg ->> 'symbol') = $6) end) and ($7::text is null or o.status = $7)
   and o.updated_at >= $9::timestamptz and o.updated_at < $10::timestamptz
   and ($11::text is null or starts_with(o.state ->> 'side', $11)) and ($12::text is null or o.state ->> 'origin' = $12)
