@@ -55,51 +55,44 @@ const fleetShow: FleetVerb = {
   },
 };
 
-const ofInstance = { takes: [['<instance>', 'name of the process, or its end']], resolve: instanceOf } as const;
-const ofShard = { takes: [['<shard>', 'its number', shardNumber]] } as const;
+type Change = Pick<FleetVerb, 'does' | 'help' | 'end'>;
 
-const fleetDrain: FleetVerb = {
-  name: 'drain',
-  does: 'Has a process give its shards to the others, one by one, over REST.',
-  help: drainExamples,
-  route: 'POST /v1/fleet/instances/{instance}/drain',
-  ...ofInstance,
+const ofInstance = (name: 'drain' | 'undrain', change: Change): FleetVerb => ({
+  name,
+  route: `POST /v1/fleet/instances/{instance}/${name}`,
+  takes: [['<instance>', 'name of the process, or its end']],
+  resolve: instanceOf,
   reasoned: true,
   ...fleetFields,
-  end: (io, { lanes }) => {
-    if (!lanes.some(takesShards)) io.stderr.write('no other process takes shards: it keeps its own until one does\n');
-  },
-};
+  ...change,
+});
 
-const fleetUndrain: FleetVerb = {
-  name: 'undrain',
-  does: 'Has a process take shards again, over REST.',
-  route: 'POST /v1/fleet/instances/{instance}/undrain',
-  ...ofInstance,
+const ofShard = (name: 'pin' | 'unpin', change: Change): FleetVerb => ({
+  name,
+  route: `POST /v1/fleet/shards/{shard}/${name}`,
+  takes: [['<shard>', 'its number', shardNumber]],
   reasoned: true,
   ...fleetFields,
-};
+  ...change,
+});
 
-const fleetPin: FleetVerb = {
-  name: 'pin',
-  does: 'Keeps a shard with its process: balance does not move it, over REST.',
-  help: pinExamples,
-  route: 'POST /v1/fleet/shards/{shard}/pin',
-  ...ofShard,
-  reasoned: true,
-  ...fleetFields,
-};
+const changes: readonly FleetVerb[] = [
+  ofInstance('drain', {
+    does: 'Has a process give its shards to the others, one by one, over REST.',
+    help: drainExamples,
+    end: (io, { lanes }) => {
+      if (!lanes.some(takesShards)) io.stderr.write('no other process takes shards: it keeps its own until one does\n');
+    },
+  }),
+  ofInstance('undrain', { does: 'Has a process take shards again, over REST.' }),
+  ofShard('pin', {
+    does: 'Keeps a shard with its process: balance does not move it, over REST.',
+    help: pinExamples,
+  }),
+  ofShard('unpin', { does: 'Lets a shard move for balance again, over REST.' }),
+];
 
-const fleetUnpin: FleetVerb = {
-  name: 'unpin',
-  does: 'Lets a shard move for balance again, over REST.',
-  route: 'POST /v1/fleet/shards/{shard}/unpin',
-  ...ofShard,
-  reasoned: true,
-  ...fleetFields,
-};
-
-export const fleetVerbs = [fleetShow, fleetDrain, fleetUndrain, fleetPin, fleetUnpin];
+export const fleetVerbs = [fleetShow, ...changes];
 
 /** Shows which process holds which shards; the commands below it move them. */
 export function fleetCommand(io: CliIo): Command {
@@ -109,7 +102,7 @@ export function fleetCommand(io: CliIo): Command {
     const look = async () => shown(await readFleet(client));
     if (!(await watch(io, look))) io.exit(exitCodes.failed);
   });
-  for (const verb of fleetVerbs.slice(1)) fleet.addCommand(verbCommand(io, verb));
+  for (const verb of changes) fleet.addCommand(verbCommand(io, verb));
   return fleet;
 }
 

@@ -45,12 +45,40 @@ function routeOf(name: string): Route {
   return found;
 }
 
+const folder = join(import.meta.dirname, '../../src/cli');
+const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+
 it('every file that declares a verb is looked at', () => {
-  const folder = join(import.meta.dirname, '../../src/cli');
-  const declaring = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.ts') && /[:=] (?:List)?Verb</.test(readFileSync(join(folder, name), 'utf8')),
+  const declaring = sources.filter(({ name, text }) => name !== 'rest/verb.ts' && /[:=] (?:List)?Verb</.test(text));
+  expect(declaring.map(({ name }) => name).toSorted()).toEqual(Object.keys(modules).toSorted());
+});
+
+/** `/v1/orders/${stream}/…` as parts: a place where a value is put in is undefined. */
+const pathsIn = (text: string) =>
+  [...text.matchAll(/[`'](\/v1\/(?:\$\{[^}]*\}|[\w/{}-])*)/g)].map(([, path = '']) =>
+    path
+      .replace(/\$\{query\(.*/, '')
+      .replace(/\$?\{[^}]*\}/g, '*')
+      // A value may have several parts: the path is known up to it.
+      .replace(/\/\*\w.*/, '')
+      .split('/')
+      .map((part) => (part === '*' ? undefined : part)),
   );
-  expect(declaring.filter((name) => name !== 'rest/verb.ts').toSorted()).toEqual(Object.keys(modules).toSorted());
+
+it('every path in the command line begins a path of the table of routes', () => {
+  const served = routeTable.map(({ path }) => pathsIn(`'${path}`)[0] ?? []);
+  const isServed = (path: readonly (string | undefined)[]) =>
+    served.some((route) =>
+      path.every(
+        (part, at) => at < route.length && (part === undefined || route[at] === undefined || part === route[at]),
+      ),
+    );
+  expect(isServed(['', 'v1', 'order', undefined]), 'the check can fail').toBe(false);
+  const paths = sources.flatMap(({ name, text }) => pathsIn(text).map((path) => ({ name, path })));
+  expect(paths.length).toBeGreaterThan(30);
+  expect(paths.filter(({ path }) => path.join('/') !== '/v1/' && !isServed(path))).toEqual([]);
 });
 
 describe.each(cases)('%s', (name, verb) => {
