@@ -7,6 +7,7 @@ import { Wakeup } from '../../runtime/waiting.ts';
 import type { FoundLoss, LaneHold, LaneStore } from '../../store/fleet/lane-store.ts';
 import type { LaneControl, LossReason } from '../orders/ingest-deps.ts';
 import { LaneRecord, type LaneView } from './lane-record.ts';
+import { acts, type LaneEvent, type LaneState, laneTransition, shownAs } from './lane-states.ts';
 
 /** The parts that work only while the lane is held. */
 export interface LaneTenant {
@@ -46,22 +47,21 @@ interface LaneKeeperOptions {
   readonly acquireEveryMs: number;
 }
 
-type LaneState = 'standby' | 'held' | 'stopped';
+/** Why a term is over. */
+type TermEnd = LossReason | 'renewal_refused' | 'change' | 'not_begun';
 
 /**
- * Holds the lane, or stands by for it.
+ * Holds the lane, or stands by for it. `lane-states.ts` has its states, its events, the table of
+ * them and what holds in it; `go` is the one line that changes the state. Apart from it is that the
+ * process drains: the loop ends, whatever the state is.
  *
- * States: standby → held (the row is ours) → standby (lost: the epoch rose without us) … → stopped.
- * Invariant: the tenant works only between `begin` and `end`, and both are called in
- * turn. Renewals and reclaims never overlap: a renewal under an epoch that our own
- * reclaim has just raised would look like a loss.
+ * Renewals and reclaims never overlap (`inTurn`): a renewal under an epoch that our own reclaim has
+ * just raised would look like a loss.
  */
 export class LaneKeeper implements Service, LaneControl {
   readonly name = 'lane-keeper';
-  private current: LaneState = 'standby';
+  private current: { readonly name: LaneState; readonly why?: TermEnd | undefined } = { name: 'standby' };
   private readonly record: LaneRecord;
-  private lost: LossReason | 'renewal_refused' | undefined;
-  private changing = false;
   private stopping = false;
   private failing = false;
   private readonly wakeup = new Wakeup();
@@ -76,13 +76,13 @@ export class LaneKeeper implements Service, LaneControl {
     this.record = new LaneRecord(deps);
   }
 
-  get state(): LaneState {
-    return this.current;
+  get state(): (typeof shownAs)[LaneState] {
+    return shownAs[this.current.name];
   }
 
   /** The holder of the lane at our last look, while standing by. */
   get otherHolder(): string | undefined {
-    return this.current === 'standby' ? this.record.view.holder : undefined;
+    return this.state === 'standby' ? this.record.view.holder : undefined;
   }
 
   /** The knowledge of this process about the lane and its own part in it. */
@@ -99,11 +99,11 @@ export class LaneKeeper implements Service, LaneControl {
     this.stopping = true;
     this.wakeup.wake();
     await this.running;
-    if (this.current === 'held') {
+    if (this.state === 'held') {
       await this.lookOnceMore();
       await this.giveBack();
     }
-    this.current = 'stopped';
+    this.go('stopped');
   }
 
   async reclaim(): Promise<LaneHold | undefined> {
@@ -118,13 +118,13 @@ export class LaneKeeper implements Service, LaneControl {
 
   reportLost(why: LossReason): void {
     if (why === 'batch_refused') this.record.refused('batch');
-    this.lost = why;
+    this.go('lost', why);
     this.wakeup.wake();
   }
 
   /** Gives the lane back and takes another one, as `pickLane` says. */
   change(): void {
-    this.changing = true;
+    this.go('change', 'change');
     this.wakeup.wake();
   }
 
@@ -148,16 +148,15 @@ export class LaneKeeper implements Service, LaneControl {
   private async run(): Promise<void> {
     while (!this.stopping) {
       try {
-        if (this.current === 'standby') await this.tryToAcquire();
-        else if (this.changing) await this.giveBack();
+        if (this.state === 'standby') await this.tryToAcquire();
         else await this.keep();
-        if (this.failing) this.deps.log.info({ state: this.current }, 'the lane can be asked for again');
+        if (this.failing) this.deps.log.info({ state: this.state }, 'the lane can be asked for again');
         this.failing = false;
       } catch (error) {
         this.notAsked(error);
       }
       if (this.stopping) return;
-      await this.rest(this.current === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);
+      await this.rest(this.state === 'held' ? this.options.renewEveryMs : this.options.acquireEveryMs);
     }
   }
 
@@ -184,15 +183,16 @@ export class LaneKeeper implements Service, LaneControl {
       return;
     }
     const { epoch, batch, takeover } = answer;
-    this.lost = undefined;
     this.record.taken(holder, epoch, takeover);
     lease.take(epoch, sentAtMs);
+    this.go('taken');
     this.confirm(epoch, sentAtMs);
-    this.current = 'held';
     log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');
     try {
       await this.beginTenant(answer);
+      this.go('begun', this.current.why);
     } catch (error) {
+      this.go('not_begun', 'not_begun');
       await this.giveBack();
       throw error;
     }
@@ -225,10 +225,9 @@ export class LaneKeeper implements Service, LaneControl {
     const { clock } = this.deps;
     for (;;) {
       await clock.sleep(this.options.renewEveryMs, begun);
-      if (begun.aborted || this.lost !== undefined) return;
+      if (begun.aborted || this.current.name !== 'beginning') return;
       try {
-        if (await this.inTurn(() => this.renew())) continue;
-        this.forget();
+        await this.inTurn(() => this.renew());
       } catch (error) {
         this.notAsked(error);
       }
@@ -236,9 +235,13 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async keep(): Promise<void> {
-    if (this.lost === undefined && (await this.inTurn(() => this.renew()))) return;
-    const { lost: why } = this;
+    if (this.current.name === 'held' && (await this.inTurn(() => this.renew()))) return;
+    const { why } = this.current;
     const { lane } = this.deps.lease;
+    if (why === 'change') {
+      await this.giveBack();
+      return;
+    }
     if (why === 'forgotten') this.deps.log.error({ lane }, 'the database lacks commits of this term; the term ends');
     else
       this.deps.log.warn(
@@ -249,15 +252,22 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   private async stopTenant(): Promise<void> {
-    this.forget();
-    this.current = 'standby';
-    await this.deps.tenant.end();
-    // A reclaim that the tenant was waiting for may have raised the
-    // epoch, and confirmed it, meanwhile.
-    this.forget();
+    this.go('ends');
+    try {
+      await this.deps.tenant.end();
+    } finally {
+      this.go('ended');
+    }
   }
 
-  private forget(): void {
+  /** Changes the state. `why`: kept until the tenant has ended. */
+  private go(event: LaneEvent, why?: TermEnd): void {
+    const from = this.current.name;
+    const to = laneTransition(from, event);
+    if (to === 'impossible') this.deps.log.error({ state: from, event }, 'an event came in a wrong state');
+    if (to === 'ignored' || to === 'impossible') return;
+    this.current = { name: to, why };
+    if (!acts(from) || acts(to)) return;
     this.deps.lease.lose();
     this.record.lost();
   }
@@ -267,10 +277,9 @@ export class LaneKeeper implements Service, LaneControl {
    * known under which epoch the row is ours.
    */
   private async giveBack(): Promise<void> {
-    this.changing = false;
     await this.stopTenant();
-    const { epoch } = this.deps.lease;
-    await this.inTurn(() => this.deps.store.release(this.deps.lease.lane, epoch)).catch((error: unknown) => {
+    const { store, lease } = this.deps;
+    await this.inTurn(() => store.release(lease.lane, lease.epoch)).catch((error: unknown) => {
       this.deps.log.warn(
         { err: error },
         'the lane could not be given back; a standby has to wait until the lease expires',
@@ -287,7 +296,7 @@ export class LaneKeeper implements Service, LaneControl {
     const { holder, expireAfterMs } = this.options;
     const { lane } = lease;
     try {
-      if ((await this.inTurn(() => this.renew())) || this.lost !== 'forgotten') return;
+      if ((await this.inTurn(() => this.renew())) || this.current.why !== 'forgotten') return;
       const answer = await store.acquire(lane, holder, expireAfterMs, lease.witness.newest);
       if (answer.foundLoss !== undefined) this.foundLoss(answer.foundLoss);
       if (answer.kind === 'held') await store.release(lane, answer.epoch);
@@ -306,7 +315,7 @@ export class LaneKeeper implements Service, LaneControl {
       return true;
     }
     if (answer === 'refused') this.record.refused('renewal');
-    this.lost = answer === 'refused' ? 'renewal_refused' : 'forgotten';
+    this.go('lost', answer === 'refused' ? 'renewal_refused' : 'forgotten');
     return false;
   }
 
@@ -321,9 +330,12 @@ export class LaneKeeper implements Service, LaneControl {
 
   private confirm(epoch: bigint, sentAtMs: number): void {
     const { lease } = this.deps;
-    lease.confirm(epoch, sentAtMs);
     lease.witness.sawEpoch(epoch);
-    this.record.confirmed(epoch);
+    lease.confirm(epoch, sentAtMs);
+    // The answer to a reclaim may come when the term is over. Its epoch is the one under which the
+    // lane is given back, and gives no right to act.
+    if (acts(this.current.name)) this.record.confirmed(epoch);
+    else lease.lose();
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -335,7 +347,7 @@ export class LaneKeeper implements Service, LaneControl {
   /** One line when the database begins to fail. */
   private notAsked(error: unknown): void {
     if (!this.failing)
-      this.deps.log.warn({ err: error, state: this.current }, 'the lane could not be asked for; trying again');
+      this.deps.log.warn({ err: error, state: this.state }, 'the lane could not be asked for; trying again');
     this.failing = true;
   }
 
