@@ -956,6 +956,8 @@ BEGIN
 END
 $$;
 
+-- ----- What the journal is asked for -----
+
 -- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/commands/command-journal.ts). The answer is the
 -- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
 CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals

@@ -1,0 +1,237 @@
+-- ----- Commands -----
+
+CREATE TABLE public.commands (
+  command_id uuid PRIMARY KEY,
+  shard integer NOT NULL,
+  principal text NOT NULL,
+  idempotency_key text NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
+  request_hash text NOT NULL,
+  kind text NOT NULL,
+  stream text NOT NULL,
+  account_id text NOT NULL,
+  symbol text,
+  side text,
+  request json NOT NULL,
+  caller_ref text,
+  supersedes uuid,
+  state text NOT NULL,
+  version integer NOT NULL,
+  order_id text,
+  reason json,
+  presumed_absent boolean DEFAULT false NOT NULL,
+  pending_revision bigint,
+  pending_version bigint,
+  misses integer DEFAULT 0 NOT NULL,
+  baseline json,
+  exposure numeric,
+  limits_change bigint DEFAULT 0 NOT NULL,
+  token_number integer,
+  deadline_at timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  settled_at timestamptz,
+  CONSTRAINT commands_kind CHECK (kind in ('place', 'replace', 'cancel')),
+  CONSTRAINT commands_stream CHECK (stream in ('account', 'prediction')),
+  CONSTRAINT commands_state CHECK (state in ('open', 'refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict')),
+  CONSTRAINT commands_settled_is_final CHECK ((settled_at is not null) = (state in ('refused', 'not_sent', 'applied', 'rejected', 'moot'))),
+  CONSTRAINT commands_absence_is_of_unknown CHECK (not presumed_absent or state = 'unknown'),
+  CONSTRAINT commands_place_has_terms CHECK (kind <> 'place' or (symbol is not null and side is not null)),
+  CONSTRAINT commands_of_an_order_name_it CHECK (kind = 'place' or order_id is not null),
+  CONSTRAINT commands_no_cancel_supersedes CHECK (supersedes is null or kind <> 'cancel'),
+  CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
+);
+
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands (principal, idempotency_key) WHERE key_held;
+CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
+CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersedes is not null;
+CREATE INDEX commands_newest ON public.commands (created_at, command_id);
+CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
+CREATE INDEX commands_by_key ON public.commands (idempotency_key);
+CREATE INDEX commands_by_caller_ref ON public.commands (caller_ref, principal) WHERE caller_ref IS NOT NULL;
+CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHERE settled_at is null;
+CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
+CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
+CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
+CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
+
+CREATE TABLE public.attempts (
+  attempt_id text PRIMARY KEY,
+  command_id uuid NOT NULL CONSTRAINT attempts_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  number integer NOT NULL,
+  state text NOT NULL,
+  epoch bigint NOT NULL,
+  prepared_at timestamptz NOT NULL,
+  sending_at timestamptz,
+  answered_at timestamptz,
+  reason json,
+  CONSTRAINT attempts_id CHECK (starts_with(attempt_id, 'tm-') and length(attempt_id) <= 64),
+  CONSTRAINT attempts_state CHECK (state in ('prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown')),
+  CONSTRAINT attempts_number CHECK (number > 0)
+);
+
+CREATE UNIQUE INDEX attempts_numbered ON public.attempts (command_id, number);
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE state not in ('not_sent', 'refused');
+CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE state in ('prepared', 'sending');
+
+CREATE TABLE public.evidence (
+  command_id uuid NOT NULL CONSTRAINT evidence_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  number integer NOT NULL,
+  kind text NOT NULL,
+  code text NOT NULL,
+  detail json NOT NULL,
+  attempt_id text,
+  at timestamptz NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT evidence_command_id_number_pk PRIMARY KEY (command_id, number),
+  CONSTRAINT evidence_kind CHECK (kind in ('answer', 'update', 'read', 'note', 'person')),
+  CONSTRAINT evidence_number CHECK (number > 0)
+);
+
+CREATE TABLE public.command_events (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  command_id uuid NOT NULL CONSTRAINT command_events_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
+  version integer NOT NULL,
+  snapshot json NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  published_at timestamptz,
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
+CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
+CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
+
+-- Events up to this transaction were deleted: a reader of the stream that stands there cannot go on. At most one row.
+CREATE TABLE public.event_floor (
+  one boolean PRIMARY KEY DEFAULT true NOT NULL,
+  tx_id xid8 NOT NULL,
+  CONSTRAINT event_floor_one CHECK (one)
+);
+
+CREATE TABLE public.command_fence (
+  shard integer PRIMARY KEY,
+  epoch bigint NOT NULL
+);
+
+-- ----- The journal of commands -----
+-- These functions run as their caller, who may write the tables. Triggers and constraints refuse all that no caller may do, so they refuse it to the owner and to people
+-- as well.
+
+-- These two are of a volatility that lets the planner put their text in their place. Everything longer is plpgsql, which keeps its plans: a function in SQL is
+-- planned again by each statement that calls it.
+CREATE FUNCTION public.ms_to_time(p_ms double precision) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
+
+CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
+LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
+
+-- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
+CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_build_object(
+    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
+    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
+    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
+    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
+    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', (
+      SELECT coalesce(json_agg(json_build_object(
+        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id));
+END
+$$;
+
+-- True: the journal is this holder's until the end of the transaction. Equal, not "at least": a holder writes only after it has swept.
+CREATE FUNCTION public.hold_command_fence(p_shard integer, p_epoch bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM FROM public.command_fence f WHERE f.shard = p_shard AND f.epoch = p_epoch FOR SHARE;
+  RETURN FOUND;
+END
+$$;
+
+-- Appends evidence. Its callers have locked the command's row, so numbers neither collide nor leave holes.
+CREATE FUNCTION public.append_evidence(p_command_id uuid, p_evidence json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.evidence (command_id, number, kind, code, detail, attempt_id, at)
+  SELECT p_command_id, (SELECT coalesce(max(number), 0) FROM public.evidence WHERE command_id = p_command_id) + e.place,
+    e.fact ->> 'kind', e.fact ->> 'code', e.fact -> 'detail', e.fact ->> 'attemptId', public.ms_to_time((e.fact ->> 'atMs')::double precision)
+  FROM json_array_elements(p_evidence) WITH ORDINALITY AS e(fact, place);
+END
+$$;
+
+CREATE FUNCTION public.add_command_evidence(p_command_id uuid, p_evidence json) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM FROM public.commands WHERE command_id = p_command_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', p_command_id USING ERRCODE = 'TM012';
+  END IF;
+  PERFORM public.append_evidence(p_command_id, p_evidence);
+END
+$$;
+
+-- The event of the step that a command just took. Returns the command as it is now.
+CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_snapshot json;
+BEGIN
+  INSERT INTO public.command_events (command_id, version, snapshot)
+  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
+  RETURNING snapshot INTO v_snapshot;
+  RETURN v_snapshot;
+END
+$$;
+
+-- Whether another command took the place of this one. `not_sent` and `refused` are final, and nothing of them is ever sent again; any other state was sent, or may be.
+-- A place that superseded another and placed nothing gives the right to supersede back. No unique index can hold this rule: an order of a successor that seemed to place
+-- nothing may land after all, and must be recorded whatever was placed since. So the rule is checked where a command begins.
+CREATE FUNCTION public.is_superseded(p_command_id uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM public.commands WHERE supersedes = p_command_id AND state NOT IN ('not_sent', 'refused'));
+END
+$$;
+
+-- ----- Actions that need a second principal -----
+
+-- `action` is an OperatorAction (store/commands/command-journal.ts), as it was asked for. `account_id` null: it concerns every account.
+CREATE TABLE public.approvals (
+  approval_id uuid PRIMARY KEY,
+  action json NOT NULL,
+  account_id text,
+  requested_by text NOT NULL,
+  reason text NOT NULL,
+  request_id text NOT NULL,
+  requested_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  approved_by text,
+  approved_reason text,
+  approved_at timestamptz,
+  CONSTRAINT approvals_two_principals CHECK (approved_by <> requested_by),
+  CONSTRAINT approvals_in_time CHECK (num_nulls(approved_by, approved_reason, approved_at) in (0, 3) and (approved_at is null or approved_at < expires_at))
+);
+
+CREATE INDEX approvals_waiting ON public.approvals (expires_at) WHERE approved_at is null;
+
+CREATE FUNCTION public.approvals_guard() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF OLD.approved_at IS NOT NULL OR
+    (OLD.approval_id, OLD.action::text, OLD.account_id, OLD.requested_by, OLD.reason, OLD.request_id, OLD.requested_at, OLD.expires_at) IS DISTINCT FROM
+    (NEW.approval_id, NEW.action::text, NEW.account_id, NEW.requested_by, NEW.reason, NEW.request_id, NEW.requested_at, NEW.expires_at)
+  THEN
+    RAISE EXCEPTION 'request % is approved once, and never changed otherwise', OLD.approval_id USING ERRCODE = 'TM010';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER approvals_guard BEFORE UPDATE ON public.approvals FOR EACH ROW EXECUTE FUNCTION public.approvals_guard();

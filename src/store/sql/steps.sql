@@ -1,0 +1,329 @@
+-- ----- What the journal is asked for -----
+
+-- Writes down an act that waits for a second principal, with its line of the audit trail. `p` is an Approval (store/commands/command-journal.ts). The answer is the
+-- request that waits: another one, where this principal waits for the same act already. No row: `p_most` of this principal wait already.
+CREATE FUNCTION public.request_approval(p json, p_most integer) RETURNS SETOF public.approvals
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.approvals;
+  v_by text := p ->> 'by';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  -- One of a principal after the other: two at once would not see each other.
+  PERFORM pg_advisory_xact_lock(hashtext('tidemark approvals'), hashtext(v_by));
+  SELECT * INTO v FROM public.approvals
+  WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by AND action::jsonb = (p -> 'action')::jsonb ORDER BY requested_at LIMIT 1;
+  IF FOUND THEN
+    RETURN NEXT v;
+    RETURN;
+  END IF;
+  IF (SELECT count(*) FROM public.approvals WHERE approved_at IS NULL AND expires_at > v_at AND requested_by = v_by) >= p_most THEN
+    RETURN;
+  END IF;
+  INSERT INTO public.approvals (approval_id, action, account_id, requested_by, reason, request_id, requested_at, expires_at)
+  VALUES ((p ->> 'approvalId')::uuid, p -> 'action', p ->> 'accountId', v_by, p ->> 'reason', p ->> 'requestId', v_at,
+    public.ms_to_time((p ->> 'expiresAtMs')::double precision))
+  RETURNING * INTO v;
+  INSERT INTO public.audit_log (at, principal, action, account_id, request_id, reason, detail)
+  VALUES (v_at, v_by, 'request_approval', v.account_id, v.request_id, v.reason, json_build_object('approvalId', v.approval_id, 'action', v.action));
+  RETURN NEXT v;
+END
+$$;
+
+-- `p` is a NewCommand whose reference may be used once, and another command of its principal has it.
+CREATE FUNCTION public.uses_reference_again(p json) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (p ->> 'callerRefOnce')::boolean IS TRUE
+    AND EXISTS (SELECT FROM public.commands WHERE caller_ref = p ->> 'callerRef' AND principal = p ->> 'principal');
+END
+$$;
+
+-- Whether `p`, a NewCommand, may take the place of this command: it is presumed absent, or a replace that has been in conflict for long, and has no successor.
+CREATE FUNCTION public.may_supersede(p json, v_prior public.commands) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (v_prior.kind = p -> 'request' ->> 'kind' AND v_prior.account_id = p -> 'request' ->> 'accountId'
+    AND (v_prior.state = 'unknown' AND v_prior.presumed_absent OR v_prior.state = 'conflict' AND v_prior.kind = 'replace'
+      AND v_prior.created_at <= public.ms_to_time((p ->> 'atMs')::double precision) - interval '10 minutes')
+    AND NOT (v_prior.kind = 'place' AND public.is_superseded(v_prior.command_id))) IS TRUE;
+END
+$$;
+
+-- What `open_command` would say of this NewCommand just now, all of it at once: a JournalPreview (store/commands/journal-preview.ts). It locks nothing.
+CREATE FUNCTION public.preview_command(p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_prior public.commands;
+BEGIN
+  -- The server itself refuses a write from here on, to the end of the transaction.
+  PERFORM set_config('transaction_read_only', 'on', true);
+  SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid;
+  RETURN json_build_object('callerRefReused', public.uses_reference_again(p),
+    'notSuperseded', p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior),
+    'limits', (SELECT coalesce(json_agg(w), '[]') FROM public.weigh_limits(p, true) AS w));
+END
+$$;
+
+-- One command: its row, attempt 1 (or the refusal), evidence, event. `p` is a NewCommand (store/commands/command-journal.ts) with place terms' symbol and side.
+-- If many come with one key at once, one inserts, and the others wait at the unique index and find it.
+CREATE FUNCTION public.open_command(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt text := p ->> 'attemptId';
+  v_prior public.commands;
+  v_breach json;
+  v_change bigint;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    -- Locked before the key is looked up, and looked at after: if two want to supersede the same place, the second waits here and then sees the result of the first.
+    IF p ->> 'supersedes' IS NOT NULL THEN
+      SELECT * INTO v_prior FROM public.commands WHERE command_id = (p ->> 'supersedes')::uuid FOR NO KEY UPDATE;
+    END IF;
+
+    -- Likewise, for a reference that may be used once. No unique index: the rule is a setting, and holds also for commands from before it was turned on.
+    IF (p ->> 'callerRefOnce')::boolean THEN
+      PERFORM pg_advisory_xact_lock(hashtextextended(json_build_array(p ->> 'principal', p ->> 'callerRef')::text, 0));
+    END IF;
+
+    SELECT * INTO v FROM public.commands WHERE principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      -- A command that is not final keeps its key, however old: a caller that asks again must get its answer.
+      IF v.settled_at IS NULL OR v.created_at > v_at - interval '7 days' THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'command', public.command_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.commands SET key_held = false WHERE command_id = v.command_id AND key_held;
+    END IF;
+
+    IF public.uses_reference_again(p) THEN
+      RETURN json_build_object('kind', 'caller_ref_reused');
+    END IF;
+
+    IF p ->> 'supersedes' IS NOT NULL AND NOT public.may_supersede(p, v_prior) THEN
+      RETURN json_build_object('kind', 'not_superseded');
+    END IF;
+
+    IF v_attempt IS NOT NULL THEN
+      -- Read before they are judged: what is changed in between is noticed by the mark.
+      SELECT max(change) INTO v_change FROM public.limits;
+      v_breach := public.judge_limits(p);
+      IF v_breach IS NOT NULL THEN
+        RETURN json_build_object('kind', 'limited', 'breach', v_breach);
+      END IF;
+    END IF;
+
+    INSERT INTO public.commands (command_id, shard, principal, idempotency_key, request_hash, kind, stream, account_id, symbol, side, request, caller_ref,
+      supersedes, state, version, order_id, reason, baseline, exposure, limits_change, token_number, deadline_at, created_at, updated_at, settled_at)
+    VALUES (v_id, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'request' ->> 'kind', p -> 'request' ->> 'stream',
+      p -> 'request' ->> 'accountId', p -> 'request' -> 'terms' ->> 'symbol', p -> 'request' -> 'terms' ->> 'side', p -> 'request', p ->> 'callerRef',
+      (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
+      p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
+      public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
+    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF v_attempt IS NOT NULL THEN
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at) VALUES (v_attempt, v_id, 1, 'prepared', p_epoch, v_at);
+  END IF;
+  PERFORM public.append_evidence(v_id, json_build_array(json_build_object('kind', 'note', 'code', CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'prepared' END,
+    'detail', coalesce(p -> 'refusal', '{}'), 'attemptId', v_attempt, 'atMs', (p ->> 'atMs')::double precision)));
+  RETURN json_build_object('kind', 'opened', 'command', public.tell_step(v_id));
+END
+$$;
+
+-- Why this command may not be sent any more, as it is now: a Reason. Null: it may. The caller holds the shared lock of `close_sending`, so that each of these
+-- statements, with a snapshot of its own, sees whatever was committed before. Nothing forbids a cancel.
+CREATE FUNCTION public.sending_objection(c public.commands) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_cause text;
+  v_why text;
+BEGIN
+  SELECT cause, reason INTO v_cause, v_why FROM public.halts
+  WHERE cleared_at IS NULL AND coalesce(account_id, '') IN ('', c.account_id) ORDER BY number LIMIT 1;
+  IF FOUND THEN
+    RETURN json_build_object('code', 'PLACING_HALTED', 'message', left(format('placing was halted (%s): %s', v_cause, v_why), 500));
+  END IF;
+  IF c.token_number IS NOT NULL AND NOT EXISTS (
+    SELECT FROM public.principal_tokens t
+    WHERE t.principal = c.principal AND t.number = c.token_number AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+  ) THEN
+    RETURN json_build_object('code', 'TOKEN_ENDED', 'message', 'the token that asked for it was revoked, or has expired');
+  END IF;
+  IF EXISTS (
+    SELECT FROM public.limits l WHERE l.change > c.limits_change
+      AND (coalesce(l.principal, ''), coalesce(l.account_id, '')) IN (('', ''), ('', c.account_id), (c.principal, ''), (c.principal, c.account_id))
+  ) THEN
+    RETURN json_build_object('code', 'LIMITS_CHANGED', 'message', 'its limits were changed after it was judged by them: send it again, with a new key');
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+-- PREPARED → SENDING. True: done. False: another process holds the shard now, or the attempt is not prepared any more. An object: the Reason why it may not be
+-- sent. In the last two cases nothing was written.
+CREATE FUNCTION public.mark_sending(p_shard integer, p_epoch bigint, p_attempt_id text, p_at_ms double precision) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_command_id uuid;
+  v public.commands;
+  v_objection json;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN 'false';
+  END IF;
+  -- One table in each statement, by its key: the plan of a join, made while the tables were empty, would be kept.
+  SELECT command_id INTO v_command_id FROM public.attempts WHERE attempt_id = p_attempt_id;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_command_id AND state = 'open' FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'false';
+  END IF;
+  IF v.kind <> 'cancel' THEN
+    -- Behind the locks of rows: a row that is held for long holds up no halt.
+    PERFORM pg_advisory_xact_lock_shared(hashtext('tidemark sending'), 0);
+    v_objection := public.sending_objection(v);
+    IF v_objection IS NOT NULL THEN
+      RETURN v_objection;
+    END IF;
+  END IF;
+  UPDATE public.attempts SET state = 'sending', sending_at = public.ms_to_time(p_at_ms)
+  WHERE attempt_id = p_attempt_id AND state = 'prepared' AND epoch = p_epoch;
+  IF NOT FOUND THEN
+    RETURN 'false';
+  END IF;
+  PERFORM public.append_evidence(v_command_id, json_build_array(json_build_object('kind', 'note', 'code', 'sending', 'detail', json_build_object(),
+    'attemptId', p_attempt_id, 'atMs', p_at_ms)));
+  RETURN 'true';
+END
+$$;
+
+-- One step by compare-and-set on the version (and on the attempt's state, which `mark_sending` changes without a version). `p` is a CommandStep.
+CREATE FUNCTION public.step_command(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+  v_to text := p ->> 'to';
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+  v_attempt json := p -> 'attempt';
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  IF v_attempt IS NOT NULL THEN
+    UPDATE public.attempts SET state = v_attempt ->> 'to', answered_at = v_at, reason = coalesce(v_attempt -> 'reason', reason)
+    WHERE attempt_id = v_attempt ->> 'attemptId' AND command_id = v_id AND state = v_attempt ->> 'from';
+    IF NOT FOUND THEN
+      RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+    END IF;
+  END IF;
+  UPDATE public.commands SET
+    state = v_to, version = version + 1, updated_at = v_at,
+    reason = coalesce(p -> 'reason', reason),
+    order_id = coalesce(p ->> 'orderId', order_id),
+    presumed_absent = v_to = 'unknown' AND coalesce((p ->> 'presumedAbsent')::boolean, presumed_absent),
+    pending_revision = coalesce((p -> 'seenPendingAt' ->> 'revision')::bigint, pending_revision),
+    pending_version = CASE WHEN p -> 'seenPendingAt' IS NULL THEN pending_version ELSE (p -> 'seenPendingAt' ->> 'sourceVersion')::bigint END,
+    misses = coalesce((p ->> 'misses')::integer, misses),
+    settled_at = CASE WHEN v_to IN ('refused', 'not_sent', 'applied', 'rejected', 'moot') THEN coalesce(settled_at, v_at) END
+  WHERE command_id = v_id;
+  IF p ->> 'nextAttemptId' IS NOT NULL THEN
+    IF v_to <> 'open' THEN
+      RAISE EXCEPTION 'command % becomes % and prepares another attempt', v_id, v_to USING ERRCODE = 'TM010';
+    END IF;
+    INSERT INTO public.attempts (attempt_id, command_id, number, state, epoch, prepared_at)
+    SELECT p ->> 'nextAttemptId', v_id, max(number) + 1, 'prepared', p_epoch, v_at FROM public.attempts WHERE command_id = v_id;
+  END IF;
+  PERFORM public.append_evidence(v_id, p -> 'evidence');
+  RETURN json_build_object('kind', 'stepped', 'command', public.tell_step(v_id));
+END
+$$;
+
+-- Under the fence, and only while the command is unknown at the version that the read was judged by. Returns as `step_command` does.
+CREATE FUNCTION public.note_miss(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_id uuid := p ->> 'commandId';
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  SELECT * INTO v FROM public.commands WHERE command_id = v_id AND shard = p_shard FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no command %', v_id USING ERRCODE = 'TM012';
+  END IF;
+  IF v.version <> (p ->> 'version')::integer OR v.state <> 'unknown' THEN
+    RETURN json_build_object('kind', 'stale', 'command', public.command_json(v));
+  END IF;
+  UPDATE public.commands SET misses = misses + 1 WHERE command_id = v_id RETURNING * INTO v;
+  PERFORM public.append_evidence(v_id, json_build_array(p -> 'evidence'));
+  RETURN json_build_object('kind', 'noted', 'command', public.command_json(v));
+END
+$$;
+
+-- Raises the fence, which waits for every journal transaction of the former holder and shuts out the later ones. Then sweeps the attempts that it left: one that was
+-- SENDING may have been written, one that was PREPARED was not. Returns how many commands it swept: those that were under way, so a few hundred at most.
+-- Called again under the same epoch it sweeps nothing that this epoch prepared.
+CREATE FUNCTION public.take_over_commands(p_shard integer, p_epoch bigint, p_at_ms double precision) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.commands;
+  v_last public.attempts;
+  v_was text;
+  v_swept integer := 0;
+  v_at timestamptz := public.ms_to_time(p_at_ms);
+  v_reason json := json_build_object('code', 'TAKEN_OVER', 'message', 'the process that had it in hand is gone');
+BEGIN
+  INSERT INTO public.command_fence AS f (shard, epoch) VALUES (p_shard, p_epoch)
+  ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch WHERE f.epoch <= excluded.epoch;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'shard % was taken over by a later holder than epoch %', p_shard, p_epoch USING ERRCODE = 'TM011';
+  END IF;
+
+  FOR v IN
+    SELECT * FROM public.commands c
+    WHERE c.shard = p_shard AND c.command_id IN (
+      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
+    ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
+  LOOP
+    SELECT * INTO v_last FROM public.attempts a WHERE a.command_id = v.command_id ORDER BY a.number DESC LIMIT 1;
+    CONTINUE WHEN v_last.epoch >= p_epoch;
+    v_was := v_last.state;
+    IF v_was IN ('prepared', 'sending') THEN
+      UPDATE public.attempts SET state = CASE v_was WHEN 'sending' THEN 'unknown' ELSE 'not_sent' END, answered_at = v_at, reason = v_reason
+      WHERE attempt_id = v_last.attempt_id RETURNING state INTO v_last.state;
+    END IF;
+    -- A command that was settled before its answer came keeps its outcome; only its attempt changes.
+    UPDATE public.commands c SET
+      state = CASE c.state WHEN 'open' THEN v_last.state ELSE c.state END,
+      reason = CASE c.state WHEN 'open' THEN v_reason ELSE c.reason END,
+      settled_at = CASE WHEN c.state = 'open' AND v_last.state IN ('not_sent', 'refused', 'rejected') THEN v_at ELSE c.settled_at END,
+      version = c.version + 1, updated_at = v_at
+    WHERE c.command_id = v.command_id;
+    PERFORM public.append_evidence(v.command_id, json_build_array(json_build_object('kind', 'note', 'code', 'taken_over',
+      'detail', json_build_object('epoch', p_epoch::text, 'was', v_was), 'attemptId', v_last.attempt_id, 'atMs', p_at_ms)));
+    PERFORM public.tell_step(v.command_id);
+    v_swept := v_swept + 1;
+  END LOOP;
+  RETURN v_swept;
+END
+$$;

@@ -1,0 +1,261 @@
+-- ----- Cancel-all -----
+
+-- The orders that a cancel-all is about, under its key: asked again, it is about these orders and no others. In force until `ended_at`.
+CREATE TABLE public.cancel_alls (
+  cancel_all_id uuid PRIMARY KEY,
+  shard integer NOT NULL,
+  principal text NOT NULL,
+  idempotency_key text NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
+  request_hash text NOT NULL,
+  selection json NOT NULL,
+  reason text NOT NULL,
+  on_landing text NOT NULL,
+  orders json NOT NULL,
+  places json NOT NULL,
+  unread json NOT NULL,
+  declined json NOT NULL,
+  created_at timestamptz NOT NULL,
+  ended_at timestamptz,
+  CONSTRAINT cancel_alls_on_landing CHECK (on_landing in ('cancel', 'leave'))
+);
+
+CREATE UNIQUE INDEX cancel_alls_one_per_key ON public.cancel_alls (shard, principal, idempotency_key) WHERE key_held;
+CREATE INDEX cancel_alls_key_held ON public.cancel_alls (created_at) WHERE key_held;
+CREATE INDEX cancel_alls_in_force ON public.cancel_alls (shard, created_at) WHERE ended_at is null;
+
+-- Like the key of a command, that of a cancel-all is held until it has ended and all its cancels are final, and seven days at least.
+CREATE FUNCTION public.cancel_all_holds_key(c public.cancel_alls, p_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN c.created_at > p_at - interval '7 days' OR c.ended_at IS NULL OR EXISTS (
+    SELECT FROM public.commands m
+    WHERE m.settled_at IS NULL AND m.principal = c.principal AND starts_with(m.idempotency_key, 'cancel-all:' || c.cancel_all_id || ':'));
+END
+$$;
+
+-- Writes a cancel-all with its list, or returns the one that has the key already. `p` is a NewCancelAll (store/commands/command-journal.ts).
+CREATE FUNCTION public.open_cancel_all(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v public.cancel_alls;
+  v_at timestamptz := public.ms_to_time((p ->> 'atMs')::double precision);
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN json_build_object('kind', 'fenced');
+  END IF;
+  LOOP
+    SELECT * INTO v FROM public.cancel_alls WHERE shard = p_shard AND principal = p ->> 'principal' AND idempotency_key = p ->> 'idempotencyKey' AND key_held;
+    IF FOUND THEN
+      IF public.cancel_all_holds_key(v, v_at) THEN
+        IF v.request_hash = p ->> 'requestHash' THEN
+          RETURN json_build_object('kind', 'replayed', 'cancelAll', public.cancel_all_json(v));
+        END IF;
+        RETURN json_build_object('kind', 'key_reused');
+      END IF;
+      UPDATE public.cancel_alls SET key_held = false WHERE cancel_all_id = v.cancel_all_id AND key_held;
+    END IF;
+    INSERT INTO public.cancel_alls (cancel_all_id, shard, principal, idempotency_key, request_hash, selection, reason, on_landing, orders, places, unread,
+      declined, created_at)
+    VALUES ((p ->> 'cancelAllId')::uuid, p_shard, p ->> 'principal', p ->> 'idempotencyKey', p ->> 'requestHash', p -> 'selection', p ->> 'reason',
+      p ->> 'onLanding', p -> 'orders', p -> 'places', p -> 'unread', p -> 'declined', v_at)
+    ON CONFLICT (shard, principal, idempotency_key) WHERE key_held DO NOTHING
+    RETURNING * INTO v;
+    EXIT WHEN FOUND;
+  END LOOP;
+  RETURN json_build_object('kind', 'opened', 'cancelAll', public.cancel_all_json(v));
+END
+$$;
+
+CREATE FUNCTION public.cancel_all_json(c public.cancel_alls) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN json_build_object('cancelAllId', c.cancel_all_id, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'selection', c.selection, 'reason', c.reason, 'onLanding', c.on_landing, 'orders', c.orders, 'places', c.places, 'unread', c.unread,
+    'declined', c.declined, 'atMs', public.time_to_ms(c.created_at));
+END
+$$;
+
+-- Ends it, once only. False: fenced.
+CREATE FUNCTION public.end_cancel_all(p_shard integer, p_epoch bigint, p_cancel_all_id uuid, p_at_ms double precision) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_alls SET ended_at = public.ms_to_time(p_at_ms) WHERE cancel_all_id = p_cancel_all_id AND ended_at IS NULL;
+  RETURN true;
+END
+$$;
+
+-- ----- Dead man's switch -----
+
+-- One timer for each principal and account of a shard. When it has run out and was not ended, the holder of the shard cancels the account's orders. Only the database's
+-- clock counts, so it does not matter which process is asked.
+CREATE TABLE public.cancel_timers (
+  shard integer NOT NULL,
+  principal text NOT NULL,
+  account_id text NOT NULL,
+  timer_id uuid NOT NULL,
+  fires_at timestamptz NOT NULL,
+  ended_at timestamptz,
+  changes integer DEFAULT 1 NOT NULL,
+  CONSTRAINT cancel_timers_pk PRIMARY KEY (shard, principal, account_id),
+  CONSTRAINT cancel_timers_account CHECK (account_id <> '')
+);
+
+-- Arms or renews the timers of these accounts; with `afterMs` 0 it ends them. Returns when they run out, in milliseconds, and one of the timers that it changed, with the
+-- number of its changes; null: fenced.
+CREATE FUNCTION public.set_cancel_timers(p_shard integer, p_epoch bigint, p json) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_changed json;
+  v_after double precision := (p ->> 'afterMs')::double precision;
+  v_fires timestamptz := clock_timestamp() + v_after * interval '1 millisecond';
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  IF v_after = 0 THEN
+    WITH ended AS (
+      UPDATE public.cancel_timers t SET ended_at = clock_timestamp(), changes = t.changes + 1 FROM json_array_elements(p -> 'timers') e
+      WHERE t.shard = p_shard AND t.principal = p ->> 'principal' AND t.account_id = e ->> 'accountId' AND t.ended_at IS NULL
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM ended t LIMIT 1;
+  ELSE
+    WITH armed AS (
+      INSERT INTO public.cancel_timers AS t (shard, principal, account_id, timer_id, fires_at)
+      SELECT p_shard, p ->> 'principal', e ->> 'accountId', (e ->> 'timerId')::uuid, v_fires FROM json_array_elements(p -> 'timers') e
+      ON CONFLICT (shard, principal, account_id)
+      DO UPDATE SET timer_id = excluded.timer_id, fires_at = excluded.fires_at, ended_at = NULL, changes = t.changes + 1
+      RETURNING t.*
+    )
+    SELECT json_build_object('shard', t.shard, 'principal', t.principal, 'accountId', t.account_id, 'changes', t.changes) INTO v_changed FROM armed t LIMIT 1;
+  END IF;
+  RETURN json_build_object('firesAtMs', public.time_to_ms(v_fires), 'changed', v_changed);
+END
+$$;
+
+-- Ends a timer that has fired, with its cancel-all written down. No effect where it was renewed since; false: fenced.
+CREATE FUNCTION public.end_cancel_timer(p_shard integer, p_epoch bigint, p_timer_id uuid) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN false;
+  END IF;
+  UPDATE public.cancel_timers SET ended_at = clock_timestamp() WHERE shard = p_shard AND timer_id = p_timer_id AND ended_at IS NULL;
+  RETURN true;
+END
+$$;
+
+-- ----- Halts -----
+
+CREATE TABLE public.halts (
+  halt_id text PRIMARY KEY,
+  account_id text,
+  cause text NOT NULL,
+  reason text NOT NULL,
+  raised_by text NOT NULL,
+  since timestamptz NOT NULL,
+  cleared_at timestamptz,
+  cleared_by text,
+  cleared_reason text,
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  CONSTRAINT halts_account CHECK (account_id <> ''),
+  CONSTRAINT halts_cleared_with_a_reason CHECK (num_nulls(cleared_at, cleared_by, cleared_reason) in (0, 3) and cleared_reason <> '')
+);
+
+CREATE UNIQUE INDEX halts_one_active ON public.halts (coalesce(account_id, ''), cause) WHERE cleared_at is null;
+CREATE UNIQUE INDEX halts_number ON public.halts (number);
+
+-- Each change of a halt, for the stream of events. Its ids are of one sequence with those of steps, so that (tx_id, id) is one order of both.
+CREATE TABLE public.halt_events (
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+  id bigint DEFAULT nextval('public.command_events_id_seq') NOT NULL,
+  snapshot json NOT NULL,
+  recorded_at timestamptz DEFAULT now() NOT NULL,
+  CONSTRAINT halt_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
+);
+
+-- Runs as its owner, so that only a change of a halt can write such an event.
+CREATE FUNCTION public.record_halt_event() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO public.halt_events (snapshot) VALUES (json_strip_nulls(json_build_object(
+    'haltId', NEW.halt_id, 'accountId', NEW.account_id, 'cause', NEW.cause, 'reason', NEW.reason, 'by', NEW.raised_by, 'sinceMs', public.time_to_ms(NEW.since),
+    'clearedAtMs', public.time_to_ms(NEW.cleared_at), 'clearedBy', NEW.cleared_by, 'clearedReason', NEW.cleared_reason)));
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER halts_recorded AFTER INSERT OR UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.record_halt_event();
+
+-- Adds a halt unless an active one has the same scope and cause. Returns the active one, either way; null: fenced. Where the halt itself is there and was cleared, that row:
+-- a process puts back what it has seen here and misses, and may be the last one to hear of a resume.
+CREATE FUNCTION public.raise_halt(p_shard integer, p_epoch bigint, p_halt_id text, p_account_id text, p_cause text, p_reason text, p_by text, p_since_ms double precision)
+RETURNS SETOF public.halts
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF p_epoch IS NOT NULL AND NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN;
+  END IF;
+  -- Before the row gets its number: so numbers rise in the order of commits.
+  PERFORM public.close_sending();
+  LOOP
+    INSERT INTO public.halts (halt_id, account_id, cause, reason, raised_by, since)
+    VALUES (p_halt_id, p_account_id, p_cause, p_reason, p_by, public.ms_to_time(p_since_ms))
+    ON CONFLICT DO NOTHING;
+    RETURN QUERY SELECT * FROM public.halts h
+      WHERE h.halt_id = p_halt_id OR h.account_id IS NOT DISTINCT FROM p_account_id AND h.cause = p_cause AND h.cleared_at IS NULL
+      ORDER BY h.cleared_at NULLS FIRST LIMIT 1;
+    EXIT WHEN FOUND;
+  END LOOP;
+END
+$$;
+
+-- Clears the active halts of the scope. Returns their ids; null: fenced; "kept": none was cleared, since one of them was raised by an operator for every account, and the
+-- token that asks names only some accounts (`p_of_some`).
+CREATE FUNCTION public.clear_halts(
+  p_shard integer, p_epoch bigint, p_account_id text, p_by text, p_reason text, p_at_ms double precision, p_of_some boolean
+) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_cleared json;
+BEGIN
+  IF NOT public.hold_command_fence(p_shard, p_epoch) THEN
+    RETURN NULL;
+  END IF;
+  IF p_of_some AND EXISTS (SELECT FROM public.halts WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND cause = 'operator') THEN
+    RETURN '"kept"';
+  END IF;
+  -- A halt that was raised after the check above stays.
+  WITH cleared AS (
+    UPDATE public.halts SET cleared_at = public.ms_to_time(p_at_ms), cleared_by = p_by, cleared_reason = p_reason
+    WHERE account_id IS NOT DISTINCT FROM p_account_id AND cleared_at IS NULL AND NOT (p_of_some AND cause = 'operator')
+    RETURNING halt_id
+  )
+  SELECT coalesce(json_agg(halt_id), '[]') INTO v_cleared FROM cleared;
+  RETURN v_cleared;
+END
+$$;
+
+-- A process says which active halts it holds (p_halt_ids). The row gets the number up to which it holds all. False: the lane is not its any more.
+CREATE FUNCTION public.hold_halts(p_lane integer, p_epoch bigint, p_halt_ids text[]) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE public.lanes SET halts_held = coalesce(
+    (SELECT min(number) - 1 FROM public.halts WHERE cleared_at IS NULL AND halt_id <> ALL (p_halt_ids)), (SELECT max(number) FROM public.halts), 0)
+  WHERE lane = p_lane AND epoch = p_epoch;
+  RETURN FOUND;
+END
+$$;
+
+-- The holders of live lanes that have not said that they hold this halt. One that finishes another's lane sends no commands.
+CREATE FUNCTION public.without_halt(p_halt_id text, p_expire_ms double precision) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT l.holder FROM public.lanes l
+  WHERE l.holder IS NOT NULL AND l.holder NOT LIKE '%/finisher' AND abs(extract(epoch FROM clock_timestamp() - l.renewed_at)) * 1000 < p_expire_ms
+    AND l.halts_held < (SELECT h.number FROM public.halts h WHERE h.halt_id = p_halt_id AND h.cleared_at IS NULL)
+  ORDER BY l.lane
+$$;
