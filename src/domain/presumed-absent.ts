@@ -104,7 +104,7 @@ function wasMadeMeanwhile(command: Command, { createdAt, updatedAt }: Order): bo
 function hasAccountTerms(order: Order, terms: AccountPlaceTerms): boolean {
   return (
     order.instrument.symbol === terms.symbol &&
-    order.side === orderWord(terms.side) &&
+    (order.side === orderWord(terms.side) || order.side === 'unknown') &&
     order.quantity === terms.qty &&
     order.orderType === orderWord(terms.type) &&
     order.timeInForce === orderWord(terms.timeInForce) &&

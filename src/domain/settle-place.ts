@@ -194,7 +194,7 @@ type Pair = readonly [name: string, asked: string | undefined, has: string | und
 function accountPairs(terms: AccountPlaceTerms, order: Order): Pair[] {
   return [
     ['symbol', terms.symbol, order.instrument.symbol],
-    ['side', orderWord(terms.side), order.side],
+    ['side', orderWord(terms.side), order.side === 'unknown' ? undefined : order.side],
     ['quantity', terms.qty, order.quantity],
     ['orderType', orderWord(terms.type), order.orderType],
     ['timeInForce', orderWord(terms.timeInForce), order.timeInForce],

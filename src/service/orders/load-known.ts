@@ -50,7 +50,7 @@ export function bindOrder(
   const matches =
     binding.stream === view.stream &&
     binding.accountId === view.accountId &&
-    directionOf(orderWord(binding.side)) === directionOf(view.side);
+    (view.side === 'unknown' || directionOf(orderWord(binding.side)) === directionOf(view.side));
   const row: BindingRow = { stream: view.stream, orderId: view.orderId, attemptId, commandId, matches };
   if (!matches) return { row, own: firstSeen };
   return { row, own: { origin: 'tidemark', commandId, ...(callerRef !== undefined && { callerRef }) } };

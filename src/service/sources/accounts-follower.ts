@@ -200,8 +200,8 @@ export class AccountsFollower {
     try {
       await this.load();
       if (this.newest === undefined) this.followKnown();
-      // It may be older than an account that came with a shard, so it is no word on what it does not
-      // show, and what is stored of an account may be newer.
+      // It may be older than an account that came with a shard, so it is no word on what it does
+      // not show, and what is stored of an account may be newer.
       else await this.apply(this.newest.accounts, { isWhole: false, isNews: false }, signal);
     } catch (error) {
       // The next list may fail as well, and would leave the accounts

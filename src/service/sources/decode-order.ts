@@ -2,6 +2,7 @@ import { compareDecimals, subtractDecimals } from '../../domain/decimal.ts';
 import type { Cause, Observation, Unreadable } from '../../domain/observation.ts';
 import type { Instrument, Leg, OrderStatus, OrderView, Stream } from '../../domain/order.ts';
 import { isTerminal, orderWord, parseVersion } from '../../domain/order.ts';
+import { canonicalSymbol, optionRoot } from '../../domain/symbol.ts';
 import { storableText } from '../../venue/platform/parse-json.ts';
 import { accountOrderItem } from '../../venue/platform/wire/account-order.ts';
 import { predictionOrder, predictionStates } from '../../venue/platform/wire/prediction-order.ts';
@@ -54,12 +55,13 @@ function decodeAccountOrder(row: RowReader, accountId: string): DecodedOrder {
   const averagePrice = row.carriedDecimal('avgPrice');
   const orderType = wordOf(row, 'type');
   const status = statusOf(raw, cumQty);
+  const instrument = readInstrument(row);
   const view: ViewUnderWay = {
     stream: 'account',
     orderId: row.id('ordId'),
     accountId: row.optionalId('accountId') ?? accountId,
-    instrument: readInstrument(row),
-    side: orderWord(row.text('side')),
+    instrument,
+    side: sideOf(row, instrument),
     orderType,
     timeInForce: wordOf(row, 'timeInForce'),
     status,
@@ -128,15 +130,27 @@ function statusOf(raw: string, cumQty: string): OrderStatus {
   return accountStatuses.get(raw) ?? 'unknown';
 }
 
+/** Several legs each have a side, and the order as a whole may have none. */
+function sideOf(row: RowReader, { legs = [] }: Instrument): string {
+  return legs.length > 1 ? wordOf(row, 'side') : orderWord(row.text('side'));
+}
+
+/** Several legs may come without a symbol over them: then it is the underlying of the first one. */
 function readInstrument(row: RowReader): Instrument {
-  const symbol = row.text('symbol');
   const legs = readLegs(row);
+  const [first] = legs;
+  const told = first === undefined || legs.length < 2 ? row.text('symbol') : row.carriedText('symbol');
+  const symbol = told ?? underlyingText(first?.symbol ?? '');
   const isOption =
     legs.length > 0 ||
     row.carriedText('category') === 'option' ||
     ['OPT', 'MLEG'].includes(row.carriedText('securityType') ?? '');
   if (!isOption) return { kind: 'equity', symbol };
   return legs.length === 0 ? { kind: 'option', symbol } : { kind: 'option', symbol, legs };
+}
+
+function underlyingText(leg: string): string {
+  return optionRoot(canonicalSymbol(leg)) ?? leg;
 }
 
 function readLegs(row: RowReader): Leg[] {
