@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
  * one's row stays for good, or has a number that only rises, so each is a proof. One may be lost
  * alone: a halt is neither a step of a command nor of a batch.
  */
-interface WitnessedStops {
+export interface WitnessedStops {
   /** The halts the journal took and cleared. */
   readonly haltId?: string;
   readonly clearedHaltId?: string;

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { CommitWitness } from '../runtime/lease.ts';
+import type { CommitWitness, WitnessedStops } from '../runtime/lease.ts';
 import { and, asc, type Database, drizzle, eq, gt, isNull, or, sql } from './drizzle.ts';
 import { principalTokens } from './schema/principals.ts';
 import { type RetryDeps, retryTransaction } from './session/retry-transaction.ts';
@@ -54,6 +54,11 @@ interface PrincipalStoreDeps extends RetryDeps {
   readonly pool: Pool;
   /** Remembers a token's end, so its loss is noticed. */
   readonly witness?: CommitWitness;
+  /**
+   * Begins a generation where the database lacks an end that it had acknowledged. Left out: it is
+   * only written again.
+   */
+  readonly noticeLost?: (stop: WitnessedStops) => Promise<void>;
 }
 
 /**
@@ -88,8 +93,9 @@ export class PostgresPrincipalStore implements PrincipalStore {
   }
 
   async endAgain({ name, number }: PrincipalToken, endsAtMs: number): Promise<void> {
-    if (number !== undefined)
-      await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
+    if (number === undefined) return;
+    await this.deps.noticeLost?.({ endedToken: { principal: name, number, endsAtMs } });
+    await this.deps.pool.query('select public.end_token_again($1, $2, $3)', [name, number, endsAtMs]);
   }
 
   /** All the principal ever had, oldest first: none is ever deleted. */

@@ -2,6 +2,7 @@ import type { CommandRequest, Reason } from '../../domain/command.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { WitnessedStops } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
 import type { OperatorWord } from './commands.ts';
@@ -18,6 +19,11 @@ interface HaltsDeps {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Pick<Metrics['commands'], 'placingHalted'>;
+  /**
+   * Begins a generation where the database lacks this halt, which it had acknowledged. Rejects when
+   * it can't be asked. Left out: only the halt is put back.
+   */
+  readonly noticeLost?: (stop: Pick<WitnessedStops, 'haltId'>) => Promise<void>;
 }
 
 export const service: Halt['scope'] = { kind: 'service' };
@@ -46,6 +52,11 @@ interface Held {
   halt: Halt;
   /** The journal has it. */
   durable: boolean;
+  /**
+   * The journal had it, and has lost it. Until that was noticed it is not put back: its absence is
+   * the proof, and may be the only one.
+   */
+  lost: boolean;
   /**
    * How many `clear`s were asked for after it was raised and have not ended. A halt raised in the
    * meantime is another one, which they leave.
@@ -170,6 +181,8 @@ export class Halts {
     return this.inTurn(held.halt.scope, async () => {
       // The write before this one made it durable, or cleared it.
       if (held.durable || !this.active.includes(held)) return held.halt;
+      if (held.lost) await this.deps.noticeLost?.({ haltId: held.halt.haltId });
+      held.lost = false;
       const durable = await this.deps.journal.raiseHalt(held.halt, term?.fence);
       if (durable === 'fenced') return undefined;
       held.halt = durable;
@@ -218,7 +231,7 @@ export class Halts {
     );
     if (known !== undefined) return known;
     const halt: Halt = { haltId: random.uuid(), scope, cause, ...word, sinceMs: clock.nowMs() };
-    const held: Held = { halt, durable: false, clears: 0 };
+    const held: Held = { halt, durable: false, lost: false, clears: 0 };
     this.keep([...this.active, held]);
     log.error({ ...named(scope), cause, reason: word.reason, by: word.by }, 'placing is halted; only cancels pass');
     return held;
@@ -251,7 +264,7 @@ export class Halts {
     const known = new Map(this.active.map((held) => [held.halt.haltId, held]));
     const told = new Set(halts.map(({ haltId }) => haltId));
     const standing = halts.filter(({ clearedAtMs }) => clearedAtMs === undefined);
-    const active = standing.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, clears: 0 });
+    const active = standing.map((halt) => known.get(halt.haltId) ?? { halt, durable: true, lost: false, clears: 0 });
     const others = this.active.filter(
       (held) => !active.includes(held) && !(before.has(held) && told.has(held.halt.haltId)),
     );
@@ -262,6 +275,7 @@ export class Halts {
   private putBack(held: Held): void {
     const { haltId, scope, cause, by } = held.halt;
     held.durable = false;
+    held.lost = true;
     this.deps.log.error(
       { ...named(scope), haltId, cause, by },
       'the database has lost this halt; it holds, and is put back',

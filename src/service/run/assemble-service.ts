@@ -50,7 +50,13 @@ export function assembleService(
   const holder = holderName(random);
   const lease = new Lease(clock, config.leaseActMs, () => way.witness.hurry());
 
-  const store = storeParts({ ...shared, lease, onFenced: (fence) => fleet.reportFenced(fence) }, storeOptions(config));
+  const store = storeParts(
+    {
+      ...{ ...shared, lease, onFenced: (fence) => fleet.reportFenced(fence) },
+      onLoss: (loss) => fleet.keeper.reportLoss(loss),
+    },
+    storeOptions(config),
+  );
   const { topicPrefix, topicRetentionDays } = config;
   const kafka = kafkaParts(shared, {
     ...{ kafka: kafkaOptions(config), topicPrefix, topicRetentionDays },

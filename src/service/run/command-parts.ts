@@ -17,7 +17,7 @@ import type { UpdateParts } from './update-parts.ts';
 
 interface CommandPartsDeps extends SharedParts {
   readonly lease: Lease;
-  readonly store: Pick<StoreParts, 'journal' | 'outcomes' | 'pool'>;
+  readonly store: Pick<StoreParts, 'journal' | 'noticeLost' | 'outcomes' | 'pool'>;
   readonly platform: Pick<PlatformParts, 'http' | 'proxies'>;
   readonly kafka: Pick<KafkaParts, 'outcomePublisher'>;
   readonly way: Pick<UpdateParts, 'sources' | 'held' | 'witness'>;
@@ -52,6 +52,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
       // Before the shards are known, none is held, and commands are declined with any number.
       shardOf: (accountId) => held.shardOf(accountId) ?? 0,
       part: () => held.part,
+      noticeLost: store.noticeLost,
       onStep: () => outcomes.wake(),
     },
     commandOptions(config),

@@ -1,7 +1,7 @@
 import type { ConfigWith } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Lease } from '../../runtime/lease.ts';
+import type { Lease, WitnessedStops } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
@@ -11,7 +11,7 @@ import type { Fence } from '../../store/commands/command-journal.ts';
 import { PostgresOutcomeLog } from '../../store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../store/commands/postgres-journal.ts';
 import { PostgresAccountRegistry } from '../../store/fleet/account-registry.ts';
-import { PostgresLaneStore } from '../../store/fleet/lane-store.ts';
+import { type FoundLoss, PostgresLaneStore } from '../../store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../store/fleet/shard-store.ts';
 import { defaultPartitionRows } from '../../store/migrate.ts';
 import { PostgresOrderStore } from '../../store/orders/postgres-orders.ts';
@@ -34,6 +34,8 @@ interface StorePartsDeps {
   readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits that the journal has acknowledged. */
   readonly lease?: Lease;
+  /** A stop was lost, and a generation has begun. */
+  readonly onLoss?: (loss: FoundLoss) => void;
 }
 
 interface StorePartsOptions {
@@ -89,6 +91,13 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     maxConnections: commandReadConnections,
   });
   const witness = deps.lease?.witness;
+  const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor });
+  /** Asked before a stop that the database lacks is written again: then nothing shows the loss. */
+  const noticeLost = async (stop: WitnessedStops): Promise<void> => {
+    if (deps.lease === undefined || witness?.newest === undefined) return;
+    const loss = await lanes.noticeLoss(deps.lease.lane, { witnessed: { ...witness.newest, ...stop } });
+    if (loss !== undefined) deps.onLoss?.(loss);
+  };
   const acknowledging = { ...deps, ...(witness && { witness }) };
   const shared = { ...acknowledging, pool };
   const durable = encryptionKey === undefined ? undefined : new PostgresTokenStore({ ...shared, key: encryptionKey });
@@ -101,7 +110,8 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     /** The linked logins; without a key they can be listed, and not used. */
     credentials: durable ?? new PostgresCredentialList(shared),
     isKeyed: durable !== undefined,
-    lanes: new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor }),
+    lanes,
+    noticeLost,
     shards: new PostgresShardStore({ ...deps, pool }),
     updates: new PostgresUpdateLog(shared),
     accounts: new PostgresAccountRegistry(shared),
@@ -111,7 +121,7 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
     commandReads: new PostgresOrderReads({ ...deps, pool: commandReadPool }),
     quarantine: new PostgresQuarantine({ ...shared, readPool }),
     repairs: new PostgresAccountRepairs({ ...deps, pool: commandReadPool }),
-    principals: new PostgresPrincipalStore(shared),
+    principals: new PostgresPrincipalStore({ ...shared, noticeLost }),
     published: new PublishedTopics(pool),
     partitionRows: defaultPartitionRows,
     close: async () => {
