@@ -4,7 +4,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Lease, WitnessedStops } from '../../runtime/lease.ts';
+import type { Lease, Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
 import type { AuditEntry, CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
@@ -67,8 +67,8 @@ interface CommandServiceDeps {
   readonly random: Random;
   readonly metrics: Metrics['commands'];
   readonly log: Log;
-  /** See `Halts`. */
-  readonly noticeLost?: (stop: Pick<WitnessedStops, 'haltId'>) => Promise<void>;
+  /** See `Halts` and `CommandSteps`. */
+  readonly noticeLost?: (stop: Pick<Witnessed, 'haltId' | 'command'>) => Promise<void>;
   /** A step was just committed, and its event is in the outbox. Never waits, never throws. */
   readonly onStep?: () => void;
   readonly tracing?: Tracing | undefined;

@@ -4,6 +4,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal, Term } from '../../store/commands/command-journal.ts';
 import type { CommandBook } from './command-book.ts';
@@ -21,6 +22,11 @@ interface CommandStepsDeps {
   readonly metrics: Metrics['commands'];
   readonly log: Log;
   readonly onStep: () => void;
+  /**
+   * Begins a generation where the database lacks this step, which it had acknowledged. Rejects when
+   * it can't be asked. Left out: nothing begins.
+   */
+  readonly noticeLost?: (seen: Pick<Witnessed, 'command'>) => Promise<void>;
   readonly tracing?: Tracing | undefined;
 }
 
@@ -98,7 +104,7 @@ export class CommandSteps {
   }
 
   private async steps(command: Command, decide: Decide, term: Term): Promise<CommitResult> {
-    const { journal, book, haltWatch } = this.deps;
+    const { journal, book, haltWatch, noticeLost } = this.deps;
     const known = book.get(command.commandId)?.command;
     let newest = known !== undefined && known.version > command.version ? known : command;
     for (let tries = 0; tries < maxTries; tries += 1) {
@@ -117,6 +123,9 @@ export class CommandSteps {
         this.deps.onStep();
         return { kind: 'stepped', command: result.command, decision };
       }
+      // The version that we know was acknowledged, so it is lost, and the next step would be given
+      // its number again: with other content, which consumers of outcomes would pass over.
+      if (result.command.version < version) await noticeLost?.({ command: { commandId, version } });
       newest = result.command;
       book.adopt(newest);
     }

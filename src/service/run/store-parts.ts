@@ -1,7 +1,7 @@
 import type { ConfigWith } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Lease, WitnessedStops } from '../../runtime/lease.ts';
+import type { Lease, Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { TokenStore } from '../../runtime/token-store.ts';
@@ -34,9 +34,12 @@ interface StorePartsDeps {
   readonly onFenced?: (fence: Fence) => void;
   /** Its witness records the commits that the journal has acknowledged. */
   readonly lease?: Lease;
-  /** A stop was lost, and a generation has begun. */
+  /** Something that was about to be written again was lost, and a generation has begun. */
   readonly onLoss?: (loss: FoundLoss) => void;
 }
+
+/** What was acknowledged beside the numbers of the lane. */
+type SeenAlone = Omit<Witnessed, 'generation' | 'epoch' | 'batch'>;
 
 interface StorePartsOptions {
   readonly url: string;
@@ -92,10 +95,10 @@ export function storeParts(deps: StorePartsDeps, options: StorePartsOptions) {
   });
   const witness = deps.lease?.witness;
   const lanes = new PostgresLaneStore({ ...deps, pool: lanePool }, { generationFloor });
-  /** Asked before a stop that the database lacks is written again: then nothing shows the loss. */
-  const noticeLost = async (stop: WitnessedStops): Promise<void> => {
+  /** Asked before what the database lacks is written again: then nothing would show the loss. */
+  const noticeLost = async (seen: SeenAlone): Promise<void> => {
     if (deps.lease === undefined || witness?.newest === undefined) return;
-    const loss = await lanes.noticeLoss(deps.lease.lane, { witnessed: { ...witness.newest, ...stop } });
+    const loss = await lanes.noticeLoss(deps.lease.lane, { witnessed: { ...witness.newest, ...seen } });
     if (loss !== undefined) deps.onLoss?.(loss);
   };
   const acknowledging = { ...deps, ...(witness && { witness }) };

@@ -8,6 +8,7 @@ import { systemRandom as random } from '../../../src/runtime/random.ts';
 import { Halts, service } from '../../../src/service/commands/halts.ts';
 import { StaticTokens } from '../../../src/service/rest/auth/static-tokens.ts';
 import { storeParts } from '../../../src/service/run/store-parts.ts';
+import { fence, newPlace, sending } from '../../support/commands/journal-fixtures.ts';
 import { journalRig } from '../../support/commands/journal-rig.ts';
 import { silentLog as log } from '../../support/runs/silent-log.ts';
 
@@ -29,9 +30,9 @@ async function process(rig: Rig) {
     { url: rig.database.url, poolSize: 1 },
   );
   ends.push(() => parts.close());
-  const { journal, noticeLost, principals } = parts;
+  const { journal, lanes, noticeLost, principals } = parts;
   const halts = new Halts({ journal, clock, random, log, metrics: createMetrics().commands, noticeLost });
-  return { halts, noticed, principals, journal };
+  return { halts, noticed, principals, journal, lanes, lease };
 }
 
 async function begin() {
@@ -106,4 +107,15 @@ describe('a stop that the database has lost', () => {
     await expect.poll(() => store.active()).toEqual([]);
     expect([await generation(), noticed]).toEqual([2, [2]]);
   });
+});
+
+it('an attempt that was sent, and that a takeover found unsent, is a loss', async () => {
+  const { rig, loses } = await begin();
+  const { journal, lanes, lease } = await process(rig);
+  const command = await sending(journal, newPlace());
+  await loses("update attempts set state = 'prepared', sending_at = null");
+  const [swept] = await journal.takeOver({ ...fence, epoch: fence.epoch + 1n }, clock.nowMs(), 60_000);
+  expect(swept).toMatchObject({ commandId: command.commandId, state: 'not_sent' });
+  const [row] = await rig.rows<{ epoch: string }>('select epoch from lanes where lane = 0');
+  expect(await lanes.renew(0, BigInt(row?.epoch ?? 0), lease.witness.newest)).toBe('forgotten');
 });

@@ -228,6 +228,8 @@ interface RigOptions extends Partial<CommandOptions> {
   readonly part?: () => number;
   /** Made with the clock of the rig; left out: traces are off. */
   readonly tracing?: (clock: VirtualClock) => Tracing;
+  /** Asked before something that the journal lacks is written again. */
+  readonly noticeLost?: (seen: object) => Promise<void>;
 }
 
 /** One process: its desks with ports by script around one journal that outlives it. */
@@ -249,7 +251,7 @@ export class CommandRig {
 
   /** `beside`: shares clock, journal and orders with another process. */
   constructor(options: RigOptions = {}, beside?: CommandRig, seed = (beside?.seed ?? 0) + 1) {
-    const { shards = [0], shardOf = () => shards[0] ?? 0, part, tracing, ...over } = options;
+    const { shards = [0], shardOf = () => shards[0] ?? 0, part, tracing, noticeLost, ...over } = options;
     this.seed = seed;
     this.shards = shards;
     this.clock = beside?.clock ?? new VirtualClock(Date.parse('2026-11-21T12:00:00Z'));
@@ -270,6 +272,7 @@ export class CommandRig {
         quotes,
         shardOf,
         ...(part !== undefined && { part }),
+        ...(noticeLost !== undefined && { noticeLost }),
         lease,
         random: seededRandom(seed),
         metrics: this.metrics.commands,
