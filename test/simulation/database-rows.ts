@@ -1,5 +1,6 @@
 import type { Head } from '../../src/domain/head.ts';
 import { isTerminal } from '../../src/domain/order.ts';
+import type { Witnessed } from '../../src/runtime/lease.ts';
 import { batchOfMark } from '../../src/service/log/newest-records.ts';
 import { decodeWitness } from '../../src/service/log/witness-writer.ts';
 import { addSums, hashOfValue } from '../../src/service/orders/unproven.ts';
@@ -181,19 +182,19 @@ export function lacksMarked(
 }
 
 /**
- * The same of the witnesses of lanes; a row that is gone is lost. The journal is not looked at: a
- * run that loses commits has no commands.
+ * The same of the witnesses of lanes; a row that is gone is lost. Of the journal only halts are
+ * looked at: a run that loses commits has no commands.
  */
 export function lacksWitnessed(
   witnesses: readonly PublishedRow[],
   generation: number,
-  lanes: ReadonlyMap<number, LaneRow>,
+  { lanes, lacksStops }: { readonly lanes: ReadonlyMap<number, LaneRow>; lacksStops(seen: Witnessed): boolean },
 ): boolean {
   return witnesses.some(({ payload }) => {
     const seen = decodeWitness(payload);
     if (seen === undefined || seen.generation < generation) return false;
     const { batch = 0n, epoch = 0n } = lanes.get(seen.lane) ?? {};
-    return seen.generation > generation || batch < seen.batch || epoch < seen.epoch;
+    return seen.generation > generation || batch < seen.batch || epoch < seen.epoch || lacksStops(seen);
   });
 }
 

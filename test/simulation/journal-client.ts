@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../src/runtime/clock.ts';
+import type { CommitWitness, Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import type { CommandJournal, Fence, Halt } from '../../src/store/commands/command-journal.ts';
 import { JournalViolation } from '../support/commands/journal-rules.ts';
@@ -18,6 +20,8 @@ interface JournalClientDeps {
   readonly haltOracle: HaltOracle;
   /** By shard and epoch: the process that uses it. */
   readonly fences: Map<string, string>;
+  /** The memory of the process, where halts may be lost. */
+  readonly witness: () => CommitWitness | undefined;
   /** A write was refused under this fence. */
   readonly onFenced: (fence: Fence) => void;
 }
@@ -60,11 +64,29 @@ export function journalClient(deps: JournalClientDeps): CommandJournal {
         const answer = await host.answer(call.apply(target, args));
         const fence = args.find(isFence);
         if (fence !== undefined && wasFenced(answer)) deps.onFenced(fence);
+        const stop = stopOf(journal, name, args, answer);
+        if (stop !== undefined) deps.witness()?.sawStop(stop);
         if (name === 'activeHalts') deps.haltOracle.read(answer as Halt[], host.name);
         return answer;
       };
     },
   });
+}
+
+/** What a process remembers of an answer about halts, as `store/commands/stops.ts` does. */
+function stopOf(journal: MemoryJournal, name: JournalOperation, args: readonly unknown[], answer: unknown) {
+  if (name === 'raiseHalt' && answer !== 'fenced') return { haltId: (answer as Halt).haltId };
+  if (name !== 'clearHalts' || typeof answer !== 'number') return undefined;
+  const { atMs } = args[1] as { readonly atMs: number };
+  const cleared = journal.halts.find((halt) => halt.clearedAtMs === atMs && isDeepStrictEqual(halt.scope, args[0]));
+  return cleared && { clearedHaltId: cleared.haltId };
+}
+
+/** As `lacks_deeds` does, of halts. */
+export function lacksStops({ halts }: MemoryJournal, { haltId, clearedHaltId }: Witnessed): boolean {
+  const found = (id: string) => halts.find((halt) => halt.haltId === id);
+  if (haltId !== undefined && found(haltId) === undefined) return true;
+  return clearedHaltId !== undefined && found(clearedHaltId)?.clearedAtMs === undefined;
 }
 
 function isFence(of: unknown): of is Fence {

@@ -2,7 +2,7 @@ import type { Log } from '../../src/observability/log.ts';
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 import { Backoff } from '../../src/runtime/backoff.ts';
 import { ByteBudget } from '../../src/runtime/byte-budget.ts';
-import { Lease } from '../../src/runtime/lease.ts';
+import { Lease, type Witnessed } from '../../src/runtime/lease.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { closing, Supervisor } from '../../src/runtime/supervisor.ts';
 import type { CommandOptions } from '../../src/service/commands/command-options.ts';
@@ -69,6 +69,8 @@ export interface SimulatedServiceDeps {
   /** The last updates of each partition, and their comparison with the database. */
   readonly newestPublished: () => Promise<NewestRows>;
   readonly noticePublished: (newest: NewestRows) => Promise<FoundLoss | undefined>;
+  /** The comparison of the database with what this process has seen. */
+  readonly noticeWitnessed: (lane: number, seen: Witnessed) => Promise<FoundLoss | undefined>;
   readonly platform: MemoryPlatform;
   readonly tokens: HostTokens;
   readonly log: Log;
@@ -356,6 +358,11 @@ export class SimulatedService {
         log,
         metrics: this.metrics.commands,
         onStep: () => outcomes.wake(),
+        noticeLost: async (seen) => {
+          const { newest } = this.lease.witness;
+          const loss = newest && (await deps.noticeWitnessed(this.lease.lane, { ...newest, ...seen }));
+          if (loss !== undefined) this.keeper.reportLoss(loss);
+        },
       },
       { ...settings.commands, leaseExpireMs: settings.lease.expireMs, ...deps.commandOptions },
     );

@@ -1,6 +1,7 @@
 import type { Command } from '../../src/domain/command.ts';
 import { shardOf } from '../../src/domain/partition.ts';
 import type { Log } from '../../src/observability/log.ts';
+import type { CommitWitness } from '../../src/runtime/lease.ts';
 import { type Random, seededRandom } from '../../src/runtime/random.ts';
 import { oneOf } from '../../src/sandbox/market/instruments.ts';
 import { commandDefaults } from '../../src/service/commands/command-options.ts';
@@ -12,7 +13,7 @@ import { type DatabaseClient, databaseClient } from './database-client.ts';
 import { DatabaseOrders } from './database-orders.ts';
 import { type LogEntry, type NewestRows, replace } from './database-rows.ts';
 import { Host } from './host.ts';
-import { journalClient } from './journal-client.ts';
+import { journalClient, lacksStops } from './journal-client.ts';
 import { journalOutcomes } from './journal-outcomes.ts';
 import { CommandWatch } from './oracles/command-watch.ts';
 import { HaltOracle } from './oracles/halt-oracle.ts';
@@ -158,6 +159,7 @@ export class SimulatedWorld {
       writeWithinMs: commandDefaults.writeWithinMs,
     });
     this.journal.lanes = (expireMs) => database.liveLanes(expireMs);
+    database.lacksStops = (seen) => lacksStops(this.journal, seen);
     this.callers = new Callers(this, this.source(7));
     this.stopping = this.source(16);
     this.stops = new OperatorActions(this, this.stopping, (what) => this.pastBreaches.push(what));
@@ -228,6 +230,7 @@ export class SimulatedWorld {
       database.restore(copy);
       replace(journal.epochs, epochs);
       journal.halts.splice(0, journal.halts.length, ...halts);
+      this.haltOracle.lost(database.generation);
       watch.lost(database.log);
     });
   }
@@ -246,6 +249,7 @@ export class SimulatedWorld {
     );
     return this.haltOracle.forgotten(
       running.map(({ host, commands }) => ({ name: host.name, halts: commands.operator.halts() })),
+      this.database.generation,
     );
   }
 
@@ -289,6 +293,7 @@ export class SimulatedWorld {
       platform: this.platform,
       journal: journalClient({
         ...{ ...ofJournal, random: this.source(2000 + this.started) },
+        witness: () => (this.slots[slot]?.host === host ? this.witnessOf(slot) : undefined),
         onFenced: (fence) => this.slots[slot]?.host === host && this.slots[slot].shards.reportFenced(fence),
       }),
       outcomes: journalOutcomes({ ...ofJournal, random: this.source(3000 + this.started), published: this.published }),
@@ -298,6 +303,8 @@ export class SimulatedWorld {
       points,
       newestPublished: () => host.answer(this.broker.newest()),
       noticePublished: (newest: NewestRows) => host.answer(this.database.noticePublished(newest)),
+      noticeWitnessed: (...seen: Parameters<MemoryDatabase['noticeWitnessed']>) =>
+        host.answer(this.database.noticeWitnessed(...seen)),
       tokens: new HostTokens({ host, world: this.clock, tokens: this.platform.tokens }),
       log: this.logOf(host.name),
     };
@@ -305,6 +312,11 @@ export class SimulatedWorld {
     this.slots[slot] = service;
     this.trace.add(host.name, 'starts');
     service.start();
+  }
+
+  /** Only where halts may be lost: what is witnessed is written to Kafka, too. */
+  private witnessOf(slot: number): CommitWitness | undefined {
+    return this.options.wishes?.forgetting === true ? this.slots[slot]?.lease.witness : undefined;
   }
 
   /** The database as the process reaches it, and the fleet as it sees it. */

@@ -36,6 +36,8 @@ export class HaltOracle {
    * Halts that an operator was answered, and nobody has resumed: with the process that answered.
    */
   private readonly kept = new Map<string, { readonly halt: Halt; readonly from: string }>();
+  /** Those of them that the database lost: the generation in which it did. */
+  private readonly lostIn = new Map<string, number>();
   /** By scope: when a person let it place again. */
   private readonly resumedAtMs = new Map<string, number>();
   private readonly journal: MemoryJournal;
@@ -85,17 +87,31 @@ export class HaltOracle {
   /**
    * Halts that were answered, that nobody has resumed, and that some process does not hold,
    * whatever the database lost: as long as the process lives that answered. A process that takes
-   * nothing any more is not asked.
+   * nothing any more is not asked. And each that the database lost has begun a generation.
    */
-  forgotten(processes: readonly { readonly name: string; readonly halts: readonly Halt[] }[]): string[] {
+  forgotten(
+    processes: readonly { readonly name: string; readonly halts: readonly Halt[] }[],
+    generation: number,
+  ): string[] {
     const living = new Set(processes.map(({ name }) => name));
     return [...this.kept].flatMap(([haltId, { halt, from }]) => {
       // One that has the same scope and cause stands in its place.
       const isSame = ({ scope, cause }: Halt) =>
         cause === halt.cause && JSON.stringify(scope) === JSON.stringify(halt.scope);
+      if (!living.has(from)) return [];
       const without = processes.filter(({ halts }) => !halts.some(isSame));
-      return living.has(from) ? without.map(({ name }) => `${name} has forgotten the acknowledged halt ${haltId}`) : [];
+      const isUnnoticed = (this.lostIn.get(haltId) ?? 0) >= generation;
+      return [
+        ...without.map(({ name }) => `${name} has forgotten the acknowledged halt ${haltId}`),
+        ...(isUnnoticed ? [`the database has lost the acknowledged halt ${haltId}, and no generation has begun`] : []),
+      ];
     });
+  }
+
+  /** The database has come back as the journal is now. */
+  lost(generation: number): void {
+    for (const haltId of this.kept.keys())
+      if (!this.journal.halts.some((each) => each.haltId === haltId)) this.lostIn.set(haltId, generation);
   }
 
   /** A process has read these in the journal. */

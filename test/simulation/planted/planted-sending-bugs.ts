@@ -162,6 +162,12 @@ export const sends: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'a halt that the database has lost is put back before its loss was noticed',
+    seeds: 'forgetting',
+    shows: /the database has lost the acknowledged halt .*, and no generation has begun/,
+    deps: () => ({ noticeWitnessed: async () => undefined }),
+  },
+  {
     name: 'the halts are not asked again in the turn of the write',
     shows: /behind the acknowledged halt/,
     deps: ({ host }) => ({

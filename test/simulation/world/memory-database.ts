@@ -181,11 +181,11 @@ export class MemoryDatabase extends MemoryLanes implements OrderStore, UpdateLog
   async noticePublished({ updates, marks, witnesses }: NewestRows): Promise<FoundLoss | undefined> {
     await this.call();
     return this.locked(async () => {
-      const generation = Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
+      const { generation } = this;
       const lacks =
         lacksPublished(updates, generation, this) ||
         lacksMarked(marks, generation, this.lanes) ||
-        lacksWitnessed(witnesses, generation, this.lanes);
+        lacksWitnessed(witnesses, generation, this);
       return lacks ? this.beginGeneration() : undefined;
     });
   }

@@ -32,6 +32,8 @@ export abstract class MemoryLanes implements LaneStore {
   readonly holders = new Map<string, number>();
   /** Rises with each `restore`. */
   protected incarnation = 0;
+  /** As `lacks_deeds`: whether the journal lacks a stop that was seen. */
+  lacksStops: (seen: Witnessed) => boolean = () => false;
   /** Runs without a loss count epochs one by one. */
   spreadsEpochs = false;
   private lock: Promise<unknown> = Promise.resolve();
@@ -129,7 +131,18 @@ export abstract class MemoryLanes implements LaneStore {
   protected lacks(lane: number, witnessed: Witnessed | undefined): boolean {
     const { generation, epoch, batch } = this.laneRow(lane);
     if (witnessed === undefined || generation > witnessed.generation) return false;
-    return epoch < witnessed.epoch || batch < witnessed.batch;
+    return epoch < witnessed.epoch || batch < witnessed.batch || this.lacksStops(witnessed);
+  }
+
+  /** As `notice_loss` does by what one process has seen. */
+  async noticeWitnessed(lane: number, witnessed: Witnessed): Promise<FoundLoss | undefined> {
+    await this.call();
+    return this.locked(async () => (this.lacks(lane, witnessed) ? this.beginGeneration() : undefined));
+  }
+
+  /** The newest generation, for whoever looks from outside. */
+  get generation(): number {
+    return Math.max(1, ...[...this.lanes.values()].map((row) => row.generation));
   }
 
   get restored(): boolean {
