@@ -39,17 +39,13 @@ type BudgetedRead = (signal: AbortSignal, budget: ReadBudget) => Promise<Account
  */
 export class AccountReads {
   private readonly flights = new Map<string, Promise<AccountRead>>();
-  private stopped = new AbortController();
+  private readonly stopped = new AbortController();
   private readonly deps: AccountReadsDeps;
   private readonly options: Pick<CommandOptions, 'probeDeadlineMs'>;
 
   constructor(deps: AccountReadsDeps, options: Pick<CommandOptions, 'probeDeadlineMs'>) {
     this.deps = deps;
     this.options = options;
-  }
-
-  begin(): void {
-    this.stopped = new AbortController();
   }
 
   /** Ends all reads, running and waiting: each ends as failed. */

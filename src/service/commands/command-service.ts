@@ -100,9 +100,9 @@ const listReadsAtOnce = 32;
  * that is being taken over (`Takeovers`). Without one it is declined before anything happens, or
  * answered with the command of a key that is known.
  *
- * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). What an attempt in hand needs
- * (its turn, the line of the cancels of its order) outlives its term: a shard that comes back finds
- * it.
+ * Shards come and go one by one (`expect`, `begin`, `quiesce`, `end`). What an attempt in hand
+ * needs (its turn, the line of the cancels of its order) outlives its term: a shard that comes back
+ * finds it.
  * Invariant: the accounts of two terms are never the same, so whatever is counted for an account is
  * counted in one term; whatever is counted for the service is counted here, over all of them.
  */
@@ -153,7 +153,7 @@ export class CommandService implements Commands, Service {
     const holdingOf = async (shard: number) => {
       const taking = this.takeovers.ended(shard);
       if (taking !== undefined) await taking;
-      return this.held.find(({ term }) => term.fence.shard === shard);
+      return this.heldTerm(shard);
     };
     const parts = { ...deps, books, halts, breaker, audit: this.audit };
     this.operator = new OperatorDesk({ ...parts, agreement, termFor, holdingOf }, options);
@@ -237,7 +237,7 @@ export class CommandService implements Commands, Service {
 
   /** Batches were committed that can't be handed over. */
   missedCommitted(): void {
-    for (const { reconciler } of this.terms.values()) reconciler.missedCommitted();
+    for (const { reconciler } of this.held) reconciler.missedCommitted();
   }
 
   /**
@@ -288,7 +288,7 @@ export class CommandService implements Commands, Service {
   }
 
   nextProbe(commandId: string): NextProbe | undefined {
-    for (const { reconciler } of this.terms.values()) {
+    for (const { reconciler } of this.held) {
       const probe = reconciler.nextProbe(commandId);
       if (probe !== undefined) return probe;
     }
@@ -335,8 +335,8 @@ export class CommandService implements Commands, Service {
       shards.map(async (shard) => {
         const taking = this.takeovers.ended(shard);
         if (taking !== undefined) await taking;
-        const term = this.terms.get(shard);
-        return term?.leads ? [await term.reconciler.reconcile(options)] : [];
+        const term = this.heldTerm(shard);
+        return term === undefined ? [] : [await term.reconciler.reconcile(options)];
       }),
     );
     const reports = results.flat();
@@ -354,6 +354,11 @@ export class CommandService implements Commands, Service {
     if (this.draining) return ending;
     const term = this.terms.get(shard);
     return term?.isOpen && this.deps.lease.mayAct() ? term : anotherLeads;
+  }
+
+  private heldTerm(shard: number): ShardTerm | undefined {
+    const term = this.terms.get(shard);
+    return term?.leads ? term : undefined;
   }
 
   private get held(): ShardTerm[] {
@@ -382,8 +387,8 @@ export class CommandService implements Commands, Service {
     // An order with the reference of a command of another account concerns the term of that
     // command, which the row does not name.
     if (accountId === undefined || bound?.matches === false)
-      for (const { reconciler } of this.terms.values()) reconciler.follow(row);
-    else this.terms.get(this.deps.shardOf(accountId))?.reconciler.follow(row);
+      for (const { reconciler } of this.held) reconciler.follow(row);
+    else this.heldTerm(this.deps.shardOf(accountId))?.reconciler.follow(row);
   }
 
   /**
@@ -391,8 +396,8 @@ export class CommandService implements Commands, Service {
    * holder gets it within seconds.
    */
   private termFor(scope: Halt['scope']): Term | undefined {
-    const own = scope.kind === 'account' ? this.terms.get(this.deps.shardOf(scope.accountId)) : undefined;
-    return (own?.leads ? own : this.held[0])?.term;
+    const own = scope.kind === 'account' ? this.heldTerm(this.deps.shardOf(scope.accountId)) : undefined;
+    return (own ?? this.held[0])?.term;
   }
 
   private async termToClear(scope: Halt['scope']): Promise<Term | undefined> {

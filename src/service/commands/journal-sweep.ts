@@ -44,32 +44,28 @@ const pagesAtOnce = 20;
  * a process that may not send any more: it is given up, as in a takeover.
  */
 export class JournalSweep {
-  private term: Term | undefined;
   private timer: Timer | undefined;
   /** The command at which the round through the journal has arrived. */
   private after: Command | undefined;
   private gaveTurn = false;
   private sweepUntilMs = Number.NEGATIVE_INFINITY;
   private readonly deps: JournalSweepDeps;
+  private readonly term: Term;
   private readonly options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>;
 
-  constructor(deps: JournalSweepDeps, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
+  constructor(deps: JournalSweepDeps, term: Term, options: Pick<CommandOptions, 'sweepEveryMs' | 'turnMs'>) {
     this.deps = deps;
+    this.term = term;
     this.options = options;
   }
 
-  begin(term: Term): void {
-    this.term = term;
+  begin(): void {
     if (!this.deps.book.complete) this.arm();
   }
 
+  /** The term is over. */
   end(): void {
-    this.term = undefined;
     this.timer?.cancel();
-    this.timer = undefined;
-    this.after = undefined;
-    this.gaveTurn = false;
-    this.sweepUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   sweepSoon(): void {
@@ -78,19 +74,19 @@ export class JournalSweep {
   }
 
   private arm(): void {
-    if (this.term === undefined || this.timer !== undefined) return;
+    const { over } = this.term;
+    if (over.aborted || this.timer !== undefined) return;
     this.timer = this.deps.clock.after(this.options.sweepEveryMs, () => {
-      const { term } = this;
-      if (term === undefined) return;
-      void this.sweep(term).then(() => {
-        if (term !== this.term) return;
+      void this.sweep().then(() => {
+        if (over.aborted) return;
         this.timer = undefined;
         if (!this.deps.book.complete || this.deps.clock.monotonicMs() < this.sweepUntilMs) this.arm();
       });
     });
   }
 
-  private async sweep(term: Term): Promise<void> {
+  private async sweep(): Promise<void> {
+    const { over, fence } = this.term;
     for (let pages = 0; pages < pagesAtOnce; pages += 1) {
       let commands: Command[];
       try {
@@ -100,8 +96,8 @@ export class JournalSweep {
         return;
       }
       for (const command of commands) {
-        if (term !== this.term) return;
-        if (command.shard === term.fence.shard && !(await this.takeUp(command, term))) {
+        if (over.aborted) return;
+        if (command.shard === fence.shard && !(await this.takeUp(command))) {
           this.deps.book.overflow(true);
           return;
         }
@@ -118,11 +114,11 @@ export class JournalSweep {
   }
 
   /** False: there is no room for it yet. */
-  private async takeUp(command: Command, term: Term): Promise<boolean> {
+  private async takeUp(command: Command): Promise<boolean> {
     const { book, adopt } = this.deps;
     if (book.get(command.commandId) !== undefined || book.opening.has(command.commandId) || isFinal(command.state))
       return true;
-    if (command.state === 'open') await this.giveUp(command, term);
+    if (command.state === 'open') await this.giveUp(command);
     else if (book.room > 0) adopt(command);
     else if (book.yieldPlace(this.options.turnMs)) {
       this.gaveTurn = true;
@@ -131,7 +127,7 @@ export class JournalSweep {
     return true;
   }
 
-  private async giveUp(command: Command, term: Term): Promise<void> {
+  private async giveUp(command: Command): Promise<void> {
     const { steps, clock, log } = this.deps;
     const attempt = command.attempts.at(-1);
     if (attempt === undefined) return;
@@ -143,7 +139,7 @@ export class JournalSweep {
     if (attemptTransition(attempt.state, abandoned ? 'abandoned' : 'answered_unknown') === 'ignored') return;
     const answer = { attemptId: attempt.attemptId, result, abandoned, atMs: clock.nowMs() };
     try {
-      await steps.commit(command, decideAnswer(answer), term);
+      await steps.commit(command, decideAnswer(answer), this.term);
     } catch (err) {
       log.warn({ err, commandId: command.commandId }, 'a command that was left open could not be given up');
     }

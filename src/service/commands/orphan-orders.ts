@@ -57,11 +57,6 @@ export class OrphanOrders {
     this.start(term);
   }
 
-  end(): void {
-    this.queue.clear();
-    this.overflowed = false;
-  }
-
   private start(term: Term): void {
     if (this.current === term) return;
     this.current = term;

@@ -46,13 +46,12 @@ const longestAgeMs = 365 * 86_400_000;
  * Finds out the outcome of commands: first from the batches that ingest commits; where none bring
  * news, by reads of its own, on a schedule. It never sends anything.
  *
- * States: idle → following (between `begin` and `end`: the shard is ours) → idle.
+ * It works for one term, from `begin` on until that is over.
  * Invariant: every command of the shard that is not final is followed here, or counted as not
  * fitting and taken up as there is room. Verdicts are pure functions of the domain over committed
  * data, and written under the fence; a read that failed or was cut short changes nothing.
  */
 export class Reconciler {
-  private term: Term | undefined;
   private readonly settling: SettleWatched;
   private readonly reads: AccountReads;
   private readonly watch: ProbeWatch;
@@ -60,9 +59,11 @@ export class Reconciler {
   private readonly landings: LandingSweep;
   private readonly sweep: JournalSweep;
   private readonly deps: ReconcilerDeps;
+  private readonly term: Term;
 
-  constructor(deps: ReconcilerDeps, options: CommandOptions) {
+  constructor(deps: ReconcilerDeps, term: Term, options: CommandOptions) {
     this.deps = deps;
+    this.term = term;
     const onLookForSuccessor = (entry: Watched, reference: string | undefined) =>
       void lookForSuccessor(
         { ...deps, reads: this.reads, settle: (entries) => this.settle(entries) },
@@ -83,7 +84,7 @@ export class Reconciler {
       options,
     );
     this.landings = new LandingSweep({ ...deps, orphans: this.orphans }, options);
-    this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, options);
+    this.sweep = new JournalSweep({ ...deps, adopt: (command) => this.adopt(command, true) }, term, options);
     deps.book.onLeave = (entry) => this.watch.forget(entry);
     deps.book.onRival = (entry, rivalId, has) => this.rival(entry, rivalId, has);
   }
@@ -92,10 +93,8 @@ export class Reconciler {
    * The shard is ours, and its commands are those of `taken`, which the takeover returned. Returns
    * at once: each command is judged as soon as the journal can be read.
    */
-  begin(term: Term, taken: readonly Command[]): void {
+  begin(taken: readonly Command[]): void {
     const { book } = this.deps;
-    this.term = term;
-    this.reads.begin();
     for (const command of taken) {
       if (!isFinal(command.state) && book.room > 0) this.adopt(command, false);
       else {
@@ -104,15 +103,14 @@ export class Reconciler {
       }
     }
     this.missedCommitted();
-    this.sweep.begin(term);
-    void this.landings.run(term);
+    this.sweep.begin();
+    void this.landings.run(this.term);
   }
 
+  /** The term is over. */
   end(): void {
-    this.term = undefined;
     this.watch.end();
     this.reads.end();
-    this.orphans.end();
     this.sweep.end();
   }
 
@@ -121,18 +119,26 @@ export class Reconciler {
    * only the key is looked at.
    */
   follow(row: LogRow): void {
-    const { term } = this;
-    if (term !== undefined) this.look(row, term);
+    const { book } = this.deps;
+    const { commandId, bound, key } = row;
+    const placed = commandId === undefined ? undefined : book.get(commandId);
+    if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
+      this.orphans.judgeLater(commandId, this.term);
+    if (placed === undefined && !book.watchesOrder(key)) return;
+    const update = this.parse(row);
+    if (update === undefined) return;
+    if (placed !== undefined && bound !== undefined) takeBound(placed, bound);
+    const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
+    if (placed !== undefined) touched.add(placed);
+    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, this.term);
   }
 
   /** Batches were committed that can't be handed over: the journal has them. */
   missedCommitted(): void {
-    const { term } = this;
-    if (term === undefined) return;
     const all = [...this.deps.book.all()];
     for (const entry of all) entry.behind = true;
-    void this.settleAll(all, term);
-    this.orphans.lookUp(term);
+    void this.settleAll(all);
+    this.orphans.lookUp(this.term);
   }
 
   /**
@@ -147,7 +153,7 @@ export class Reconciler {
   changed(entry: Watched, before: Command): void {
     const { term } = this;
     const { command } = entry;
-    if (term === undefined) return;
+    if (term.over.aborted) return;
     // An answered command may reach conclusions that an open one may not.
     if (before.state === 'open' && command.state !== 'open') void this.settling.settle(entry, term);
     this.watch.follow(entry);
@@ -165,21 +171,6 @@ export class Reconciler {
   nextProbe(commandId: string): NextProbe | undefined {
     const entry = this.deps.book.get(commandId);
     return entry === undefined ? undefined : this.watch.nextProbe(entry);
-  }
-
-  private look(row: LogRow, term: Term): void {
-    const { book } = this.deps;
-    const { commandId, bound, key } = row;
-    const placed = commandId === undefined ? undefined : book.get(commandId);
-    if (commandId !== undefined && placed === undefined && (bound !== undefined || book.isRecent(commandId)))
-      this.orphans.judgeLater(commandId, term);
-    if (placed === undefined && !book.watchesOrder(key)) return;
-    const update = this.parse(row);
-    if (update === undefined) return;
-    if (placed !== undefined && bound !== undefined) takeBound(placed, bound);
-    const touched = new Set(book.ofOrder(orderKey(update.order.stream, update.order.orderId)));
-    if (placed !== undefined) touched.add(placed);
-    for (const entry of touched) if (takeUpdate(entry, update)) void this.settling.settle(entry, term);
   }
 
   private parse(row: LogRow): SettlingUpdate | undefined {
@@ -202,7 +193,7 @@ export class Reconciler {
     const ageMs = Math.min(longestAgeMs, Math.max(0, clock.nowMs() - sentMs));
     const entry = book.watch(command, clock.monotonicMs() - ageMs);
     this.watch.follow(entry);
-    if (!behind || this.term === undefined) return entry;
+    if (!behind) return entry;
     entry.behind = true;
     void this.settling.settle(entry, this.term);
     return entry;
@@ -234,16 +225,16 @@ export class Reconciler {
   }
 
   private settle(entry: Watched): Promise<void> {
-    return this.term === undefined ? Promise.resolve() : this.settling.settle(entry, this.term);
+    return this.settling.settle(entry, this.term);
   }
 
-  private async settleAll(entries: readonly Watched[], term: Term): Promise<void> {
+  private async settleAll(entries: readonly Watched[]): Promise<void> {
     try {
       await catchUp(this.deps.journal, this.deps.book, entries);
     } catch {
       // Each entry is still behind, and tries for itself.
     }
-    await inParallel(entries, judgedAtOnce, (entry) => this.settling.settle(entry, term));
+    await inParallel(entries, judgedAtOnce, (entry) => this.settle(entry));
   }
 
   /**
@@ -252,12 +243,12 @@ export class Reconciler {
    */
   private async judge(entries: readonly Watched[], probe: CompleteProbe): Promise<void> {
     const { term } = this;
-    if (term === undefined) return;
+    if (term.over.aborted) return;
     for (const entry of entries) entry.behind = true;
-    await this.settleAll(entries, term);
+    await this.settleAll(entries);
     const { calledAtMs, look } = probe;
     const ended = entries.filter((entry) => noteStillEnded(entry, { certain: look.certain, calledAtMs }));
-    await inParallel(ended, judgedAtOnce, (entry) => this.settling.settle(entry, term));
+    await inParallel(ended, judgedAtOnce, (entry) => this.settle(entry));
     await inParallel(entries, judgedAtOnce, (entry) => this.countMiss(entry, probe, term));
   }
 

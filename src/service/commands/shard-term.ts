@@ -62,7 +62,7 @@ export class ShardTerm implements SendingTerm {
     this.giveUp = deps.giveUp;
     this.book = new CommandBook(deps.clock, options, deps.books);
     this.steps = new CommandSteps({ ...deps, book: this.book }, options);
-    this.reconciler = new Reconciler({ ...deps, book: this.book, steps: this.steps }, options);
+    this.reconciler = new Reconciler({ ...deps, book: this.book, steps: this.steps }, this.term, options);
     this.timers = new CancelTimers(
       {
         ...deps,
@@ -99,7 +99,7 @@ export class ShardTerm implements SendingTerm {
     await halts.load();
     if (over.aborted) return;
     this.state = 'leading';
-    this.reconciler.begin(this.term, taken);
+    this.reconciler.begin(taken);
     gauges.begin();
     cancelAlls.begin(this.term);
     this.timers.begin(this.term);

@@ -32,7 +32,6 @@ it('a look for a successor gets its turn while reads of accounts keep the budget
   };
   const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSendMs: () => undefined };
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
-  reads.begin();
   const ended = new AbortController();
   const readOn = async (accountId: string) => {
     while (!ended.signal.aborted) await reads.read('account', accountId);

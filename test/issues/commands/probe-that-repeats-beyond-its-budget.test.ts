@@ -58,7 +58,6 @@ function rigOf(answer: (url: string) => HttpOutcome) {
   const probes = new ProbeBudget(clock, rate);
   const deps = { accounts, clock, metrics: createMetrics().commands, probes, oldestSendMs: () => undefined };
   const reads = new AccountReads(deps, { probeDeadlineMs: 30_000 });
-  reads.begin();
   return { clock, asked, reads };
 }
 
