@@ -40,6 +40,7 @@ const given: Readonly<Record<string, string>> = {
   Veils: 'Concealments',
   Seat: 'Assignment',
   Card: 'Introduction',
+  Tenant: 'Work',
 };
 
 it.each(Object.entries(given))('no exported type is called %s: say %s', (word) => {

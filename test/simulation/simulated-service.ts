@@ -186,11 +186,11 @@ export class SimulatedService {
     const way = { sources: this.connectors, ingest: this.ingest, relay: this.relay, stateWriter };
     this.shards = this.shardKeeper(deps, settings, { lossCheck, stateWriter });
     const parts = { ...way, shards: this.shards, outcomes };
-    const tenant = new LaneParts({ ...parts, lossCheck, witness, checkSchema: async () => this.termBegins() });
+    const work = new LaneParts({ ...parts, lossCheck, witness, checkSchema: async () => this.termBegins() });
     const { renewMs: renewEveryMs, expireMs: expireAfterMs } = settings.lease;
     this.keeper = new LaneKeeper(
       {
-        ...{ ...shared, store: database.lanes, lease: this.lease, tenant, metrics: metrics.ingest },
+        ...{ ...shared, store: database.lanes, lease: this.lease, work, metrics: metrics.ingest },
         pickLane: () => database.lanes.pick(host.name, expireAfterMs),
       },
       { holder: host.name, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },

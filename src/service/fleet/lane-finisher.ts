@@ -13,7 +13,7 @@ import { Relay } from '../log/relay.ts';
 import { relayDefaults } from '../log/relay-options.ts';
 import { StateWriter, stateWriterDefaults } from '../log/state-writer.ts';
 import { WitnessWriter } from '../log/witness-writer.ts';
-import { LaneKeeper, type LaneTenant } from './lane-keeper.ts';
+import { LaneKeeper, type LaneWork } from './lane-keeper.ts';
 import type { ShardTakerDeps } from './shard-taker.ts';
 
 interface LaneFinisherDeps {
@@ -82,7 +82,7 @@ export class LaneFinisher {
     const taken = Promise.withResolvers<true>();
     const begun = Promise.withResolvers<void>();
     begun.promise.catch(() => undefined);
-    const tenant: LaneTenant = {
+    const work: LaneWork = {
       begin: async ({ batch }) => {
         taken.resolve(true);
         await this.askKafka().catch((error: unknown) => {
@@ -100,7 +100,7 @@ export class LaneFinisher {
       },
     };
     const keeper = new LaneKeeper(
-      { store: lanes, lease, tenant, clock, metrics: metrics.ingest, log },
+      { store: lanes, lease, work, clock, metrics: metrics.ingest, log },
       { ...this.options, acquireEveryMs: 1_000 },
     );
     const parts = [relay, stateWriter, keeper];

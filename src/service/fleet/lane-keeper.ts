@@ -10,7 +10,7 @@ import { LaneRecord, type LaneView } from './lane-record.ts';
 import { acts, type LaneEvent, type LaneState, laneTransition, shownAs } from './lane-states.ts';
 
 /** The parts that work only while the lane is held. */
-export interface LaneTenant {
+export interface LaneWork {
   /** The lane is ours. Rejects only when it can't work at all; the lane is then given back. */
   begin(hold: LaneHold): Promise<void>;
   /**
@@ -23,14 +23,14 @@ export interface LaneTenant {
 interface LaneKeeperDeps {
   readonly store: LaneStore;
   readonly lease: Lease;
-  readonly tenant: LaneTenant;
+  readonly work: LaneWork;
   /**
    * The lane to ask for now: a free one, or one without a live holder. Left out: that of the lease.
    */
   readonly pickLane?: () => Promise<number>;
   /**
-   * Rejects while the tenant could not begin at all: a free lane is then left to others. Asked
-   * before each taking; left out: the tenant can always begin.
+   * Rejects while the work could not begin at all: a free lane is then left to others. Asked
+   * before each taking; left out: the work can always begin.
    */
   readonly assertCanBegin?: () => Promise<void>;
   readonly clock: Clock;
@@ -94,7 +94,7 @@ export class LaneKeeper implements Service, LaneControl {
     this.running = this.run();
   }
 
-  /** Gives the lane back. The tenant has been drained by then, or is ended here. */
+  /** Gives the lane back. The work has been drained by then, or is ended here. */
   async drain(_signal: AbortSignal): Promise<void> {
     this.stopping = true;
     this.wakeup.wake();
@@ -177,7 +177,7 @@ export class LaneKeeper implements Service, LaneControl {
       return;
     }
     if (this.stopping) {
-      // Asked to stop while the answer was on its way: the tenant would
+      // Asked to stop while the answer was on its way: the work would
       // connect everything only to end it again.
       await store.release(lane, answer.epoch);
       return;
@@ -189,7 +189,7 @@ export class LaneKeeper implements Service, LaneControl {
     this.confirm(epoch, sentAtMs);
     log.info({ lane, holder, epoch: epoch.toString(), batch: batch.toString(), ...takeover }, 'the lane is ours');
     try {
-      await this.beginTenant(answer);
+      await this.beginWork(answer);
       this.go('begun', this.current.why);
     } catch (error) {
       this.go('not_begun', 'not_begun');
@@ -202,15 +202,15 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * The tenant reads from database and platform before it has begun, which may take longer than a
+   * The work reads from database and platform before it has begun, which may take longer than a
    * lane is left to a holder that does not renew: two processes, each slow to begin, would take it
    * from each other for ever.
    */
-  private async beginTenant(hold: LaneHold): Promise<void> {
+  private async beginWork(hold: LaneHold): Promise<void> {
     const begun = new AbortController();
     const renewing = this.renewUntil(begun.signal);
     try {
-      await this.deps.tenant.begin(hold);
+      await this.deps.work.begin(hold);
     } finally {
       begun.abort();
       await renewing;
@@ -219,7 +219,7 @@ export class LaneKeeper implements Service, LaneControl {
 
   /**
    * If the lane is lost meanwhile, nothing may act from that
-   * moment on; the tenant ends once it has begun.
+   * moment on; the work ends once it has begun.
    */
   private async renewUntil(begun: AbortSignal): Promise<void> {
     const { clock } = this.deps;
@@ -248,19 +248,19 @@ export class LaneKeeper implements Service, LaneControl {
         { lane, why },
         'the lane has another epoch: it was taken by another process, or the database lost ours; standing by',
       );
-    await this.stopTenant();
+    await this.stopWork();
   }
 
-  private async stopTenant(): Promise<void> {
+  private async stopWork(): Promise<void> {
     this.go('ends');
     try {
-      await this.deps.tenant.end();
+      await this.deps.work.end();
     } finally {
       this.go('ended');
     }
   }
 
-  /** Changes the state. `why`: kept until the tenant has ended. */
+  /** Changes the state. `why`: kept until the work has ended. */
   private go(event: LaneEvent, why?: TermEnd): void {
     const from = this.current.name;
     const to = laneTransition(from, event);
@@ -273,11 +273,11 @@ export class LaneKeeper implements Service, LaneControl {
   }
 
   /**
-   * No write of ours may come when the row is free: the tenant ends first, and only then is it
+   * No write of ours may come when the row is free: the work ends first, and only then is it
    * known under which epoch the row is ours.
    */
   private async giveBack(): Promise<void> {
-    await this.stopTenant();
+    await this.stopWork();
     const { store, lease } = this.deps;
     await this.inTurn(() => store.release(lease.lane, lease.epoch)).catch((error: unknown) => {
       this.deps.log.warn(

@@ -2,9 +2,9 @@
  * All states of a process towards its lane.
  *
  * - `standby`: it has no lane, and asks for one.
- * - `beginning`: the row is ours, and the tenant begins. `begun_in_vain`: the lane was lost
- *   meanwhile, and the tenant has not begun yet.
- * - `held`: the tenant works. `over`: the term is over, and the tenant has not been ended yet.
+ * - `beginning`: the row is ours, and the work begins. `begun_in_vain`: the lane was lost
+ *   meanwhile, and the work has not begun yet.
+ * - `held`: the work is under way. `over`: the term is over, and the work has not been ended yet.
  * - `ending`: it ends. `stopped`: the process asks for no lane any more.
  */
 export const laneStates = ['standby', 'beginning', 'begun_in_vain', 'held', 'over', 'ending', 'stopped'] as const;
@@ -27,12 +27,12 @@ export const shownAs: Readonly<Record<LaneState, 'standby' | 'held' | 'stopped'>
 /**
  * All events of the keeper.
  *
- * - `taken`: Postgres gave the lane to us. `begun`, `not_begun`: how the beginning of the tenant
+ * - `taken`: Postgres gave the lane to us. `begun`, `not_begun`: how the beginning of the work
  *   ended.
  * - `lost`: the row has another epoch, or the database lacks commits of the term. Reported by a
  *   renewal, a batch or the check against Kafka, at any time.
  * - `change`: another lane is wanted. It is asked for again with each look at the fleet.
- * - `ends`: the tenant is told to end. `ended`: it has. `stopped`: by the drain of the process.
+ * - `ends`: the work is told to end. `ended`: it has. `stopped`: by the drain of the process.
  */
 export const laneEvents = ['taken', 'begun', 'not_begun', 'lost', 'change', 'ends', 'ended', 'stopped'] as const;
 export type LaneEvent = (typeof laneEvents)[number];
@@ -45,15 +45,15 @@ type Cell = LaneState | '·' | '!';
 /**
  * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what enforces each:
  *
- * 1. The tenant's `begin` and `end` are called in turn: `beginning` is entered from `standby` alone,
- *    `ending` from states with a begun tenant alone, and `standby` is entered by `ended` alone.
- *    A term that is lost while its tenant begins waits for it (`begun_in_vain`).
+ * 1. The work's `begin` and `end` are called in turn: `beginning` is entered from `standby` alone,
+ *    `ending` from states with begun work alone, and `standby` is entered by `ended` alone.
+ *    A term that is lost while its work begins waits for it (`begun_in_vain`).
  * 2. This process acts only in `beginning` and `held`: `LaneKeeper.go` loses the lease with the
- *    step that leaves them, before the tenant knows of it, and `LaneKeeper.confirm` loses it again
+ *    step that leaves them, before the work knows of it, and `LaneKeeper.confirm` loses it again
  *    where the answer to a reclaim comes later.
  * 3. A term that is over does not come back: from `over` only `ends` leads on. A lane that Postgres
  *    would still renew is asked for again, under another epoch.
- * 4. `stopped` is final, and entered without a tenant: its row is `!` where there is one.
+ * 4. `stopped` is final, and entered without work: its row is `!` where there is one.
  */
 // biome-ignore format: a table
 const table: Readonly<Record<LaneEvent, Readonly<Record<LaneState, Cell>>>> = {

@@ -72,13 +72,13 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
     { ...shardKeeperDefaults, expireAfterMs, holder },
   );
   const assertCanBegin = () => watches.schema.assertFits();
-  const tenant = new LaneParts({
+  const work = new LaneParts({
     ...{ ...way, shards, outcomes: commands.outcomes, checkSchema: assertCanBegin },
     configRecord: new ConfigRecord({ pool: store.pool, clock, random, log }, { config, effective, instance: holder }),
   });
   const keeper: LaneKeeper = new LaneKeeper(
     {
-      ...{ store: lanes, lease, tenant, clock, metrics, log, assertCanBegin },
+      ...{ store: lanes, lease, work, clock, metrics, log, assertCanBegin },
       pickLane: () => lanes.pick(holder, expireAfterMs),
     },
     { holder, renewEveryMs, expireAfterMs, acquireEveryMs: 1000 },

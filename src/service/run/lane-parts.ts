@@ -1,5 +1,5 @@
 import type { LaneHold } from '../../store/fleet/lane-store.ts';
-import type { LaneTenant } from '../fleet/lane-keeper.ts';
+import type { LaneWork } from '../fleet/lane-keeper.ts';
 import type { Relay } from '../log/relay.ts';
 import type { StateWriter } from '../log/state-writer.ts';
 import type { Ingest } from '../orders/ingest.ts';
@@ -52,7 +52,7 @@ interface LanePartsDeps {
  * that nothing is offered to a part before it has begun. They end from its start. Commands begin
  * last and end first.
  */
-export class LaneParts implements LaneTenant {
+export class LaneParts implements LaneWork {
   private readonly deps: LanePartsDeps;
 
   constructor(deps: LanePartsDeps) {

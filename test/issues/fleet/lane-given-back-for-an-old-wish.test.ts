@@ -14,9 +14,9 @@ it('keeps a lane that it takes after the term ended in which a change was asked 
   const clock = new VirtualClock();
   const database = new MemoryDatabase(clock, seededRandom(1));
   const calls: string[] = [];
-  const tenant = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
+  const work = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
   const log = testLog.child({}, { level: 'silent' });
-  const deps = { store: database, lease: new Lease(clock, 3000), tenant, clock, metrics: createMetrics().ingest, log };
+  const deps = { store: database, lease: new Lease(clock, 3000), work, clock, metrics: createMetrics().ingest, log };
   const keeper = new LaneKeeper(deps, { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
   await keeper.start();
   await clock.advance(100);

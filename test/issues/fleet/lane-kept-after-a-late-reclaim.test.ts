@@ -12,7 +12,7 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 // Found by reading: ingest was waiting for a reclaim when the service was told to stop. The reclaim
 // raised the epoch behind the keeper's back, so the lane was given back under an epoch that it no
 // longer had, and the standby waited for the lease to expire.
-it('gives the lane back, and may act no more, when a reclaim ends while its tenant does', async () => {
+it('gives the lane back, and may act no more, when a reclaim ends while its work does', async () => {
   const clock = new VirtualClock();
   const database = new MemoryDatabase(clock, seededRandom(1));
   const lease = new Lease(clock, 3000);
@@ -22,7 +22,7 @@ it('gives the lane back, and may act no more, when a reclaim ends while its tena
     {
       store: database,
       lease,
-      tenant: {
+      work: {
         begin: async () => undefined,
         end: async () => {
           await reclaiming;

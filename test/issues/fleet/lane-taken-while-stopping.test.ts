@@ -15,10 +15,10 @@ it('begins nothing when it gets the lane after it was told to stop, and gives it
   const clock = new VirtualClock();
   const database = new MemoryDatabase(clock, seededRandom(1));
   const calls: string[] = [];
-  const tenant = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
+  const work = { begin: async () => void calls.push('begin'), end: async () => void calls.push('end') };
   const lease = new Lease(clock, 3000);
   const log = testLog.child({}, { level: 'silent' });
-  const deps = { store: database, lease, tenant, clock, metrics: createMetrics().ingest, log };
+  const deps = { store: database, lease, work, clock, metrics: createMetrics().ingest, log };
   const keeper = new LaneKeeper(deps, { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 });
   await keeper.start();
   const drained = keeper.drain(new AbortController().signal);

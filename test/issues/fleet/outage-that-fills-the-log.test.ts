@@ -23,9 +23,9 @@ function world() {
 it('says once that the lane cannot be asked for, and once that it can', async () => {
   const { lines, log, clock, metrics } = world();
   const database = new MemoryDatabase(clock, seededRandom(1));
-  const tenant = { begin: async () => undefined, end: async () => undefined };
+  const work = { begin: async () => undefined, end: async () => undefined };
   const keeper = new LaneKeeper(
-    { store: database, lease: new Lease(clock, 3000), tenant, clock, metrics: metrics.ingest, log },
+    { store: database, lease: new Lease(clock, 3000), work, clock, metrics: metrics.ingest, log },
     { holder: 'a', renewEveryMs: 2000, expireAfterMs: 6000, acquireEveryMs: 1000 },
   );
   await keeper.start();

@@ -47,7 +47,7 @@ async function laneRig() {
     },
     { generation: 1, queueMaxCount: 100, queueMaxBytes: 1_000_000, batchMaxCount: 10, headCacheCount: 20 },
   );
-  const tenant = {
+  const work = {
     begin: async (hold: Parameters<Ingest['begin']>[0]) => {
       ingest.begin(hold);
       onBegin();
@@ -55,7 +55,7 @@ async function laneRig() {
     end: () => ingest.end(),
   };
   const keeper: LaneKeeper = new LaneKeeper(
-    { store: rig.lanes, tenant, ...{ lease, clock, metrics, log } },
+    { store: rig.lanes, work, ...{ lease, clock, metrics, log } },
     { holder: 'me', renewEveryMs: 100, expireAfterMs: 6000, acquireEveryMs: 50 },
   );
   const held = () => eventually(async () => expect(keeper.state).toBe('held'));

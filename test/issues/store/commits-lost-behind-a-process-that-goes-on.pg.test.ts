@@ -55,9 +55,9 @@ it('begins a generation before the lane is given back by a process that drains',
   await using rig = await storeRig();
   await rig.lanes.release(0, rig.epoch);
   const lease = new Lease(clock, 3_000);
-  const tenant = { begin: async () => {}, end: async () => {} };
+  const work = { begin: async () => {}, end: async () => {} };
   const keeper = new LaneKeeper(
-    { store: rig.lanes, tenant, lease, clock, log, metrics: createMetrics().ingest },
+    { store: rig.lanes, work, lease, clock, log, metrics: createMetrics().ingest },
     { holder: 'me', renewEveryMs: 60_000, expireAfterMs: 120_000, acquireEveryMs: 50 },
   );
   await keeper.start();

@@ -37,7 +37,7 @@ async function serviceAt(url: string) {
   const keeper: LaneKeeper = new LaneKeeper(
     {
       ...{ store: store.lanes, lease, clock, log, metrics },
-      tenant: {
+      work: {
         begin: async (hold) => ingest.begin({ ...hold, generation: hold.generation ?? 1 }),
         end: () => ingest.end(),
       },

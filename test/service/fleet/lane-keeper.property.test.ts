@@ -16,14 +16,14 @@ const happening = fc.record({
   begins: fc.constantFrom(true, true, false),
 });
 
-/** One keeper, a database that others use as well, and a tenant that says how it is called. */
+/** One keeper, a database that others use as well, and work that says how it is called. */
 function worldOf() {
   const clock = new VirtualClock();
   const database = new MemoryDatabase(clock, seededRandom(1));
   const lease = new Lease(clock, 3_000);
   const lines: string[] = [];
   const world = { beginMs: 0, begins: true, isWorking: false, begun: 0, faults: [] as string[] };
-  const tenant = {
+  const work = {
     begin: async () => {
       if (world.isWorking) world.faults.push('begin, and it had begun');
       world.isWorking = true;
@@ -39,7 +39,7 @@ function worldOf() {
   };
   const log = pino({ level: 'error', base: null, timestamp: false }, { write: (line) => lines.push(line) });
   const keeper = new LaneKeeper(
-    { store: database, lease, tenant, clock, metrics: createMetrics().ingest, log },
+    { store: database, lease, work, clock, metrics: createMetrics().ingest, log },
     { holder: 'a', renewEveryMs: 2_000, expireAfterMs: 6_000, acquireEveryMs: 1_000 },
   );
   const acts = {
@@ -60,7 +60,7 @@ function worldOf() {
 }
 
 describe('the keeper of a lane, whatever happens', () => {
-  it('begins and ends its tenant in turn, acts only while it holds the lane, and holds it again in the end', async () => {
+  it('begins and ends its work in turn, acts only while it holds the lane, and holds it again in the end', async () => {
     let begun = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 20 }), async (all) => {

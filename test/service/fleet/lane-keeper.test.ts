@@ -24,7 +24,7 @@ interface KeeperParts {
 function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string, { begin, mayAsk }: KeeperParts = {}) {
   const calls: string[] = [];
   const lease = new Lease(clock, 3000);
-  const tenant = {
+  const work = {
     begin: async (hold: LaneHold) => {
       calls.push(`begin ${hold.epoch}`);
       await begin?.();
@@ -39,7 +39,7 @@ function keeperOf({ clock, database }: ReturnType<typeof shared>, holder: string
     {
       store: database,
       lease,
-      tenant,
+      work,
       clock,
       metrics,
       log,
@@ -105,7 +105,7 @@ describe('the keeper of the lane', () => {
     expect(stoppedActing).toBe(true);
   });
 
-  it('ends its tenant, without a right to act, when it finds the lane taken', async () => {
+  it('ends its work, without a right to act, when it finds the lane taken', async () => {
     const world = shared();
     const a = keeperOf(world, 'a');
     await a.keeper.start();
@@ -132,7 +132,7 @@ describe('the keeper of the lane', () => {
     expect(a.lease.epoch).toBe(21n);
   });
 
-  it('gives the lane back when its tenant cannot begin, and tries again', async () => {
+  it('gives the lane back when its work cannot begin, and tries again', async () => {
     const world = shared();
     let broken = true;
     const begin = async () => {
@@ -148,7 +148,7 @@ describe('the keeper of the lane', () => {
     expect(a.keeper.state).toBe('held');
   });
 
-  it('renews the lane while its tenant begins, however long that takes', async () => {
+  it('renews the lane while its work begins, however long that takes', async () => {
     const world = shared();
     const begin = () => world.clock.sleep(20_000);
     const a = keeperOf(world, 'a', { begin });
@@ -164,7 +164,7 @@ describe('the keeper of the lane', () => {
     expect([a.calls, b.calls, acting]).toEqual([['begin 1'], [], true]);
   });
 
-  it('goes on renewing when the database did not answer once while its tenant was beginning', async () => {
+  it('goes on renewing when the database did not answer once while its work was beginning', async () => {
     const world = shared();
     const a = keeperOf(world, 'a', { begin: () => world.clock.sleep(20_000) });
     await a.keeper.start();
@@ -177,7 +177,7 @@ describe('the keeper of the lane', () => {
     expect([a.lease.mayAct(), a.calls]).toEqual([true, ['begin 1']]);
   });
 
-  it('may act no more when the lane is taken while its tenant begins, and ends the tenant once it has begun', async () => {
+  it('may act no more when the lane is taken while its work begins, and ends the work once it has begun', async () => {
     const world = shared();
     const a = keeperOf(world, 'a', { begin: () => world.clock.sleep(20_000) });
     await a.keeper.start();
@@ -191,7 +191,7 @@ describe('the keeper of the lane', () => {
     expect(await counted(a.metrics.laneHeld)).toEqual({});
   });
 
-  it('leaves a free lane to others for as long as its tenant could not begin', async () => {
+  it('leaves a free lane to others for as long as its work could not begin', async () => {
     const world = shared();
     let broken = true;
     const mayAsk = async () => {

@@ -8,8 +8,8 @@ import {
   laneTransition,
 } from '../../../src/service/fleet/lane-states.ts';
 
-/** The states in which the tenant was told to begin, and was not told to end. */
-const withTenant: readonly LaneState[] = ['beginning', 'begun_in_vain', 'held', 'over'];
+/** The states in which the work was told to begin, and was not told to end. */
+const withWork: readonly LaneState[] = ['beginning', 'begun_in_vain', 'held', 'over'];
 const cells = laneStates.flatMap((state) => laneEvents.map((event) => [state, event] as const));
 
 /** The cells in words of their own, so that a changed table has to be changed twice. */
@@ -24,7 +24,7 @@ function expected(state: LaneState, event: LaneEvent): ReturnType<typeof laneTra
     case 'not_begun':
       return isBeginning ? 'over' : 'impossible';
     case 'lost':
-      if (!withTenant.includes(state)) return 'ignored';
+      if (!withWork.includes(state)) return 'ignored';
       return isBeginning ? 'begun_in_vain' : 'over';
     case 'change':
       return state === 'held' ? 'over' : 'ignored';
@@ -43,7 +43,7 @@ describe('the table of the lane', () => {
     expect(laneTransition(state, event)).toBe(expected(state, event));
   });
 
-  it('leads to a state in which the process acts by a taking, and on by a tenant that has begun, and by no other', () => {
+  it('leads to a state in which the process acts by a taking, and on by work that has begun, and by no other', () => {
     const ways = cells.filter(([state, event]) => {
       const to = laneTransition(state, event);
       return to !== 'ignored' && to !== 'impossible' && acts(to);
@@ -54,11 +54,11 @@ describe('the table of the lane', () => {
     ]);
   });
 
-  it('begins and ends the tenant in turn, on every way', () => {
+  it('begins and ends the work in turn, on every way', () => {
     for (const [state, event] of cells) {
       const to = laneTransition(state, event);
       if (to === 'ignored' || to === 'impossible') continue;
-      const [before, after] = [withTenant.includes(state), withTenant.includes(to)];
+      const [before, after] = [withWork.includes(state), withWork.includes(to)];
       if (before !== after) expect(event).toBe(after ? 'taken' : 'ends');
     }
   });
