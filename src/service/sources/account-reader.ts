@@ -49,6 +49,30 @@ interface AccountReaderOptions {
   readonly onAudited: (observation: Observation, outcome: Outcome) => void;
 }
 
+/** What distinguishes one kind of read from the others: all of it is in `kinds`. */
+interface Kind {
+  /** It waits for a place among the reads of all accounts that make one live. */
+  readonly makesLive: boolean;
+  /** It asks for what changed since this mark, less the overlap. Undefined: for everything. */
+  readonly since:
+    | { readonly mark: 'readUpTo' | 'auditedUpTo'; readonly less: 'resyncOverlapMs' | 'overlapMs' }
+    | undefined;
+  /** It finds what any earlier read missed, so it moves `auditedUpTo` as well. */
+  readonly looksFar: boolean;
+  /** It takes little of the process, and seldom asks for the orders that its list did not show. */
+  readonly isSlow: boolean;
+  /** A caller judges by what it lacks: it names its orders, and every row must be readable. */
+  readonly showsAbsence: boolean;
+}
+
+// biome-ignore format: a table
+const kinds: Readonly<Record<ReadKind, Kind>> = {
+  resync:   { makesLive: true,  since: { mark: 'readUpTo', less: 'resyncOverlapMs' }, looksFar: false, isSlow: false, showsAbsence: false },
+  complete: { makesLive: true,  since: undefined,                                     looksFar: true,  isSlow: false, showsAbsence: false },
+  audit:    { makesLive: false, since: { mark: 'auditedUpTo', less: 'overlapMs' },    looksFar: true,  isSlow: true,  showsAbsence: false },
+  probe:    { makesLive: false, since: { mark: 'readUpTo', less: 'overlapMs' },       looksFar: false, isSlow: false, showsAbsence: true },
+};
+
 /**
  * An audit is slow on purpose. Its pages are small, each goes through ingest before it rests nine
  * times as long as that took, and one account is audited at a time: a tenth of the process's
@@ -61,20 +85,31 @@ const auditRest = 9;
 const auditRestMaxMs = 2_000;
 
 /**
- * The one reader of an account's lists. Its reads run at the same time, so that none waits for a
- * longer one: a backfill of hours delays neither the read of a command, which has 30 s, nor the one
- * that makes the account live. Each kind runs once at a time; its callers see to that.
+ * The one reader of an account's lists: it asks the platform for pages of orders, gives each row to
+ * ingest, and knows afterwards up to when the account was read. `kinds` has the four kinds of read.
+ * They run at the same time, so that none waits for a longer one: a backfill of hours delays
+ * neither the read of a command, which has 30 s, nor the one that makes the account live. Each kind
+ * runs once at a time; its callers see to that.
  *
- * Invariant: `record.readUpTo` is the highest updatedAt that a complete read showed, after every
- * row that it showed was committed; the stream never moves it. A read that makes the account
- * live begins a little before it, so its length does not grow with the account's rate over
- * minutes. `record.auditedUpTo` is the same of audits alone, and an audit begins `overlapMs`
- * before that one: it misses nothing that any earlier read missed. A read during which the
- * platform's store was lost is not complete.
+ * States of a read, in the order of `readNow`: waiting for a place (only those that make the
+ * account live) → listing, page by page → asking for orders that we hold open and no page showed
+ * (`askAfterSilent`, which also waits until every row is committed) → judged → remembered →
+ * complete. From each it may become incomplete: then nothing is remembered, and the rows that it
+ * brought stay, since they are true.
+ *
+ * Invariants, and what enforces each:
+ * - `record.readUpTo` is the highest updatedAt that a complete read showed, after every row that it
+ *   showed was committed; the stream never moves it (`remember`, after `askAfterSilent`). So a read
+ *   that makes the account live begins a little before it, and its length does not grow with the
+ *   account's rate over minutes.
+ * - `record.auditedUpTo` is the same of reads that look far, and an audit begins `overlapMs` before
+ *   that one: it misses nothing that any earlier read missed (`kinds`).
+ * - A read during which the platform's store was lost is not complete, and changes no mark
+ *   (`storeMark`, compared in `readNow` and again in `remember`).
  */
 export class AccountReader {
   private current: AccountRecord;
-  /** Monotonic time at which the newest complete read began. */
+  /** Monotonic time at which the newest complete read began that asked for every order. */
   completeSinceMs: number | undefined;
   /** The last read that should make the account live failed. */
   private inTrouble = false;
@@ -103,26 +138,11 @@ export class AccountReader {
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
     const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
-    if (kind !== 'resync' && kind !== 'complete') return work();
+    if (!kinds[kind].makesLive) return work();
     this.deps.silencePace.beginAnew();
     const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
     if (!signal.aborted) this.inTrouble = !outcome.complete;
     return outcome;
-  }
-
-  /**
-   * Changes the stored record of the account, durably, one change after the other. Rejects when the
-   * database can't be reached.
-   */
-  save(change: (record: AccountRecord) => AccountRecord): Promise<void> {
-    const saved = this.saved.then(async () => {
-      const next = change(this.current);
-      if (next === this.current) return;
-      await this.deps.registry.save(next);
-      this.current = next;
-    });
-    this.saved = saved.catch(() => undefined);
-    return saved;
   }
 
   private async readNow(
@@ -132,36 +152,37 @@ export class AccountReader {
     budget?: ReadBudget,
   ): Promise<ReadOutcome> {
     if (signal.aborted) return incomplete(givenUp);
-    const { clock, unrecovered, reads, intake, silencePace } = this.deps;
+    const { clock, unrecovered, reads, intake, silencePace, doubts } = this.deps;
     const beganMs = clock.monotonicMs();
-    const { mark } = unrecovered;
-    const doubtMark = this.deps.doubts.mark;
+    const [lossMark, doubtMark] = [unrecovered.mark, doubts.mark];
     const progress = this.begun(kind, signal, budget);
+    const page = (each: Page) => this.page(each, progress);
+    // Listing.
     for (const request of this.requests(progress, sinceMs)) {
-      const list = await reads.listOrders(request, (page) => this.page(page, progress), signal, budget);
+      const list = await reads.listOrders(request, page, signal, budget);
       if (!list.complete) return incomplete(list.error);
     }
     // Not from what follows: a list of the open orders shows newer changes than the lists before
     // it, and no order that ended in between.
     const { highest } = progress;
-    if (kind === 'audit' && progress.asksSilent) silencePace.asked(beganMs);
-    const silent = await askAfterSilent(
-      { ...this.deps, page: (page) => this.page(page, progress), taken: (item) => this.taken(item, progress) },
-      this.options.stream,
-      this.current.accountId,
-      progress,
-    );
+    // Asking.
+    if (kinds[kind].isSlow && progress.asksSilent) silencePace.asked(beganMs);
+    const taken = (item: TakenRow) => this.taken(item, progress);
+    const asking = { ...this.deps, page, taken };
+    const silent = await askAfterSilent(asking, this.options.stream, this.current.accountId, progress);
     if (silent !== undefined) {
       silencePace.beginAnew();
       return incomplete(silent);
     }
+    // Judged.
     if (signal.aborted) return incomplete(givenUp);
     if (progress.storeMark !== intake.mark) return incomplete(storeIsLost);
-    if (kind === 'probe' && progress.unread.size > 0) return incomplete(unclear);
+    if (kinds[kind].showsAbsence && progress.unread.size > 0) return incomplete(unclear);
+    // Remembered.
     await this.remember({ ...progress, highest });
-    this.deps.doubts.readComplete(doubtMark);
+    doubts.readComplete(doubtMark);
     if (progress.asksSilent) {
-      unrecovered.readComplete(mark, progress.unread);
+      unrecovered.readComplete(lossMark, progress.unread);
       this.completeSinceMs = Math.max(beganMs, this.completeSinceMs ?? beganMs);
     }
     const { rows, startedMs, certain, shown } = progress;
@@ -170,13 +191,13 @@ export class AccountReader {
 
   private begun(kind: ReadKind, signal: AbortSignal, budget?: ReadBudget): ReadProgress {
     const { clock, intake, silencePace, unrecovered } = this.deps;
-    const isAudit = kind === 'audit';
+    const { makesLive, isSlow, showsAbsence } = kinds[kind];
     return {
       kind,
       // A loss that is still open is closed only by a read that asks for every order.
-      asksSilent: !isAudit || silencePace.isDue || unrecovered.count > 0,
-      onOutcome: isAudit ? this.options.onAudited : kind === 'probe' ? undefined : this.repairs.note,
-      cause: kind === 'probe' ? 'probe' : 'snapshot',
+      asksSilent: !isSlow || silencePace.isDue || unrecovered.count > 0,
+      onOutcome: makesLive ? this.repairs.note : isSlow ? this.options.onAudited : undefined,
+      cause: showsAbsence ? 'probe' : 'snapshot',
       startedMs: clock.nowMs(),
       storeMark: intake.mark,
       signal,
@@ -191,14 +212,13 @@ export class AccountReader {
   }
 
   private requests({ kind, startedMs }: ReadProgress, sinceMs: number | undefined): ListRequest[] {
-    const { accountId, readUpTo, auditedUpTo } = this.current;
     const { stream, timings } = this.options;
-    const all = { stream, accountId, state: 'all' } as const;
-    if (kind === 'complete') return [all];
-    const pages = kind === 'audit' ? { pageRows: auditPageRows } : {};
-    const mark = kind === 'audit' ? auditedUpTo : readUpTo;
-    const overlapMs = kind === 'resync' ? timings.resyncOverlapMs : timings.overlapMs;
-    if (mark !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(mark, sinceMs, overlapMs) }];
+    const { since, isSlow } = kinds[kind];
+    const all = { stream, accountId: this.current.accountId, state: 'all' } as const;
+    if (since === undefined) return [all];
+    const mark = this.current[since.mark];
+    const pages = isSlow ? { pageRows: auditPageRows } : {};
+    if (mark !== undefined) return [{ ...all, ...pages, updatedAfter: earlier(mark, sinceMs, timings[since.less]) }];
     // First start: open orders of any age, and orders closed within the horizon. If there was none,
     // all later ones are within the horizon.
     const recent = { ...all, updatedAfter: formatInstant(startedMs - timings.snapshotMs) };
@@ -210,7 +230,7 @@ export class AccountReader {
     const startedMs = clock.monotonicMs();
     for (const row of rows) this.row(row, Math.ceil(bytes / rows.length), startedMs, progress);
     await roomIn(sink, progress.signal);
-    if (progress.kind !== 'audit') return;
+    if (!kinds[progress.kind].isSlow) return;
     await sink.settled();
     const restMs = Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest);
     await clock.sleep(restMs, progress.signal);
@@ -240,7 +260,7 @@ export class AccountReader {
       return;
     }
     if (item.view.certainty !== 'certain') progress.certain = false;
-    if (progress.kind === 'probe') progress.shown.push(item.view.orderId);
+    if (kinds[progress.kind].showsAbsence) progress.shown.push(item.view.orderId);
   }
 
   /**
@@ -259,11 +279,25 @@ export class AccountReader {
     await this.save((record) => {
       const readUpTo = later(record.readUpTo, next);
       // The first read of all looks back as far as an audit.
-      const looksFar = kind === 'audit' || kind === 'complete' || record.readUpTo === undefined;
+      const looksFar = kinds[kind].looksFar || record.readUpTo === undefined;
       const auditedUpTo = looksFar ? later(record.auditedUpTo, next) : record.auditedUpTo;
       const isKnown = readUpTo === record.readUpTo && auditedUpTo === record.auditedUpTo;
       return isKnown || storeMark !== this.deps.intake.mark ? record : { ...record, readUpTo, auditedUpTo };
     });
+  }
+  /**
+   * Changes the stored record of the account, durably, one change after the other. Rejects when the
+   * database can't be reached.
+   */
+  save(change: (record: AccountRecord) => AccountRecord): Promise<void> {
+    const saved = this.saved.then(async () => {
+      const next = change(this.current);
+      if (next === this.current) return;
+      await this.deps.registry.save(next);
+      this.current = next;
+    });
+    this.saved = saved.catch(() => undefined);
+    return saved;
   }
 }
 
