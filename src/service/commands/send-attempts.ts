@@ -13,7 +13,7 @@ import { type Answer, answerEvidence, decideAnswer, nextAttempt } from './decide
 import { type Halts, haltedBecause } from './halts.ts';
 import type { OrderEntry } from './order-entry.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
-import type { SendingTerm } from './submit-command.ts';
+import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 import { WritePermit } from './write-permit.ts';
 

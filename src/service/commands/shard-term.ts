@@ -12,7 +12,7 @@ import { CommandSteps } from './command-steps.ts';
 import type { HaltWatch } from './halt-watch.ts';
 import type { Halts } from './halts.ts';
 import { Reconciler } from './reconciler.ts';
-import type { SendingTerm } from './submit-command.ts';
+import type { SendingTerm } from './sending-term.ts';
 
 /** The ports of its parts, and all that the terms of one process share. */
 type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book'> &

@@ -21,10 +21,8 @@ import {
   storeUnavailable,
   untradedObjection,
 } from './check-submission.ts';
-import type { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
-import type { CommandSteps } from './command-steps.ts';
 import type { Submission, SubmitResult } from './commands.ts';
 import type { Halts } from './halts.ts';
 import {
@@ -41,6 +39,7 @@ import type { Quotes } from './order-entry.ts';
 import type { RateBreaker } from './rate-breaker.ts';
 import { type Budgets, budgetOf } from './rate-budget.ts';
 import type { Pacing, SendAttempts } from './send-attempts.ts';
+import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 
 interface SubmitDeps {
@@ -63,20 +62,6 @@ interface SubmitDeps {
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string, term: Term) => void;
   readonly tracing?: Tracing | undefined;
-}
-
-/** One term of sending, under which a submission is made. */
-export interface SendingTerm {
-  readonly term: Term;
-  /** The commands that it knows, and the way in which they change. */
-  readonly book: CommandBook;
-  readonly steps: CommandSteps;
-  /**
-   * Asks the write under way to give up, and no further attempt is begun: the process is ending.
-   */
-  readonly giveUp: AbortSignal;
-  /** Why nothing more may be begun under it, if so: the process drains, or gives the shard away. */
-  stopped(): Declined | undefined;
 }
 
 type Opened =

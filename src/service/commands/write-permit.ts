@@ -4,7 +4,7 @@ import type { Lease } from '../../runtime/lease.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import { type Halts, haltedBecause } from './halts.ts';
-import type { SendingTerm } from './submit-command.ts';
+import type { SendingTerm } from './sending-term.ts';
 import type { Watched } from './watched.ts';
 
 interface WritePermitDeps {

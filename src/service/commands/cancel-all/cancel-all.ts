@@ -13,7 +13,7 @@ import type { Window } from '../../sources/window.ts';
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAllResult, CancelAllScope, OperatorWord } from '../commands.ts';
-import type { SendingTerm } from '../submit-command.ts';
+import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import { CancelAllRun, type CancelAllRunDeps } from './cancel-all-run.ts';
 import { listCancelAll } from './list-cancel-all.ts';

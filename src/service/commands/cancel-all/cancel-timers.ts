@@ -7,7 +7,7 @@ import type { AuditEntry, CancelTimer, CommandJournal, Term } from '../../../sto
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAfterResult, CancelAllResult, CancelAllScope } from '../commands.ts';
-import type { SendingTerm } from '../submit-command.ts';
+import type { SendingTerm } from '../sending-term.ts';
 import { untilAnswered } from '../until-answered.ts';
 import type { CancelAllWord } from './cancel-all.ts';
 
