@@ -29,7 +29,7 @@ const texts = new Map<z.core.$ZodType, string>([
 ]);
 const columns = 120;
 
-/** \`types/records.d.ts\`: a type for each shape with a name that the records hold, the inner ones first. */
+/** `types/records.d.ts`: a type for each shape with a name, the inner ones first. */
 export function recordTypes(): string {
   const written = new Map<string, string>();
   for (const shape of [updateRecord, continuityRecord, commandOutcomeRecord]) typeOf(shape, written);
@@ -53,7 +53,7 @@ function aliasOf(name: string, type: string): string {
   return line.length <= columns ? line : `export type ${name} =\n  | ${type.replaceAll(' | ', '\n  | ')};`;
 }
 
-/** By \`.meta({ id })\`; a shape with words of its own at one place is made from the one with the name. */
+/** By `.meta({ id })`: `describe` makes a shape with words of its own from the one with the name. */
 function nameOf(shape: z.core.$ZodType): string | undefined {
   for (let at: z.core.$ZodType | undefined = shape; at !== undefined; at = at._zod.parent) {
     const name = texts.get(at) ?? z.globalRegistry.get(at)?.id;

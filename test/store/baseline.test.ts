@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 
-/** By subject, in the order in which a new database gets them: a function in SQL needs its tables. */
+/** In the order in which a new database gets them: a function in SQL needs its tables. */
 const subjects = [
   ...['head', 'lanes', 'log', 'accounts', 'journal', 'limits', 'steps', 'stops', 'principals', 'losses'],
   ...['guards', 'rights'],
