@@ -17,7 +17,12 @@ import type { Observation } from './observation.ts';
 import type { Order, OrderView, TerminalStatus } from './order.ts';
 import { statusRank, terminalPrecedence } from './order.ts';
 import { changedFields, deriveFill } from './order-fields.ts';
-import { contradictedIdentity, contradictsContent, contradictsInstrument } from './view-content.ts';
+import {
+  contradictedIdentity,
+  contradictsContent,
+  contradictsInstrument,
+  contradictsSpeltLegs,
+} from './view-content.ts';
 
 /**
  * Account orders (equities and options, unversioned). The new view joins all before it. A revision
@@ -138,7 +143,13 @@ function disputeOf(
   if (sinceEnd > 0) return 'taken_back';
   const goesOn = rise > 0 || statusRank(view.status) > statusRank(winner.status);
   if (age > 0 || (goesOn && !atCorrection)) return undefined;
-  return sinceEnd === 0 || contradictsContent(view, winner) ? 'same_instant' : undefined;
+  return sinceEnd === 0 || contradictsContent(view, winner) || hasOtherLegs(held, view) ? 'same_instant' : undefined;
+}
+
+/** Legs are joined on their own: of two lists of one instant the greater one would win for ever. */
+function hasOtherLegs({ instrument: { legs: told } }: AccountJoin, { instrument: { legs }, updatedAt }: OrderView) {
+  if (told === undefined || legs === undefined || compareInstants(told.updatedAt, updatedAt) !== 0) return false;
+  return contradictsSpeltLegs(told.value, legs);
 }
 
 function shownEnd({ terminals }: AccountJoin): TerminalStatus | undefined {

@@ -1,5 +1,6 @@
 import { parseInstant } from './instant.ts';
 import type { Instrument, Leg, OrderView } from './order.ts';
+import { canonicalSymbol } from './symbol.ts';
 
 /** An order is its id and its account: all else may change (docs/settling.md, "Account orders"). */
 type Identified = Pick<OrderView, 'stream' | 'orderId' | 'accountId'>;
@@ -65,6 +66,16 @@ export function contradictsContent(a: OrderView, b: OrderView): boolean {
  */
 function spelling({ instrument, side }: OrderView): string {
   return `${instrument.symbol.replace(/[^0-9a-z]/gi, '').toUpperCase()} ${directionOf(side)}`;
+}
+
+/** Whether two lists of legs name other contracts. Their order and spelling may differ. */
+export function contradictsSpeltLegs(a: readonly Leg[], b: readonly Leg[]): boolean {
+  return speltLegs(a) !== speltLegs(b);
+}
+
+function speltLegs(legs: readonly Leg[]): string {
+  const spelt = legs.map(({ symbol, side, ratioQty }) => `${canonicalSymbol(symbol)} ${directionOf(side)} ${ratioQty}`);
+  return spelt.sort().join();
 }
 
 /**

@@ -21,6 +21,16 @@ async function live() {
 
 const at = (over: Row): Row => ({ ...accountRow, updatedAt: '2026-11-21T14:40:00Z', ...over });
 
+function spread(root: string, side = 'BUY'): Row {
+  const leg = (strike: string) => ({
+    symbol: `${root}261218C00${strike}000`,
+    side,
+    ratioQty: '1',
+    positionEffect: 'OPEN',
+  });
+  return at({ securityType: 'MLEG', category: 'option', legs: [leg('200'), leg('210')] });
+}
+
 function fills(cumQty: string, over: Row = {}): Row {
   const leaves = 100 - Number(cumQty);
   const ordStatus = leaves === 0 ? 'FILLED' : 'PARTIALLY_FILLED';
@@ -33,6 +43,8 @@ it.each<[string, Row, Row]>([
   ['a price', at({ price: '0.60' }), at({ price: '0.55' })],
   ['a quantity', at({ qty: '90', leavesQty: '90' }), at({ qty: '80', leavesQty: '80' })],
   ['a symbol', at({ symbol: 'META' }), at({ symbol: 'FB' })],
+  ['a leg that was adjusted', spread('AAPL1'), spread('AAPL')],
+  ['the side of a leg', spread('AAPL', 'SELL'), spread('AAPL', 'BUY')],
   ['a cancel that was refused', at({ ordStatus: 'PENDING_CANCEL' }), at({})],
   ['a suspension that was lifted', at({ ordStatus: 'SUSPENDED' }), at({})],
   ['an end that was taken back', at({ ordStatus: 'EXPIRED', leavesQty: '0' }), at({})],
