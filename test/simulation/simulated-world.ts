@@ -127,6 +127,7 @@ export class SimulatedWorld {
         bareRandom: this.source(11),
         lossRandom: this.source(12),
         surpriseRandom: this.source(20),
+        legsRandom: this.source(22),
         trace,
         points,
       },

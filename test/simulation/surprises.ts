@@ -8,7 +8,7 @@ import { happens, oneOf } from '../../src/sandbox/market/instruments.ts';
 import type { Market } from '../../src/sandbox/market/market.ts';
 
 /** What a platform does now and then, and no document says: each was seen, or is to be expected. */
-const surprises = ['renames', 'taken_back', 'coarse', 'successors'] as const;
+const surprises = ['renames', 'taken_back', 'coarse', 'successors', 'legs'] as const;
 export type Surprise = (typeof surprises)[number];
 
 /**
@@ -23,6 +23,8 @@ interface SurprisesDeps {
   readonly exchange: Exchange;
   readonly market: Market;
   readonly random: Random;
+  /** For changes of legs: what the others draw does not depend on them. */
+  readonly legsRandom: Random;
   readonly clock: Clock;
   /** Orders of which something was taken back: an end that was shown may not be the last. */
   readonly corrected: Set<ExchangeOrder>;
@@ -32,11 +34,13 @@ const otherSides: Readonly<Record<string, string>> = { SELL: 'SELL_SHORT', BUY: 
 
 /**
  * Surprises of the platform in its own truth: an order gets another symbol or another word for its
- * side, an end is taken back, an order of ours is amended in the broker's own app. The fourth, a
- * coarse clock, is in how the truth is worded.
+ * side, its legs change, an end is taken back, an order of ours is amended in the broker's own app.
+ * The last, a coarse clock, is in how the truth is worded.
  */
 export class Surprises {
   kinds: ReadonlySet<Surprise> = new Set();
+  /** Orders of ours that others took the place of, and those. */
+  readonly amended: { readonly elder: ExchangeOrder; readonly successor: ExchangeOrder }[] = [];
   private readonly deps: SurprisesDeps;
 
   constructor(deps: SurprisesDeps) {
@@ -45,7 +49,9 @@ export class Surprises {
 
   /** One of those that are on. */
   act(): void {
-    const acting = [...this.kinds].filter((each) => each !== 'coarse');
+    const { legsRandom } = this.deps;
+    if (this.kinds.has('legs') && happens(legsRandom, 0.5)) this.changeLegs();
+    const acting = [...this.kinds].filter((each) => each !== 'coarse' && each !== 'legs');
     if (acting.length === 0) return;
     const kind = oneOf(this.deps.random, acting);
     if (kind === 'renames') this.rename();
@@ -70,6 +76,20 @@ export class Surprises {
     const other = otherSides[side];
     if (other !== undefined && happens(this.deps.random, 0.3)) this.reword(order, { side: other });
     else this.reword(order, { symbol: otherSymbol(order.terms) });
+  }
+
+  /** Legs come in another order, as adjusted contracts, or in the padded spelling. */
+  private changeLegs(): void {
+    const { legsRandom } = this.deps;
+    const order = this.draw(({ terms }) => (terms.legs?.length ?? 0) > 0, legsRandom);
+    const { legs = [] } = order?.terms ?? {};
+    if (order === undefined) return;
+    const how = oneOf(legsRandom, ['turned', 'adjusted', 'padded']);
+    const changed =
+      how === 'turned'
+        ? [...legs].reverse()
+        : legs.map((leg) => ({ ...leg, symbol: how === 'padded' ? padded(leg.symbol) : adjusted(leg.symbol) }));
+    this.reword(order, { legs: changed });
   }
 
   private reword(order: ExchangeOrder, words: Partial<OrderTerms>): void {
@@ -107,14 +127,15 @@ export class Surprises {
     exchange.change(elder, 'replaced', (it) => {
       it.state = 'replaced';
     });
-    exchange.open({ ...terms, orderId: this.deps.random.uuid(), quantity, price }, 'placed', (it) => {
+    const successor = exchange.open({ ...terms, orderId: this.deps.random.uuid(), quantity, price }, 'placed', (it) => {
       it.state = 'new';
       it.venueOrderId = venueOrderId;
     });
+    this.amended.push({ elder, successor });
   }
 
-  private draw(fits: (order: ExchangeOrder) => boolean): ExchangeOrder | undefined {
-    const { exchange, random } = this.deps;
+  private draw(fits: (order: ExchangeOrder) => boolean, random = this.deps.random): ExchangeOrder | undefined {
+    const { exchange } = this.deps;
     const known = ({ certainty, entry }: ExchangeOrder) => certainty === 'certain' && entry !== undefined;
     const fitting = [...exchange.orders.values()].filter((order) => known(order) && fits(order));
     return fitting.length === 0 ? undefined : oneOf(random, fitting);
@@ -123,6 +144,20 @@ export class Surprises {
 
 function otherSymbol({ symbol }: OrderTerms): string {
   return symbol.endsWith('1') ? symbol.slice(0, -1) : `${symbol}1`;
+}
+
+const occ = /^([A-Z.]+)(1?) *(\d{6}[CP]\d{8})$/;
+
+/** The contract after a split or a merger, and back again. */
+function adjusted(symbol: string): string {
+  return symbol.replace(
+    occ,
+    (_, root: string, digit: string, rest: string) => `${root}${digit === '' ? '1' : ''}${rest}`,
+  );
+}
+
+function padded(symbol: string): string {
+  return symbol.replace(occ, (_, root: string, digit: string, rest: string) => `${`${root}${digit}`.padEnd(6)}${rest}`);
 }
 
 function isAtWork({ state, pendingAction }: ExchangeOrder): boolean {

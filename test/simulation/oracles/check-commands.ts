@@ -1,4 +1,5 @@
 import { type Command, type CommandState, isFinal } from '../../../src/domain/command.ts';
+import { decodeHead } from '../../../src/domain/head.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { isTerminal } from '../../../src/domain/order.ts';
 import { type ExchangeOrder, isClosed } from '../../../src/sandbox/exchange/exchange-order.ts';
@@ -31,6 +32,7 @@ export function unsettled(world: SimulatedWorld): string[] {
     ...unhalted(world),
     ...landedAndLeft(world).slice(0, most),
     ...repeated(world).slice(0, most),
+    ...withoutSuccessor(world).slice(0, most),
     ...world.outcomes.missing().slice(0, most),
   ];
 }
@@ -174,6 +176,20 @@ function landedAndLeft({ journal, database }: SimulatedWorld): string[] {
       ];
     }),
   );
+}
+
+/**
+ * An order of ours that was amended in the broker's own app goes on as another
+ * one: that one is known to be of the same command.
+ */
+function withoutSuccessor({ platform, database, journal }: SimulatedWorld): string[] {
+  return platform.surprises.amended.flatMap(({ elder, successor }) => {
+    const { clOrdId, orderId } = successor.terms;
+    const commandId = journal.ofAttempts([clOrdId]).get(clOrdId)?.commandId;
+    const head = database.heads.get(`account:${orderId}`);
+    if (head === undefined || commandId === undefined || decodeHead(head).order.commandId === commandId) return [];
+    return [`${orderId} took the place of ${elder.terms.orderId}, and is no order of ${commandId}`];
+  });
 }
 
 function showsEnd(payload: string): boolean {

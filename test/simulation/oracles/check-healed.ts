@@ -75,6 +75,11 @@ function stateAgainstTruth({ platform, database }: SimulatedWorld): string[] {
       if (found !== expected)
         wrong.push(`${key} revision ${row.revision}: ${field} is ${found}, the platform has ${expected}`);
     }
+    const legs = platform.bare.legsOf(truth);
+    if (legs !== undefined && sorted(order.instrument.legs ?? []) !== sorted(legs))
+      wrong.push(
+        `${key} revision ${row.revision}: legs are ${sorted(order.instrument.legs ?? [])}, not ${sorted(legs)}`,
+      );
     if (truth.terms.stream === 'prediction' && !sameVersion(truth, sourceVersion, platform.storesLost)) {
       wrong.push(`${key}: version ${sourceVersion}, the platform has ${truth.version}`);
     }
@@ -97,6 +102,12 @@ function outrun(order: Order, truth: ExchangeOrder, corrected: ReadonlySet<Excha
  */
 function sameVersion(truth: ExchangeOrder, version: bigint | undefined, storesLost: ReadonlySet<string>): boolean {
   return version === truth.version || (truth.version === 1n && storesLost.has(truth.terms.account.id));
+}
+
+/** In one order, and compact: within one instant of a coarse clock no order or spelling is the newest. */
+function sorted(legs: readonly { readonly symbol: string; readonly side: string }[]): string {
+  const spelt = legs.map(({ symbol, side }) => `${symbol.replaceAll(' ', '')} ${side.toLowerCase()}`);
+  return spelt.sort().join(', ');
 }
 
 function shown(order: Order, field: string): string | undefined {

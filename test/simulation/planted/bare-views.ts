@@ -1,4 +1,6 @@
 import type { Random } from '../../../src/runtime/random.ts';
+import type { ExchangeOrder } from '../../../src/sandbox/exchange/exchange-order.ts';
+import { instantText } from '../../../src/sandbox/exchange/wire-text.ts';
 import { happens } from '../../../src/sandbox/market/instruments.ts';
 
 /**
@@ -10,6 +12,10 @@ export class BareViews {
   share = 0;
   /** `updatedAt` ends at the second, so that two changes may have one instant. */
   coarse = false;
+  /** Rows have the legs of their orders, which the sandbox leaves out. */
+  withLegs = false;
+  /** By order and the exact `updatedAt` of a row: its legs. */
+  private readonly legsAt = new Map<string, NonNullable<ExchangeOrder['terms']['legs']>>();
   private readonly random: Random;
 
   constructor(random: Random) {
@@ -30,6 +36,28 @@ export class BareViews {
 
   /** The text by the platform's clock. */
   timed(text: string): string {
-    return this.coarse ? text.replace(/("updatedAt":"[^".]*)\.\d+Z"/g, '$1Z"') : text;
+    const shown = this.withLegs ? this.legged(text) : text;
+    return this.coarse ? shown.replace(/("updatedAt":"[^".]*)\.\d+Z"/g, '$1Z"') : shown;
+  }
+
+  /** An order has changed: rows of this instant have these legs. */
+  changed({ terms, updatedAt }: ExchangeOrder): void {
+    if (this.withLegs && terms.legs !== undefined)
+      this.legsAt.set(`${terms.orderId} ${instantText(updatedAt)}`, terms.legs);
+  }
+
+  /** What the newest row of the order shows; undefined: it shows no legs. */
+  legsOf({ terms, updatedAt }: ExchangeOrder): ExchangeOrder['terms']['legs'] {
+    return this.legsAt.get(`${terms.orderId} ${instantText(updatedAt)}`);
+  }
+
+  private legged(text: string): string {
+    return text.replace(
+      /\{"ordId":"([^"]+)",([^{}]*?"updatedAt":"([^"]+)")/g,
+      (row, orderId: string, rest: string, at: string) => {
+        const legs = this.legsAt.get(`${orderId} ${at}`);
+        return legs === undefined ? row : `{"ordId":"${orderId}","legs":${JSON.stringify(legs)},${rest}`;
+      },
+    );
   }
 }

@@ -61,6 +61,28 @@ export const plantedOddBugs: readonly PlantedBug[] = [
     },
   },
   {
+    name: 'only one order is taken for that of a place, and one that replaced it is not found',
+    seeds: 'odd',
+    shows: /took the place of .*, and is no order of/,
+    deps: ({ database }) => {
+      const bound = new Set<string>();
+      return {
+        database: {
+          ...database,
+          orders: {
+            ...database.orders,
+            // Whoever asks again asks for another order: the first was bound when it was asked for.
+            readBindings: async (attemptIds) => {
+              const found = await database.orders.readBindings(attemptIds.filter((id) => !bound.has(id)));
+              for (const id of found.keys()) bound.add(id);
+              return found;
+            },
+          },
+        },
+      };
+    },
+  },
+  {
     name: 'of two changes within one instant of a coarse clock only the first counts',
     seed: 2,
     seeds: 'odd',

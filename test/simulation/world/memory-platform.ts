@@ -31,6 +31,7 @@ interface PlatformDeps {
   /** What is drawn for a store that is lost again. */
   readonly lossRandom: Random;
   readonly surpriseRandom: Random;
+  readonly legsRandom: Random;
   readonly trace: Trace;
   readonly points: CrashPoints;
 }
@@ -98,7 +99,8 @@ export class MemoryPlatform {
     this.market = new Market({ exchange: this.exchange, random, clock }, options);
     this.uncertainty = new Uncertainty({ exchange: this.exchange, clock });
     const { exchange, tokens, market, corrected } = this;
-    this.surprises = new Surprises({ exchange, market, corrected, clock, random: deps.surpriseRandom });
+    const { surpriseRandom, legsRandom } = deps;
+    this.surprises = new Surprises({ exchange, market, corrected, clock, random: surpriseRandom, legsRandom });
     const nextVenueOrderId = () => market.nextVenueOrderId();
     this.entered = new EnteredOrders({ exchange, clock, random: entryRandom, nextVenueOrderId });
     this.ledger = new WriteLedger(clock);
@@ -198,6 +200,7 @@ export class MemoryPlatform {
   beginSurprises(kinds: ReadonlySet<Surprise>): void {
     this.surprises.kinds = kinds;
     this.bare.coarse = kinds.has('coarse');
+    this.bare.withLegs = kinds.has('legs');
   }
 
   /** Everything is known again. */
@@ -238,6 +241,7 @@ export class MemoryPlatform {
       step,
       `${account.id} ${stream}:${orderId} v${order.version} cum ${order.cumQty} ${order.state}`,
     );
+    this.bare.changed(order);
     this.entered.changed(order, step);
     this.ledger.changed(order, step);
     this.stream.emit(order);
