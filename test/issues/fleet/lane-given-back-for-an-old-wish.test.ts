@@ -1,4 +1,4 @@
-// What a user saw: A process that had just taken a lane gave it back at once, for a change asked for under its last one.
+// What a user saw: A process gave a lane that it had just taken back, for a wish of its last term.
 
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../../src/observability/metrics.ts';

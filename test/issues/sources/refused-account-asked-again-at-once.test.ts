@@ -1,4 +1,4 @@
-// What a user saw: An account that takes no prediction orders was asked for again at once, and not after an hour.
+// What a user saw: A refused account was asked for again at once, and not after an hour.
 
 import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';

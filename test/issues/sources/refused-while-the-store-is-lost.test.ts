@@ -1,4 +1,4 @@
-// What a user saw: An account whose store was lost showed not_enrolled while it was read, and its looks said certain.
+// What a user saw: An account whose store was lost showed not_enrolled, and looks at it said certain.
 
 import { describe, expect, it } from 'vitest';
 import { connectorsRig } from '../../support/orders/connectors-rig.ts';
