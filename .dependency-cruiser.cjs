@@ -56,7 +56,7 @@ module.exports = {
       to: { dependencyTypes: ['core', 'npm', 'npm-dev'], pathNot: 'decimal\\.js' },
     },
     {
-      // The browser gets these files as they are: of other rooms they may take types only, and packages only if service/rest/console serves them.
+      // The page in a browser takes types only of other rooms, and few packages, which are a part of what it fetches.
       name: 'the-console-imports-types-only',
       severity: 'error',
       from: { path: '^src/console/' },
@@ -74,7 +74,7 @@ module.exports = {
       from: { path: '^src/console/' },
       to: {
         dependencyTypes: ['core', 'npm', 'npm-dev', 'npm-no-pkg'],
-        pathNot: 'node_modules/(preact|htm|@preact/signals-core|oauth4webapi|uplot)/',
+        pathNot: 'node_modules/(preact|@preact/signals-core|oauth4webapi|uplot)/',
       },
     },
     {
@@ -91,14 +91,14 @@ module.exports = {
       to: { path: 'node_modules/drizzle-orm/' },
     },
     {
-      // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (demo/devstack/docker.ts).
+      // A production install (`npm ci --omit=dev`) has to run. Without testcontainers it finds no Docker engine (demo/devstack/docker.ts), without esbuild it has no console.
       name: 'src-imports-no-dev-package',
       severity: 'error',
       from: { path: '^src/' },
       to: {
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['type-only'],
-        pathNot: 'testcontainers',
+        pathNot: 'testcontainers|esbuild',
       },
     },
     { name: 'src-never-imports-tests', severity: 'error', from: { path: '^src/' }, to: { path: '^(test|bench)/' } },

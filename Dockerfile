@@ -13,8 +13,8 @@ WORKDIR /build
 # npm links the package into its own node_modules, and with it what `bin` names.
 COPY package.json package-lock.json .npmrc ./
 COPY bin bin
-# Compiling needs no install script of any dependency, so none is run, and none of the programs that come as optional dependencies.
-RUN npm ci --ignore-scripts --omit=optional --no-audit --no-fund
+# The build needs no install script of any dependency, so none is run. esbuild's program comes as an optional dependency.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN npm pack --pack-destination /tmp \
  && mkdir /app \

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the program with Node 24: the sources in a checkout, what `prepack` made in a package, since
-// Node refuses TypeScript below node_modules.
+// Runs the program with Node 24: the sources in a checkout, their bundle in a package, since Node
+// refuses TypeScript below node_modules.
 import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { codeFolder } from './code-folder.js';
@@ -22,5 +22,8 @@ else {
   const folder = codeFolder();
   if (folder !== undefined) nodeModule.enableCompileCache(folder);
   const source = new URL('../src/main.ts', import.meta.url);
-  await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
+  const isCheckout = existsSync(source);
+  // Stack traces of the bundle name the lines of src/.
+  if (!isCheckout) nodeModule.setSourceMapsSupport(true, { nodeModules: true });
+  await import(isCheckout ? source.href : new URL('../dist/tidemark.js', import.meta.url).href);
 }

@@ -5,6 +5,7 @@ import { runProgram } from './cli/program.ts';
 import { SignalGate, type SignalWay } from './cli/signal-gate.ts';
 import { cacheFolder } from './runtime/cache-folder.ts';
 import { systemClock } from './runtime/clock.ts';
+import { packageFile } from './runtime/package-file.ts';
 import { exitCodes, reportError } from './runtime/program-error.ts';
 import { systemRandom } from './runtime/random.ts';
 
@@ -54,7 +55,7 @@ const io: CliIo = {
 };
 
 function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest
     ? String(manifest.version)
     : 'unknown';

@@ -1,10 +1,9 @@
+import { openPage } from './open-page.tsx';
 import { loadAgain } from './parts/load-again.ts';
 import { FramePace } from './state/frame-pace.ts';
 import type { Ports, Timer } from './state/ports.ts';
 
-// The only file that touches the browser's clock, timers, randomness, network and storage. It
-// imports next to nothing: one of fifty modules that could not be fetched would leave the page
-// empty, so it loads them itself, and again where that fails.
+// The only file that touches the browser's clock, timers, randomness, network and storage.
 
 const tokenName = 'tidemark.token';
 
@@ -100,13 +99,7 @@ function frame(run: () => void): void {
 
 const place = document.getElementById('console');
 if (place === null) throw new Error('the page has no place for the console');
-loadAgain(ports, async () => (await import('./open-page.ts')).openPage).then(
-  (openPage) => openPage(ports, place),
-  (fault: unknown) => {
-    place.textContent = 'The console could not be loaded. Load the page again.';
-    reportError(fault);
-  },
-);
+openPage(ports, place);
 
 // A module runs after the style sheets of its page were loaded, or could not be.
 for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]'))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { ClientBase, Pool } from 'pg';
+import { packageFile } from '../runtime/package-file.ts';
 
 export interface Migration {
   /** `0000_baseline`: the file's name. */
@@ -23,8 +23,7 @@ export interface Migration {
  */
 type OlderBuilds = Readonly<Record<string, string | null>>;
 
-/** The same relative place in a checkout (src/store) and in the package (dist/store). */
-const folder = fileURLToPath(new URL('../../drizzle', import.meta.url));
+const folder = packageFile('drizzle');
 
 interface JournalEntry {
   readonly tag: string;

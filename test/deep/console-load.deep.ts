@@ -26,7 +26,8 @@ it('shows each of 20,000 orders in its newest state after thousands of updates a
     'performance.getEntries().filter((entry) => entry.encodedBodySize > 0).map(({ name, encodedBodySize: bytes }) => ({ name, bytes }))',
   );
   const console = fetched.filter(({ name }) => name.includes('/console'));
-  expect(console.length).toBeGreaterThan(30);
+  // The page, its script, its style and how to sign in; some browsers fetch no icon.
+  expect(console.length).toBeLessThanOrEqual(5);
   expect(console.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(80_000);
   await eventually(async () => expect(source.changes).toBeGreaterThan(20_000));
   stop();

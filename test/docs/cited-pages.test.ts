@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const sources = [...globSync('{src,test,bench,grafana/source}/**/*.ts'), ...globSync('drizzle/*.sql')].filter(
+const sources = [...globSync('{src,test,bench,grafana/source}/**/*.{ts,tsx}'), ...globSync('drizzle/*.sql')].filter(
   (file) => file !== 'test/docs/cited-pages.test.ts',
 );
 /** Comments only: strings of tests name files that they make themselves. */
@@ -31,7 +31,7 @@ it('comments cite pages and headings that are in the project', () => {
 it('comments name files of src/ that are there', () => {
   const rooms = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new RegExp(
-    `(?<![\\w/-])(?:src/)?((?:${rooms.map(({ name }) => name).join('|')})/[\\w/.-]+\\.ts)\\b`,
+    `(?<![\\w/-])(?:src/)?((?:${rooms.map(({ name }) => name).join('|')})/[\\w/.-]+\\.tsx?)\\b`,
     'g',
   );
   const missing = comments.flatMap(({ file, text }) =>

@@ -13,7 +13,7 @@ function words(): Word[] {
 }
 
 const exported = new Set(
-  globSync('src/**/*.ts').flatMap((file) =>
+  globSync('src/**/*.{ts,tsx}').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)].map(
       ([, name]) => name,
     ),

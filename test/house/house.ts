@@ -15,7 +15,7 @@ interface Figure {
   readonly met: boolean;
 }
 
-const all = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+const all = globSync('src/**/*.{ts,tsx}').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 // The console is a program of its own, of views and small parts: its grain is that of a page.
 const files = all.filter(({ path }) => !path.startsWith('src/console/'));
 const lengths = files.map(({ text }) => linesOfCode(text) - 1).sort((a, b) => a - b);

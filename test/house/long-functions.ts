@@ -1,6 +1,8 @@
 import ts from 'typescript';
 
 export const longestFunction = 60;
+/** Of a view: the formatter gives each attribute and each child of markup a line of its own. */
+export const longestView = 100;
 
 /**
  * The functions that may be longer, by file and name, each with its reason. There are no others.

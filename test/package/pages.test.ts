@@ -7,7 +7,7 @@ import { unpackPackage } from './unpack-package.ts';
 it('the packed package has each page that a message of the program names, and each file that a page names as one of docs', () => {
   const { folder, home } = unpackPackage();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const named = globSync('src/**/*.ts').flatMap(
+  const named = globSync('src/**/*.{ts,tsx}').flatMap(
     (file) => readFileSync(file, 'utf8').match(/docs\/[\w/-]+\.(md|ts|py|java)/g) ?? [],
   );
   const inPages = globSync('docs/*.md').flatMap(

@@ -1,13 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runningSandbox } from '../support/platform/sandbox.ts';
 import { unpackPackage } from './unpack-package.ts';
-
-const tsc = resolve('node_modules/typescript/bin/tsc');
 
 /**
  * What `npm install --omit=dev --omit=optional` puts there, and nothing else: a package that only
@@ -24,16 +22,18 @@ function linkDependencies(home: string): void {
 
 describe('the packed package with its production dependencies', () => {
   let stranger: string;
+  let home: string;
   let program: string;
 
   // As `prepack` builds it, but beside this checkout instead of in it.
   beforeAll(() => {
-    const { folder, home } = unpackPackage();
-    stranger = folder;
+    const unpacked = unpackPackage();
+    stranger = unpacked.folder;
+    home = unpacked.home;
     program = join(home, 'bin/tidemark.js');
-    const build = [tsc, '-p', 'tsconfig.dist.json', '--outDir', join(home, 'dist')];
-    const { status, stdout } = spawnSync(process.execPath, build, { encoding: 'utf8', timeout: 180_000 });
-    expect([status, stdout]).toEqual([0, '']);
+    const build = ['tools/package/build.ts', join(home, 'dist')];
+    const { status, stderr } = spawnSync(process.execPath, build, { encoding: 'utf8', timeout: 180_000 });
+    expect([status, stderr]).toEqual([0, '']);
     linkDependencies(home);
     copyFileSync('docs/consumers/market-data.ts', join(stranger, 'market-data.ts'));
   }, 240_000);
@@ -63,6 +63,21 @@ describe('the packed package with its production dependencies', () => {
     });
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`Usage: tidemark ${command}`);
+  });
+
+  it('names files of src/ in a stack trace', () => {
+    const env = { ...process.env, TIDEMARK_LOG_LEVEL: 'debug', TIDEMARK_WEIGHT: 'x' };
+    const { stderr } = spawnSync(process.execPath, [program, 'config', 'print'], { env, encoding: 'utf8' });
+    expect(stderr).toMatch(/at .*\/src\/cli\/[\w/-]+\.ts:\d+:\d+/);
+    expect(stderr).not.toMatch(/dist\/[\w-]+\.js/);
+  });
+
+  it('brings the console made, with nothing that a developer alone has', async () => {
+    const { filesIn, buildSite } = await import('../../src/service/rest/console/build-site.ts');
+    const files = await filesIn(join(home, 'dist/console'));
+    const { page } = await buildSite({ files, runbooks: new Map(), demo: false });
+    expect(page).toMatch(/src="\/console\/app\/main-\w{8}\.js"/);
+    expect(existsSync(join(home, 'dist/bundle-worker.js'))).toBe(false);
   });
 
   it('runs the example of docs/platform-client.md against the sandbox', async () => {

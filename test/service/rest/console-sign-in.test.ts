@@ -50,7 +50,7 @@ describe('sign-in of the console', () => {
     const withEnd = { ...metadata, revocation_endpoint: 'https://tokens.example/revoke' };
     const { signIn } = await started({ [openIdAddress]: withEnd });
     expect(signIn.origins()).toEqual(['https://id.example', 'https://tokens.example']);
-    const policy = policyOf({ html: '', inlineHash: 'x' }, signIn.origins());
+    const policy = policyOf(signIn.origins());
     expect(policy).toContain("; connect-src 'self' https://id.example https://tokens.example; ");
     expect(policy).toContain("default-src 'none'");
   });

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, sha256, startRest } from '../../support/rest/rest-rig.ts';
@@ -13,9 +12,14 @@ beforeEach(async () => {
 });
 afterEach(() => stop());
 
-/** Addresses that the page names, in its tags and its import map. */
+/** Addresses that the page names. */
 function namedIn(html: string): string[] {
-  return [...new Set([...html.matchAll(/"(\/console\/(?:app|pkg)\/[^"]+)"/g)].map(([, path = '']) => path))];
+  return [...html.matchAll(/"(\/console\/app\/[^"]+)"/g)].map(([, path = '']) => path);
+}
+
+async function scriptOf(address: string): Promise<{ readonly path: string; readonly text: string }> {
+  const [path = ''] = namedIn((await ask(`${address}/console`)).text).filter((named) => named.endsWith('.js'));
+  return { path, text: (await ask(`${address}${path}`)).text };
 }
 
 describe('the console over HTTP', () => {
@@ -29,26 +33,24 @@ describe('the console over HTTP', () => {
       expect((await ask(`${rig.address}${path}`)).text).toBe(page.text);
   });
 
-  it('allows nothing inline but the import map, by its hash', async () => {
+  it('allows nothing inline', async () => {
     const { headers, text } = await ask(`${rig.address}/console`);
     const policy = headers.get('content-security-policy') ?? '';
-    const [, map = ''] = /<script type="importmap">(.*?)<\/script>/.exec(text) ?? [];
-    expect(policy).toContain(`script-src 'self' 'sha256-${hash('sha256', map, 'base64')}'`);
+    expect(policy).toContain("script-src 'self';");
     expect(policy).toContain("default-src 'none'");
-    expect(policy).not.toMatch(/unsafe|data:|blob:|http/);
-    expect(text.match(/<script(?![^>]*src=)[^>]*>/g)).toEqual(['<script type="importmap">']);
-    expect(text).not.toMatch(/<style|\s(?:style|on\w+)=/);
+    expect(policy).not.toMatch(/unsafe|data:|blob:|http|sha256/);
+    expect(text).not.toMatch(/<script(?![^>]*src=)[^>]*>|<style|\s(?:style|on\w+)=/);
     expect(headers.get('x-frame-options')).toBe('DENY');
     expect(headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  it('serves every file that it names, for good, plain or gzipped, without types', async () => {
+  it('is one script, one style and an icon of at most 80 kB together, served for good, plain or gzipped', async () => {
     const { text } = await ask(`${rig.address}/console`);
     const named = namedIn(text);
-    expect(named.length).toBeGreaterThan(30);
-    // The import map also names packages that a later screen fetches.
-    const first = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
-    let bytes = 0;
+    expect(named.map((path) => path.replace(/-\w{8}\./, '.')).sort()).toEqual(
+      ['icon.svg', 'main.js', 'style.css'].map((name) => `/console/app/${name}`),
+    );
+    let bytes = Buffer.byteLength(text);
     for (const path of named) {
       const plain = await ask(`${rig.address}${path}`, { headers: { 'accept-encoding': 'identity' } });
       expect([path, plain.status]).toEqual([path, 200]);
@@ -56,25 +58,33 @@ describe('the console over HTTP', () => {
       expect(plain.headers.get('content-type')).toMatch(
         /^(?:text\/javascript|text\/css); charset=utf-8$|^image\/svg\+xml$/,
       );
-      expect(plain.text).not.toMatch(/\bimport type\b|\bprocess\.env\b/);
+      expect(plain.text).not.toMatch(/\bimport type\b|\bprocess\.env\b|\beval\(|\bnew Function\(/);
       const raw = await sendRaw(
         rig.address,
         `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
       );
-      if (first.includes(path)) bytes += Number(/content-length: (\d+)/i.exec(String(raw))?.[1]);
+      bytes += Number(/content-length: (\d+)/i.exec(String(raw))?.[1]);
     }
     expect(bytes).toBeLessThan(80_000);
   });
 
-  it('fetches the modules of the first screen at once, and those of others when they are opened', async () => {
-    const { text } = await ask(`${rig.address}/console`);
-    const preloaded = namedIn(text.replace(/<script type="importmap">.*?<\/script>/, ''));
-    expect(
-      preloaded.filter((path) => /\/views\/(?:blotter|runbook-page)\.ts$|uPlot\.esm|oauth4webapi/.test(path)),
-    ).toEqual([expect.stringMatching(/\/views\/blotter\.ts$/)]);
-    const [main = ''] = preloaded.filter((path) => path.endsWith('/main.ts'));
-    const later = await ask(`${rig.address}${main.replace('/main.ts', '/views/runbook-page.ts')}`);
-    expect([later.status, later.text.includes('RunbookPage')]).toEqual([200, true]);
+  it('leaves what few readers need to a later request, by a name with the digest of its content', async () => {
+    const { text } = await scriptOf(rig.address);
+    const later = [...text.matchAll(/import\("\.\/((\w+)-\w{8}\.js)"\)/g)];
+    expect(later.map(([, , name]) => name).sort()).toEqual(['oauth4webapi', 'uplot']);
+    for (const [, file] of later) expect((await ask(`${rig.address}/console/app/${file}`)).status).toBe(200);
+    // Nothing else: all screens are in the one script.
+    expect(text.match(/\bfrom\s*"\.|\bimport\s*"/)).toBeNull();
+  });
+
+  it('has a map for the tools of the browser, with the names and texts of the sources', async () => {
+    const { path, text } = await scriptOf(rig.address);
+    expect(text.trimEnd().endsWith(`//# sourceMappingURL=${path.split('/').at(-1)}.map`)).toBe(true);
+    const { status, headers, body } = await ask(`${rig.address}${path}.map`);
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    const { sources, sourcesContent } = body as { sources: string[]; sourcesContent: string[] };
+    const at = sources.findIndex((source) => source.endsWith('src/console/views/blotter.tsx'));
+    expect(sourcesContent[at]).toBe(readFileSync('src/console/views/blotter.tsx', 'utf8'));
   });
 
   it('serves the runbooks as they are written, as plain text', async () => {
@@ -95,15 +105,10 @@ describe('the console over HTTP', () => {
   });
 
   it('has nothing beside its files', async () => {
-    for (const path of [
-      '/console/app/0/main.ts',
-      '/console/pkg/preact@0/x',
-      '/console/app/../../package.json',
-      '/console/app/%2e%2e/x',
-    ])
+    for (const path of ['/console/app/main.js', '/console/app/', '/console/app/0/main.ts'])
+      expect([path, (await ask(`${rig.address}${path}`)).status]).toEqual([path, 404]);
+    for (const path of ['/console/app/../../package.json', '/console/app/%2e%2e/x'])
       expect([path, (await ask(`${rig.address}${path}`)).status]).not.toEqual([path, 500]);
-    expect((await ask(`${rig.address}/console/app/0/main.ts`)).status).toBe(404);
-    expect((await ask(`${rig.address}/console/pkg/preact@0/x`)).status).toBe(404);
   });
 
   it('is not there when it is turned off', async () => {

@@ -49,11 +49,11 @@ function watch(page: Page, complaints: string[]): Page {
       complaints.push(`${response.status()} ${response.url()}`);
   });
   // Containers that start beside the tests change the machine's network, and Chromium then drops
-  // its requests. The page loads its parts again by itself; where one of its first files was
+  // its requests. The page loads its style and later parts again by itself; where its script was
   // dropped it asks the reader to do so.
   page.on('requestfailed', (request) => {
-    const isFirst = /\/(main|parts\/load-again|state\/frame-pace)\.ts$/.test(request.url());
-    if (isFirst && request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED')
+    const isScript = /\/main-\w+\.js$/.test(request.url());
+    if (isScript && request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED')
       page.once('load', () => void page.reload());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));

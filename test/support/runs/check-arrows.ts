@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).length;
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file)).length;
 const run = spawnSync(process.execPath, ['tools/checks/run.ts', 'depcruise', 'src', '--output-type', 'err'], {
   encoding: 'utf8',
   env: { ...process.env, NO_COLOR: '1' },

@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../observability/log.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
+import { packageFile } from '../../../runtime/package-file.ts';
 import { withDeadline } from '../../../runtime/waiting.ts';
-import type { BuiltSite } from './build-site.ts';
+import { type BuiltSite, buildSite, type ConsoleFiles, filesIn } from './build-site.ts';
 import { ConsoleSignIn, type ConsoleSignInOptions } from './console-sign-in.ts';
 
 interface ConsoleSiteDeps {
@@ -19,11 +19,8 @@ interface ConsoleSiteOptions {
   readonly signIn?: ConsoleSignInOptions;
 }
 
-const buildWithinMs = 60_000;
-/**
- * Making it takes half a second of processor time, and the start needs that time: the streams have
- * to be live first.
- */
+const bundleWithinMs = 60_000;
+/** It takes half a second of processor time, which the start needs: the streams come first. */
 const buildAfterMs = 3_000;
 
 /**
@@ -51,10 +48,7 @@ export class ConsoleSite {
     this.signIn.start();
   }
 
-  /**
-   * Resolves once nothing is being made any more: Node aborts the whole process when it ends while
-   * a worker compresses.
-   */
+  /** Resolves once nothing is being made any more. */
   async stop(): Promise<void> {
     this.timer?.cancel();
     this.signIn.stop();
@@ -68,29 +62,30 @@ export class ConsoleSite {
   }
 
   private async build(): Promise<BuiltSite | undefined> {
-    // As sources or as a package: the worker has this file's ending. The warning says that Node may
-    // still change the function that strips types.
-    const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const worker = new Worker(new URL(`./site-worker.${ending}`, import.meta.url), {
-      workerData: {
-        console: fileURLToPath(new URL('../../../console', import.meta.url)),
-        runbooks: fileURLToPath(new URL('../../../../docs/runbooks', import.meta.url)),
-        demo: this.demo,
-      },
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-    });
+    try {
+      // A package has what `prepack` bundled; its files are the only ones that end in `.js`.
+      const isCheckout = import.meta.url.endsWith('.ts');
+      const files = await (isCheckout ? this.bundled() : filesIn(packageFile('dist/console')));
+      const runbooks = await filesIn(packageFile('docs/runbooks'));
+      return await buildSite({ files, runbooks, demo: this.demo });
+    } catch (error) {
+      this.log.error({ err: error }, 'the console could not be made; REST works without it');
+      return undefined;
+    }
+  }
+
+  /** By esbuild, which an install without developers' packages lacks. */
+  private async bundled(): Promise<ConsoleFiles> {
+    const worker = new Worker(new URL('./bundle-worker.ts', import.meta.url));
     // It must not keep alive a process that has been asked to stop.
     worker.unref();
-    const answer = new Promise<BuiltSite>((resolve, reject) => {
+    const answer = new Promise<ConsoleFiles>((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', (code) => reject(new Error(`the worker ended with ${code}`)));
     });
     try {
-      return await withDeadline(this.clock, buildWithinMs, 'making the console', answer);
-    } catch (error) {
-      this.log.error({ err: error }, 'the console could not be made; REST works without it');
-      return undefined;
+      return await withDeadline(this.clock, bundleWithinMs, 'making the console', answer);
     } finally {
       await worker.terminate();
     }

@@ -18,7 +18,7 @@ export function serveConsole(server: FastifyInstance, site: ConsoleSite): void {
   );
   server.get('/console/*', (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    if (/^\/console\/(?:app|pkg)\//.test(path)) return sendFile(site, path, request, reply);
+    if (path.startsWith('/console/app/')) return sendFile(site, path, request, reply);
     const [, runbook] = /^\/console\/runbooks\/([\w-]+)\.md$/.exec(path) ?? [];
     return runbook === undefined ? sendPage(site, reply) : sendRunbook(site, runbook, reply);
   });
@@ -30,9 +30,9 @@ async function sendPage(site: ConsoleSite, reply: FastifyReply): Promise<Fastify
   if (built === undefined) return notMade(reply);
   return reply
     .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', policyOf(built.page, site.signIn.origins()))
+    .header('content-security-policy', policyOf(site.signIn.origins()))
     .header('cross-origin-opener-policy', 'same-origin')
-    .send(built.page.html);
+    .send(built.page);
 }
 
 async function sendFile(

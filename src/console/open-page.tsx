@@ -1,0 +1,11 @@
+import { render } from 'preact';
+import { ConsoleState } from './state/console-state.ts';
+import type { Ports } from './state/ports.ts';
+import { App } from './views/app.tsx';
+
+/** Begins the page; `place` is the element that holds it. Loads all modules of the first screen. */
+export function openPage(ports: Ports, place: Element): void {
+  const state = new ConsoleState(ports);
+  render(<App state={state} />, place);
+  void state.start();
+}

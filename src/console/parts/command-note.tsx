@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
+import { addressOf } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { commandStateText, commandTone } from './command-words.ts';
+import { Link } from './link.tsx';
+
+interface CommandNoteProps {
+  readonly state: ConsoleState;
+  /** As the service answered it; its further steps are followed. */
+  readonly command: CommandAnswer;
+}
+
+/** One line about a command that this page has sent: its state now, and a link to all of it. */
+export function CommandNote({ state, command }: CommandNoteProps) {
+  const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
+  useEffect(() => {
+    setNewest(command);
+    return state.outcomes.add(({ commandId, ...step }) => {
+      if (commandId === command.commandId) setNewest((before) => (step.version > before.version ? step : before));
+    });
+  }, [state, command]);
+  const why = newest.reason === undefined ? '' : `: ${newest.reason.message}`;
+  return (
+    <p class="command-note" role="status">
+      <span class="soft">Your {command.kind}</span>
+      <span class={`status ${commandTone(newest.state)}`}>
+        {commandStateText(newest.state)}
+        {why}
+      </span>
+      <Link to={addressOf('command', { commandId: command.commandId })}>all steps</Link>
+    </p>
+  );
+}

@@ -1,0 +1,101 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Answer, sentenceOf } from '../state/rest.ts';
+
+interface DeedProps {
+  readonly title: string;
+  /** One or two sentences: the effect of the deed. */
+  readonly text: ComponentChildren;
+  /**
+   * The reader has to type it: the name of the thing that the deed is
+   * about. Left out: nothing has to be typed.
+   */
+  readonly typed?: string;
+  /** Label of the button that does it. */
+  readonly label: string;
+  readonly danger?: boolean;
+  /** Further fields, between the text and the reason. */
+  readonly children?: ComponentChildren;
+  /** False: the service takes no reason for this deed, so none is asked for. */
+  readonly asksReason?: boolean;
+  /** False: the further fields do not say a deed yet. */
+  readonly ready?: boolean;
+  /** Words for an answer that is not what was asked for, where the service's own are not enough. */
+  readonly explain?: (answer: Exclude<Answer<unknown>, { kind: 'ok' }>) => string | undefined;
+  /** Does it, with the reason that was given. */
+  readonly run: (reason: string) => Promise<Answer<unknown>>;
+  /** After it was done: with its answer. */
+  readonly done: (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => void;
+  readonly close: () => void;
+}
+
+/**
+ * Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed
+ * once, and says why where it is refused.
+ */
+export function DeedDialog(props: DeedProps) {
+  const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string | undefined>(undefined);
+  const [name, setName] = useState('');
+  const [reason, setReason] = useState('');
+  useEffect(() => dialog.current?.showModal(), []);
+  const ready =
+    props.ready !== false && (!asksReason || reason.trim() !== '') && (typed === undefined || name === typed) && !busy;
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!ready) return;
+    setBusy(true);
+    setFault(undefined);
+    const answer = await run(reason.trim());
+    setBusy(false);
+    if (answer.kind !== 'ok') return setFault(explain?.(answer) ?? sentenceOf(answer));
+    done(answer);
+    dialog.current?.close();
+  };
+  return (
+    <dialog ref={dialog} class="deed" aria-labelledby="deed-title" onClose={close}>
+      <form class="form" onSubmit={submit}>
+        <h2 id="deed-title">{title}</h2>
+        <p>{text}</p>
+        {children}
+        {typed !== undefined && (
+          <label>
+            Type {typed} to confirm
+            <input
+              value={name}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event: InputEvent) => setName((event.target as HTMLInputElement).value)}
+            />
+          </label>
+        )}
+        {asksReason && (
+          <label>
+            Reason, for the record
+            <input
+              value={reason}
+              maxlength={500}
+              required
+              onInput={(event: InputEvent) => setReason((event.target as HTMLInputElement).value)}
+            />
+          </label>
+        )}
+        {fault !== undefined && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+        <div class="deeds">
+          <button type="submit" class={danger === true ? 'danger' : 'main'} disabled={!ready}>
+            {busy ? 'Working …' : label}
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Not now
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

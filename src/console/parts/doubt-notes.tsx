@@ -1,0 +1,41 @@
+import { addressOf } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { doubtName } from '../state/doubts.ts';
+import { Link } from './link.tsx';
+import { timeText } from './time-text.tsx';
+import { useValue } from './use-value.ts';
+
+interface DoubtNotesProps {
+  readonly state: ConsoleState;
+  /** The doubts that the screen is about. */
+  readonly names: readonly string[];
+}
+
+/**
+ * The doubts of the service that a screen is about: each with its reason, since
+ * when, and the page that says what to do.
+ */
+export function DoubtNotes({ state, names }: DoubtNotesProps) {
+  const { doubts = [] } = useValue(state.status.state);
+  const shown = doubts.filter(({ name }) => names.includes(name));
+  if (shown.length === 0) return null;
+  const nowMs = state.ports.nowMs();
+  return (
+    <ul class="doubt-notes" aria-label="Doubts">
+      {shown.map(({ name, detail, since, runbook }) => (
+        <li key={name}>
+          <b>{doubtName(name)}</b>{' '}
+          <span class="doubt-words">
+            {detail}
+            {since !== undefined && <>, since {timeText(since, nowMs)}</>}
+          </span>
+          {runbook !== undefined && (
+            <Link to={addressOf('runbook', { runbook })} aria-label={`What to do: ${doubtName(name)}`}>
+              What to do
+            </Link>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,18 @@
+import type { VNode } from 'preact';
+import { thousandthsOf } from '../state/text/decimal-text.ts';
+
+/** How much of an order is filled, as a bar with its amount. */
+export function fillBar(filled: string, quantity: string): VNode {
+  const share = thousandthsOf(filled, quantity);
+  return (
+    <span class="fill" title={`${filled} of ${quantity} filled`}>
+      <span class="fill-track">
+        <span class={share === 1000 ? 'fill-done whole' : 'fill-done'} style={{ width: `${share / 10}%` }} />
+      </span>
+      <span class="fill-text">
+        {filled}
+        <span class="fill-of"> / {quantity}</span>
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,30 @@
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+
+/** Goes to an address of the console without loading the page anew. */
+export const Go = createContext<(address: string, options?: { readonly replace?: boolean }) => void>(() => undefined);
+
+interface LinkProps {
+  readonly to: string;
+  readonly class?: string;
+  readonly title?: string;
+  readonly 'aria-label'?: string;
+  readonly children?: ComponentChildren;
+  readonly current?: boolean;
+  readonly tabIndex?: number;
+}
+
+/** A link within the console. A click with a key held opens a tab as everywhere. */
+export function Link({ to, current, children, ...rest }: LinkProps) {
+  const go = useContext(Go);
+  const click = (event: MouseEvent) => {
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <a href={to} onClick={click} aria-current={current ? 'page' : undefined} {...rest}>
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,32 @@
+import type { VNode } from 'preact';
+
+/** Says that the figures below are old, and why; nothing while they are new. */
+export function staleNote({
+  value,
+  fault,
+}: {
+  readonly value: unknown;
+  readonly fault: string | undefined;
+}): VNode | null {
+  if (value === undefined || fault === undefined) return null;
+  return (
+    <p class="stale" role="status">
+      These figures are old. {fault} Trying again …
+    </p>
+  );
+}
+
+/** In the place of a value that is not there yet: that it is being read, or why it cannot be. */
+export function waitingNote({ fault }: { readonly fault: string | undefined }, what: string): VNode {
+  if (fault === undefined)
+    return (
+      <p class="hint panel-body" role="status">
+        Reading {what} …
+      </p>
+    );
+  return (
+    <p class="hint panel-body" role="alert">
+      {fault} Trying again …
+    </p>
+  );
+}

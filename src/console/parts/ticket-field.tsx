@@ -1,0 +1,58 @@
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly change: (value: string) => void;
+  /** Of the service, below the field. */
+  readonly fault?: string | undefined;
+  readonly hint?: string;
+  readonly disabled: boolean;
+  /** Words by value: a choice instead of text. */
+  readonly choices?: Readonly<Record<string, string>>;
+  readonly decimal?: boolean;
+}
+
+/** One field with its label, and the fault that the service found in it. */
+export function TicketField({ id, label, value, change, fault, hint, disabled, choices, decimal }: FieldProps) {
+  const about = fault === undefined ? (hint === undefined ? undefined : `${id}-hint`) : `${id}-fault`;
+  const input = (event: Event) => change((event.target as HTMLInputElement | HTMLSelectElement).value);
+  const shared = {
+    id,
+    disabled,
+    value,
+    'aria-invalid': fault === undefined ? undefined : true,
+    'aria-describedby': about,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {choices === undefined ? (
+        <input
+          {...shared}
+          maxlength={128}
+          autocomplete="off"
+          spellcheck={false}
+          inputmode={decimal === true ? 'decimal' : 'text'}
+          onInput={input}
+        />
+      ) : (
+        <select {...shared} onChange={input}>
+          {Object.entries(choices).map(([word, text]) => (
+            <option value={word}>{text}</option>
+          ))}
+        </select>
+      )}
+      {fault === undefined ? (
+        hint !== undefined && (
+          <span class="hint" id={`${id}-hint`}>
+            {hint}
+          </span>
+        )
+      ) : (
+        <span class="fault" id={`${id}-fault`}>
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}

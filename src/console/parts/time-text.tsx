@@ -1,0 +1,40 @@
+import type { VNode } from 'preact';
+import { zoneText } from '../state/text/zone-text.ts';
+
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
+
+/**
+ * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of
+ * another day has its day.
+ */
+export function timeText(instant: string | undefined, nowMs: number): VNode | string {
+  if (instant === undefined) return '–';
+  const at = new Date(instant);
+  if (Number.isNaN(at.getTime())) return instant;
+  const millis = String(at.getUTCMilliseconds()).padStart(3, '0');
+  const sameDay = day.format(at) === day.format(nowMs);
+  const text = `${sameDay ? '' : `${day.format(at)} `}${clock.format(at)}.${millis}`;
+  return (
+    <time
+      datetime={at.toISOString()}
+      title={`${clock.format(at)}.${millis} here (${zoneText(at.getTime())})\n${at.toISOString()} (UTC)\n${instant} (as it came)`}
+    >
+      {text}
+    </time>
+  );
+}
+
+/** A length of time in one or two words: `4 ms`, `1.2 s`, `3 min`. */
+export function lengthText(ms: number): string {
+  const size = Math.abs(ms);
+  if (size < 1000) return `${Math.round(ms)} ms`;
+  if (size < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (size < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return `${Math.round(ms / 3_600_000)} h`;
+}

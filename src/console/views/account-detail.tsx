@@ -1,0 +1,144 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { AccountRepairDocument } from '../../contract/account-answers.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
+import { Link } from '../parts/link.tsx';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { type AccountRow, countText, stateWords } from '../state/account-rows.ts';
+import { addressOf, blotterAddress } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { defaultView } from '../state/orders/blotter-view.ts';
+import { Polled } from '../state/polled.ts';
+
+interface DetailProps {
+  readonly state: ConsoleState;
+  readonly accountId: string;
+  /** The account on each of its streams. */
+  readonly rows: readonly AccountRow[];
+  readonly status: StatusDocument | undefined;
+  /** Rises with each request that was made here. */
+  readonly done: number;
+  readonly close: () => void;
+}
+
+type Repairs = { readonly items: readonly AccountRepairDocument[] };
+
+const isWaiting = ({ state }: AccountRepairDocument) => state === 'waiting';
+
+/** One account: its last errors, and the reads that people asked for, with their progress. */
+export function AccountDetail({ state, accountId, rows, status, done, close }: DetailProps) {
+  return (
+    <section class="account-detail" aria-label={`Account ${accountId}`}>
+      <div class="screen-head">
+        <h2>Account {accountId}</h2>
+        <Link to={blotterAddress({ ...defaultView, account: accountId })}>Its orders</Link>
+        {state.session.may('ops:read') && (
+          <Link to={addressOf('quarantine', {}, { account: accountId })}>Its quarantine</Link>
+        )}
+        <button class="quiet" onClick={close}>
+          Close
+        </button>
+      </div>
+      {rows.map((row) => factsOf(row, status))}
+      {state.session.may('ops:read') && <RepairList state={state} accountId={accountId} done={done} />}
+    </section>
+  );
+}
+
+function factsOf(row: AccountRow, status: StatusDocument | undefined): VNode {
+  const { stream, lastError } = row;
+  const more = status?.accounts.find((each) => each.account === row.accountId && each.stream === stream);
+  const doubts = [
+    ...((more?.inDoubt ?? 0) > 0 ? [`${countText(more?.inDoubt ?? 0, 'order')} in doubt`] : []),
+    ...((more?.unrecovered ?? 0) > 0 ? [`${countText(more?.unrecovered ?? 0, 'message')} not recovered`] : []),
+  ];
+  return (
+    <p key={stream}>
+      <b>{stream}</b>: {stateWords(row.state).hint}.{doubts.length > 0 && ` ${doubts.join(', ')}.`}
+      {lastError !== undefined && (
+        <>
+          {' '}
+          <span class="outside">Last error: {lastError}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
+function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'accountId' | 'done'>) {
+  const repairs = useMemo(() => {
+    const read = (signal: AbortSignal) =>
+      state.rest.get<Repairs>(`/v1/accounts/${encodeURIComponent(accountId)}/repairs`, {}, signal);
+    // A read that is under way ends within seconds.
+    return new Polled<Repairs>(state.ports, {
+      read,
+      everyMs: (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000),
+    });
+  }, [state, accountId]);
+  const shown = usePolled(repairs);
+  useEffect(() => repairs.again(), [repairs, done]);
+  const nowMs = state.ports.nowMs();
+  return (
+    <>
+      <h3>Reads that were asked for</h3>
+      {staleNote(shown)}
+      <div class="panel">
+        {shown.value === undefined ? (
+          waitingNote(shown, 'them')
+        ) : shown.value.items.length === 0 ? (
+          <p class="hint panel-body">None yet.</p>
+        ) : (
+          <table class="list roomy" aria-label="Reads that were asked for">
+            <thead>
+              <tr>
+                <th scope="col">Asked</th>
+                <th scope="col">Read</th>
+                <th scope="col">Stream</th>
+                <th scope="col">Result</th>
+                <th scope="col">Reason</th>
+              </tr>
+            </thead>
+            <tbody>{shown.value.items.map((repair) => repairRow(repair, nowMs))}</tbody>
+          </table>
+        )}
+      </div>
+    </>
+  );
+}
+
+const repairStates = {
+  waiting: 'waits or is under way',
+  done: 'done',
+  failed: 'failed',
+  withdrawn: 'withdrawn',
+} as const;
+
+function repairRow(
+  { requestId, kind, stream, from, by, reason, requestedAt, state, detail, answeredAt }: AccountRepairDocument,
+  nowMs: number,
+): VNode {
+  const tone = state === 'done' ? 'good' : state === 'waiting' ? '' : 'warn';
+  const what =
+    kind === 'read' ? 'newest changes' : from === undefined ? 'the whole account' : <>since {timeText(from, nowMs)}</>;
+  return (
+    <tr key={requestId}>
+      <td>
+        {timeText(requestedAt, nowMs)} <span class="soft">{by ?? 'at the command line'}</span>
+      </td>
+      <td>{what}</td>
+      <td>{stream}</td>
+      <td>
+        <span class={`badge ${tone}`}>{repairStates[state]}</span> <span class="outside">{detail}</span>
+        {answeredAt !== undefined && (
+          <>
+            {' '}
+            <span class="soft">{timeText(answeredAt, nowMs)}</span>
+          </>
+        )}
+      </td>
+      <td class="outside">{reason ?? '–'}</td>
+    </tr>
+  );
+}

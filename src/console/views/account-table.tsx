@@ -1,0 +1,140 @@
+import type { VNode } from 'preact';
+import { lengthText, timeText } from '../parts/time-text.tsx';
+import { type AccountRow, auditText, isTokenLate, stateWords } from '../state/account-rows.ts';
+import type { ReadKind } from './read-dialog.tsx';
+
+interface TableProps {
+  readonly rows: readonly AccountRow[];
+  /** The account that is shown below. */
+  readonly chosen: string | undefined;
+  readonly nowMs: number;
+  /** Undefined: none is shown below any more. */
+  readonly open: (accountId: string | undefined) => void;
+  /** Undefined: this token may not ask for a read. */
+  readonly ask: ((kind: ReadKind, row: AccountRow) => void) | undefined;
+}
+
+/** One row for each account and stream. */
+export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
+  return (
+    <table class="list accounts">
+      <thead>
+        <tr>
+          <th scope="col">Account</th>
+          <th scope="col">State</th>
+          <th scope="col">Last event</th>
+          <th scope="col">Last complete read</th>
+          <th scope="col">Last audit</th>
+          <th scope="col" class="number" title="Changes that the stream lost and an audit found, in the last hour">
+            Lost, last hour
+          </th>
+          <th scope="col" class="number">
+            Open orders
+          </th>
+          <th scope="col" class="number" title="Until the token ends; it is renewed before">
+            Token
+          </th>
+          {ask !== undefined && (
+            <th scope="col">
+              <span class="unseen">Deeds</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>{rows.map((row) => rowOf(row, { chosen, nowMs, open, ask }))}</tbody>
+    </table>
+  );
+}
+
+function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, 'rows'>): VNode {
+  const {
+    accountId,
+    stream,
+    isSim,
+    since,
+    lastEvent,
+    lastResync,
+    lastAudit,
+    silentLosses,
+    openOrders,
+    tokenSecondsLeft,
+  } = row;
+  const { words, hint, tone } = stateWords(row.state);
+  return (
+    <tr key={`${stream} ${accountId}`}>
+      <td>
+        <button
+          class="quiet account-name"
+          aria-expanded={chosen === accountId}
+          onClick={() => open(chosen === accountId ? undefined : accountId)}
+        >
+          {accountId}
+        </button>
+        <div class="soft">
+          {stream}
+          {isSim ? ', simulated' : ''}
+        </div>
+      </td>
+      <td>
+        <span class={`badge ${tone}`} title={hint}>
+          {words}
+        </span>{' '}
+        {since !== undefined && <div class="soft">since {timeText(since, nowMs)}</div>}
+        {standingNote(row)}
+      </td>
+      <td>{timeText(lastEvent, nowMs)}</td>
+      <td>{timeText(lastResync, nowMs)}</td>
+      <td>
+        {lastAudit === undefined ? (
+          '–'
+        ) : (
+          <>
+            {timeText(lastAudit.at, nowMs)}
+            <div class="soft">{auditText(lastAudit)}</div>
+          </>
+        )}
+      </td>
+      <td class="number">
+        {silentLosses === undefined ? '–' : silentLosses === 0 ? '0' : <b class="warn-text">{silentLosses}</b>}
+      </td>
+      <td class="number">{openOrders}</td>
+      <td class="number">
+        {tokenSecondsLeft === undefined ? (
+          '–'
+        ) : (
+          <span class={isTokenLate(row) ? 'warn-text' : ''}>{lengthText(tokenSecondsLeft * 1000)}</span>
+        )}
+      </td>
+      {ask !== undefined && (
+        <td>
+          <div class="deeds">
+            <button aria-label={`Read now: ${stream} ${accountId}`} onClick={() => ask('read', row)}>
+              Read now
+            </button>
+            <button aria-label={`Backfill: ${stream} ${accountId}`} onClick={() => ask('backfill', row)}>
+              Backfill
+            </button>
+          </div>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+/**
+ * The platform's own word where it forbids placing; nothing where it permits it, or is not known.
+ */
+function standingNote({ platformStatus, placeable, unlistedSince }: AccountRow): VNode | undefined {
+  if (placeable !== false) return undefined;
+  const hint =
+    'Orders are not placed on it; cancels are sent, and its orders are followed as far as the platform lets us';
+  const words =
+    unlistedSince === undefined ? `platform: ${platformStatus ?? 'no status'}` : 'not listed by the platform any more';
+  return (
+    <div>
+      <span class="badge warn outside" title={hint}>
+        {words}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { useContext, useMemo, useState } from 'preact/hooks';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { DoubtNotes } from '../parts/doubt-notes.tsx';
+import { Go } from '../parts/link.tsx';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { useValue } from '../parts/use-value.ts';
+import { type AccountRow, sortedAccounts } from '../state/account-rows.ts';
+import { addressOf } from '../state/address.ts';
+import { Polled } from '../state/polled.ts';
+import { AccountDetail } from './account-detail.tsx';
+import { AccountTable } from './account-table.tsx';
+import { absentOrders, connections, credentials } from './connections.tsx';
+import { ReadDialog, type ReadKind } from './read-dialog.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+const everyMs = 4_000;
+/** Drawn at once; the filter finds the others. */
+const mostRows = 200;
+
+/** Each account and stream: whether it is current, and what a person can do where it is not. */
+export function AccountsPage({ state, query }: ScreenProps) {
+  const go = useContext(Go);
+  const accounts = useMemo(
+    () =>
+      new Polled<AccountListDocument>(state.ports, {
+        read: (signal) => state.rest.get('/v1/accounts', {}, signal),
+        everyMs: () => everyMs,
+      }),
+    [state],
+  );
+  const shown = usePolled(accounts);
+  const { status } = useValue(state.status.state);
+  const [asking, setAsking] = useState<{ readonly kind: ReadKind; readonly row: AccountRow } | undefined>(undefined);
+  const [done, setDone] = useState(0);
+  const [text, account] = [query.get('text') ?? '', query.get('account') ?? undefined];
+  const nowMs = state.ports.nowMs();
+  const rows = sortedAccounts(shown.value?.items ?? [], text);
+  const chosen = shown.value?.items.filter(({ accountId }) => accountId === account) ?? [];
+  const open = (accountId: string | undefined) =>
+    go(addressOf('accounts', {}, { text, account: accountId }), { replace: true });
+  return (
+    <div class="screen">
+      <header class="screen-head">
+        <h1>Accounts and sources</h1>
+        <input
+          type="search"
+          aria-label="Find an account"
+          placeholder="Find an account"
+          value={text}
+          maxlength={128}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event: InputEvent) =>
+            go(addressOf('accounts', {}, { text: (event.target as HTMLInputElement).value, account }), {
+              replace: true,
+            })
+          }
+        />
+      </header>
+      <DoubtNotes state={state} names={['account_not_live', 'silent_losses', 'standby']} />
+      {staleNote(shown)}
+      {shown.value?.statesKnown === false && (
+        <p class="hint">This instance stands by. Only the instance in charge knows the states of the accounts.</p>
+      )}
+      <div class="panel">
+        {shown.value === undefined ? (
+          waitingNote(shown, 'the accounts')
+        ) : rows.length === 0 ? (
+          <p class="hint panel-body">
+            {text === '' ? 'No account is followed yet.' : 'No account has this text in its name.'}
+          </p>
+        ) : (
+          <AccountTable
+            rows={rows.slice(0, mostRows)}
+            chosen={account}
+            nowMs={nowMs}
+            open={open}
+            ask={
+              state.session.may('ops:write') ? (kind: ReadKind, row: AccountRow) => setAsking({ kind, row }) : undefined
+            }
+          />
+        )}
+        {rows.length > mostRows && (
+          <p class="hint panel-body">{rows.length - mostRows} more: find them by their name.</p>
+        )}
+      </div>
+      {chosen.length > 0 && account !== undefined && (
+        <AccountDetail
+          key={account}
+          state={state}
+          accountId={account}
+          rows={chosen}
+          status={status}
+          done={done}
+          close={() => open(undefined)}
+        />
+      )}
+      {status !== undefined && (
+        <>
+          {absentOrders(status)} {connections(status, nowMs)} {credentials(status, nowMs)}
+        </>
+      )}
+      {asking !== undefined && (
+        <ReadDialog
+          state={state}
+          {...asking}
+          close={() => setAsking(undefined)}
+          done={() => {
+            setDone((count) => count + 1);
+            open(asking.row.accountId);
+          }}
+        />
+      )}
+    </div>
+  );
+}

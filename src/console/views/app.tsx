@@ -1,0 +1,114 @@
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { isTyping } from '../parts/is-typing.ts';
+import { Go, Link } from '../parts/link.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { blotterAddress, type Place, placeOf } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { KeysHelp } from './keys-help.tsx';
+import { Navigation } from './navigation.tsx';
+import { ResetNote } from './reset-note.tsx';
+import { screens } from './screens.tsx';
+import { SearchBox } from './search-box.tsx';
+import { SignIn } from './sign-in.tsx';
+import { TrustBar } from './trust-bar.tsx';
+
+const home = blotterAddress();
+
+/** The page: trust bar and navigation on top, one screen below. */
+export function App({ state }: { readonly state: ConsoleState }) {
+  const session = useValue(state.session.state);
+  const [place, setPlace] = useState<Place>(() => placeOf(location.pathname, location.search));
+  const [help, setHelp] = useState(false);
+  const [search, setSearch] = useState(false);
+  const go = useMemo(() => goer(setPlace), []);
+  // Not after the first frame: the session starts before that, and shows another address when the
+  // reader comes back from the issuer.
+  useLayoutEffect(() => {
+    const back = () => setPlace(placeOf(location.pathname, location.search));
+    addEventListener('popstate', back);
+    return () => removeEventListener('popstate', back);
+  }, []);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => globalKey(event, { place, setHelp, setSearch });
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [place]);
+  if (session.kind === 'signed-out') return <SignIn session={state.session} why={session.why} />;
+  if (session.kind === 'checking')
+    return (
+      <p class="alone" role="status">
+        Connecting …
+      </p>
+    );
+  if (session.kind === 'away')
+    return (
+      <p class="alone" role="alert">
+        {session.why} Trying again …
+      </p>
+    );
+  return (
+    <Go.Provider value={go}>
+      <header class="top">
+        <Link to={home} class="brand">
+          Tidemark
+        </Link>
+        <Navigation state={state} screen={place.screen} />
+        <TrustBar state={state} />
+        <span class="top-end">
+          <button class="quiet" title="Search (/)" onClick={() => setSearch(true)}>
+            Search
+          </button>
+          <button class="quiet" aria-label="Keys" title="Keys (?)" onClick={() => setHelp(true)}>
+            ?
+          </button>
+          {session.rights.signIn && (
+            <button class="quiet" title={session.rights.principal} onClick={() => state.session.signOut()}>
+              Sign out
+            </button>
+          )}
+        </span>
+      </header>
+      <ResetNote reset={state.reset} />
+      <main>{screenOf(place, state)}</main>
+      {search && <SearchBox state={state} close={() => setSearch(false)} />}
+      {help && <KeysHelp close={() => setHelp(false)} />}
+    </Go.Provider>
+  );
+}
+
+function screenOf({ screen, params, query }: Place, state: ConsoleState) {
+  const View = screen === 'unknown' ? undefined : screens[screen];
+  if (View === undefined)
+    return (
+      <p class="alone">
+        There is nothing at this address. <Link to={home}>To the orders</Link>
+      </p>
+    );
+  // A new key: what one order has shown is not carried to the next.
+  return <View key={[screen, ...Object.values(params)].join(' ')} state={state} params={params} query={query} />;
+}
+
+type GoTo = (address: string, options?: { readonly replace?: boolean }) => void;
+
+function goer(setPlace: (place: Place) => void): GoTo {
+  return (address, { replace = false } = {}) => {
+    if (replace) history.replaceState(null, '', address);
+    else history.pushState(null, '', address);
+    setPlace(placeOf(location.pathname, location.search));
+  };
+}
+
+interface KeyDeps {
+  readonly place: Place;
+  readonly setHelp: (open: boolean) => void;
+  readonly setSearch: (open: boolean) => void;
+}
+
+function globalKey(event: KeyboardEvent, { place, setHelp, setSearch }: KeyDeps): void {
+  if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
+  if (event.key === '?') setHelp(true);
+  else if (event.key === '/') {
+    event.preventDefault();
+    setSearch(true);
+  } else if (event.key === 'Escape' && place.screen !== 'blotter') history.back();
+}

@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks';
+import type { ApprovalDocument } from '../../contract/halt-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { scopeText } from '../parts/halt-words.ts';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+
+interface ApprovalsProps {
+  readonly state: ConsoleState;
+  readonly watch: RiskWatch;
+  readonly done: (note: string | undefined) => void;
+}
+
+/** Deeds that wait for a second person. Without four eyes there are none, and nothing is shown. */
+export function Approvals({ state, watch, done }: ApprovalsProps) {
+  const { value, fault } = usePolled(watch.approvals);
+  const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
+  if (fault !== undefined)
+    return (
+      <p class="fault" role="alert">
+        The approvals could not be read. {fault}
+      </p>
+    );
+  if (value === undefined || value.items.length === 0) return undefined;
+  return (
+    <>
+      <h2>Waiting for a second person</h2>
+      <div class="panel">
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col">Request</th>
+              <th scope="col">Asked for by</th>
+              <th scope="col">Until</th>
+              <th scope="col">
+                <span class="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>{value.items.map((each) => lineOf(each, state, () => setAsked(each)))}</tbody>
+        </table>
+      </div>
+      {asked !== undefined && (
+        <DeedDialog
+          title={`Approve: ${deedText(asked)}?`}
+          text={`${asked.by} gave this reason: ${asked.reason}. Your approval does it.`}
+          label="Approve"
+          run={(reason: string) =>
+            state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })
+          }
+          done={() => done(`Approved and done: ${deedText(asked)}.`)}
+          close={() => setAsked(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, ask: () => void) {
+  const { approvalId, by, reason, requestedAt, expiresAt } = approval;
+  const current = session.state.peek();
+  const isMine = current.kind === 'open' && current.rights.principal === by;
+  const nowMs = ports.nowMs();
+  return (
+    <tr key={approvalId}>
+      <th scope="row">{deedText(approval)}</th>
+      <td>
+        {by}, {timeText(requestedAt, nowMs)}
+        <br />
+        <span class="soft">{reason}</span>
+      </td>
+      <td>{timeText(expiresAt, nowMs)}</td>
+      <td>
+        {isMine ? (
+          <span class="soft">asked for by you: another person has to approve</span>
+        ) : (
+          session.may('ops:write') && (
+            <button aria-label={`Approve: ${deedText(approval)}`} onClick={ask}>
+              Approve …
+            </button>
+          )
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function deedText({ action: deed, accountId }: ApprovalDocument): string {
+  if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
+  if (deed.kind === 'settle')
+    return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;
+  return `change limits of ${scopeText(accountId)}: ${JSON.stringify(deed['change'])}`;
+}

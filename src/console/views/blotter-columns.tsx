@@ -1,0 +1,147 @@
+import type { VNode } from 'preact';
+import { fillBar } from '../parts/fill-bar.tsx';
+import { instrumentText } from '../parts/instrument-text.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
+import { orderAddress } from '../state/address.ts';
+import type { BlotterView, ColumnName } from '../state/orders/blotter-view.ts';
+import { directionOf, type OrderRow, priceText } from '../state/orders/order-row.ts';
+
+interface Column {
+  readonly label: string;
+  /** Track of the grid. */
+  readonly width: string;
+  readonly number?: boolean;
+  /** Fields whose change lets the cell flash. */
+  readonly fields: readonly string[];
+  readonly cell: (row: OrderRow, nowMs: number) => VNode | string;
+}
+
+export const columnsByName: Readonly<Record<ColumnName, Column>> = {
+  updated: {
+    label: 'Changed',
+    width: 'minmax(7.2rem, 0.7fr)',
+    fields: [],
+    cell: ({ order }, nowMs) => timeText(order.updatedAt, nowMs),
+  },
+  account: { label: 'Account', width: 'minmax(5.5rem, 0.7fr)', fields: [], cell: ({ accountId }) => accountId },
+  instrument: {
+    label: 'Instrument',
+    width: 'minmax(9rem, 1.6fr)',
+    fields: ['instrument'],
+    cell: ({ stream, orderId, order }) => {
+      const text = instrumentText(order.instrument);
+      return (
+        <Link to={orderAddress({ stream, orderId })} tabIndex={-1}>
+          <span title={text}>{text}</span>
+        </Link>
+      );
+    },
+  },
+  side: {
+    label: 'Side',
+    width: 'minmax(7.4rem, 0.5fr)',
+    fields: ['side'],
+    cell: ({ order }) => <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>,
+  },
+  status: {
+    label: 'Status',
+    width: 'minmax(6.6rem, 0.8fr)',
+    fields: ['status', 'statusRaw'],
+    cell: ({ order }) => (
+      <span class={`status ${statusTone(order.status)}`} title={`${order.statusRaw} by the platform`}>
+        {statusText(order.status)}
+      </span>
+    ),
+  },
+  quantity: {
+    label: 'Quantity',
+    width: 'minmax(4.6rem, 0.6fr)',
+    number: true,
+    fields: ['quantity'],
+    cell: ({ order }) => order.quantity,
+  },
+  price: {
+    label: 'Price',
+    width: 'minmax(7.2rem, 0.8fr)',
+    number: true,
+    fields: ['price', 'stopPrice'],
+    cell: ({ order }) => <span title={order.orderType.replaceAll('_', ' ')}>{priceText(order)}</span>,
+  },
+  working: {
+    label: 'Working',
+    width: 'minmax(7.8rem, 0.9fr)',
+    number: true,
+    fields: ['working'],
+    cell: ({ order }) => workingText(order),
+  },
+  fill: {
+    label: 'Filled',
+    width: 'minmax(7.5rem, 1.1fr)',
+    number: true,
+    fields: ['cumQty'],
+    cell: ({ order }) => fillBar(order.cumQty, order.quantity),
+  },
+  average: {
+    label: 'Average',
+    width: 'minmax(4.6rem, 0.6fr)',
+    number: true,
+    fields: ['avgPrice'],
+    cell: ({ order }) => order.avgPrice ?? '–',
+  },
+  certainty: {
+    label: 'In doubt',
+    width: 'minmax(8.9rem, 1fr)',
+    fields: ['certainty', 'pendingAction', 'conflict'],
+    cell: ({ order }) => {
+      const text = [doubtText(order), order.conflict === undefined ? '' : 'contradiction']
+        .filter((word) => word !== '')
+        .join(', ');
+      return (
+        <span class="doubt" title={order.conflict ?? order.certaintyReason ?? text}>
+          {text}
+        </span>
+      );
+    },
+  },
+  origin: {
+    label: 'Origin',
+    width: 'minmax(5rem, 0.6fr)',
+    fields: ['origin', 'callerRef'],
+    cell: ({ order }) => (
+      <span title={order.callerRef ?? ''}>{order.origin === 'tidemark' ? 'Tidemark' : 'elsewhere'}</span>
+    ),
+  },
+  order: {
+    label: 'Order',
+    width: 'minmax(6rem, 1fr)',
+    fields: [],
+    cell: ({ orderId }) => (
+      <span class="id" title={orderId}>
+        {orderId}
+      </span>
+    ),
+  },
+};
+
+/** Tracks of the grid. Columns that were not resized share the room that is left. */
+export function tracksOf(columns: readonly ColumnName[], widths: BlotterView['widths']): string {
+  return columns
+    .map((name) => {
+      const width = widths[name];
+      return width === undefined ? columnsByName[name].width : `${width}px`;
+    })
+    .join(' ');
+}
+
+/** Quantity at price as the venue works on them; quiet where they are the submitted terms. */
+function workingText({ working, quantity, price }: OrderRow['order']): VNode {
+  const same = working.quantity === quantity && working.price === price;
+  const text = working.price === undefined ? working.quantity : `${working.quantity} @ ${working.price}`;
+  return (
+    <span class={same ? 'soft' : 'differs'} title={same ? 'as submitted' : 'differs from the submitted terms'}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,82 @@
+import { useState } from 'preact/hooks';
+import { statusWords } from '../parts/words.ts';
+import { type BlotterView, isFiltered, withoutFilters } from '../state/orders/blotter-view.ts';
+import { ColumnMenu } from './column-menu.tsx';
+
+interface FilterProps {
+  readonly view: BlotterView;
+  readonly change: (over: Partial<BlotterView>) => void;
+  /** To choose from, beside typing. */
+  readonly accounts: () => readonly string[];
+}
+
+/** The filters of the blotter. Each change is a new address. */
+export function BlotterFilters({ view, change, accounts }: FilterProps) {
+  const [known, setKnown] = useState<readonly string[]>([]);
+  const text = (name: 'text' | 'account' | 'symbol', label: string, id: string) => (
+    <input
+      id={id}
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={view[name] ?? ''}
+      maxlength={128}
+      spellcheck={false}
+      autocomplete="off"
+      list={name === 'account' ? 'accounts' : undefined}
+      onFocus={name === 'account' ? () => setKnown(accounts()) : undefined}
+      onInput={(event: InputEvent) => change({ [name]: (event.target as HTMLInputElement).value || undefined })}
+      onKeyDown={(event: KeyboardEvent) => event.key === 'Escape' && (event.target as HTMLInputElement).blur()}
+    />
+  );
+  const pick = (
+    name: 'stream' | 'side' | 'status' | 'origin',
+    label: string,
+    choices: readonly (readonly [string, string])[],
+  ) => (
+    <select
+      aria-label={label}
+      class={view[name] === undefined ? 'unset' : ''}
+      value={view[name] ?? ''}
+      onChange={(event: Event) => change({ [name]: (event.target as HTMLSelectElement).value || undefined })}
+    >
+      <option value="">{label}</option>
+      {choices.map(([value, words]) => (
+        <option value={value}>{words}</option>
+      ))}
+    </select>
+  );
+  return (
+    <search class="filters">
+      {text('text', 'Filter', 'search')} {text('account', 'Account', 'account')} {text('symbol', 'Symbol', 'symbol')}
+      <datalist id="accounts">
+        {known.map((account) => (
+          <option value={account} />
+        ))}
+      </datalist>
+      {pick('stream', 'Stream', [
+        ['account', 'account'],
+        ['prediction', 'prediction'],
+      ])}
+      {pick('side', 'Side', [
+        ['buy', 'buy'],
+        ['sell', 'sell'],
+      ])}
+      {pick('status', 'Status', statusWords)}
+      {pick('origin', 'Origin', [
+        ['tidemark', 'Tidemark'],
+        ['external', 'elsewhere'],
+      ])}
+      <label class="check">
+        <input type="checkbox" checked={view.openOnly} onChange={() => change({ openOnly: !view.openOnly })} /> Open
+        only
+      </label>
+      <ColumnMenu view={view} change={change} />
+      {isFiltered(view) && (
+        <button class="quiet" onClick={() => change(withoutFilters())}>
+          Clear filters
+        </button>
+      )}
+    </search>
+  );
+}

@@ -1,0 +1,141 @@
+import type { VNode } from 'preact';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { isTyping } from '../parts/is-typing.ts';
+import { Go } from '../parts/link.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { blotterAddress } from '../state/address.ts';
+import type { ConsoleState, LoadState } from '../state/console-state.ts';
+import { type BlotterView, hidingFilters, isFiltered } from '../state/orders/blotter-view.ts';
+import { csvOf } from '../state/orders/order-csv.ts';
+import { OrderList } from '../state/orders/order-list.ts';
+import type { OrderStore } from '../state/orders/order-store.ts';
+import type { Ports } from '../state/ports.ts';
+import { BlotterFilters } from './blotter-filters.tsx';
+import { BlotterTable } from './blotter-table.tsx';
+
+interface BlotterProps {
+  readonly state: ConsoleState;
+  readonly view: BlotterView;
+}
+
+/** Live orders, newest change first. Its filters, order and columns are in the address. */
+export function Blotter({ state, view }: BlotterProps) {
+  const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
+  const list = useMemo(() => new OrderList(state.orders, view), [state]);
+  const [held, setHeld] = useState(false);
+  const selecting = useSelecting();
+  useValue(list.version);
+  const { rows } = list;
+  const waiting = useValue(list.waiting);
+  const load = useValue(state.openOrders);
+  const others = useValue(state.otherOrders);
+  const paused = held || selecting;
+  useEffect(() => () => list.close(), [list]);
+  useEffect(() => list.show(view), [list, view]);
+  useEffect(() => list.setPaused(paused), [list, paused]);
+  useEffect(() => {
+    if (!view.openOnly) void state.wantOthers();
+  }, [state, view.openOnly, others === undefined]);
+  const change = (over: Partial<BlotterView>) => go(blotterAddress({ ...view, ...over }), { replace: true });
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      if (event.key === 'p') setHeld((before) => !before);
+      if (event.key === 'f') {
+        event.preventDefault();
+        document.getElementById('search')?.focus();
+      }
+      if (event.key === 'o') change({ openOnly: !view.openOnly });
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, [view]);
+  return (
+    <section class="blotter" aria-label="Orders">
+      <h1 class="unseen">Orders</h1>
+      <div class="bar">
+        <BlotterFilters view={view} change={change} accounts={() => accountsIn(state.orders)} />
+        <span class="bar-end">
+          <span class="count">{countText(rows.length, load, view.openOnly ? undefined : others)}</span>
+          <button aria-pressed={paused} title="Pause (p)" onClick={() => setHeld(!held)}>
+            {paused ? `Paused, ${waiting} changed` : 'Pause'}
+          </button>
+          <button onClick={() => saveCsv(csvOf(list.rows), state.ports)} title="Save the rows of this view">
+            CSV
+          </button>
+        </span>
+      </div>
+      <BlotterTable
+        rows={rows}
+        placeOf={list.placeOf}
+        view={view}
+        change={change}
+        ports={state.ports}
+        chosen={state.chosenOrder}
+        empty={emptyOf(state.orders, view, load, change)}
+      />
+    </section>
+  );
+}
+
+/** A list that moves under a selection would change the text that is copied. */
+function useSelecting(): boolean {
+  const [selecting, setSelecting] = useState(false);
+  useEffect(() => {
+    const changed = () => {
+      const selection = getSelection();
+      const table = document.querySelector('.blotter .rows');
+      const within = table?.contains(selection?.anchorNode ?? null) === true;
+      setSelecting(selection?.isCollapsed === false && within);
+    };
+    document.addEventListener('selectionchange', changed);
+    return () => document.removeEventListener('selectionchange', changed);
+  }, []);
+  return selecting;
+}
+
+function countText(count: number, load: LoadState, others: LoadState | undefined): string {
+  const orders = `${count.toLocaleString('en')} ${count === 1 ? 'order' : 'orders'}`;
+  if (load.kind === 'failed') return `${orders}, not all: ${load.why}`;
+  if (load.kind === 'reading' || others?.kind === 'reading') return `${orders}, reading …`;
+  if (load.kind === 'cut' || others?.kind === 'cut') return `${orders}, more exist`;
+  return orders;
+}
+
+type Change = (over: Partial<BlotterView>) => void;
+
+/** Why there is nothing to see, with a button for each filter that hides something. */
+function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change: Change): VNode | string {
+  if (load.kind === 'reading') return 'Reading orders …';
+  if (load.kind === 'failed') return `The orders could not be read: ${load.why}.`;
+  if (!view.openOnly && !isFiltered(view)) return 'There are no orders.';
+  const text = isFiltered(view) ? 'Nothing matches all of these filters.' : 'There are no open orders.';
+  const drop = ({ filter, hidden, without }: ReturnType<typeof hidingFilters>[number]) => (
+    <>
+      <button onClick={() => change(without)}>
+        Drop “{filter}”{hidden === undefined || hidden === 0 ? '' : `: ${hidden.toLocaleString('en')} to see`}
+      </button>{' '}
+    </>
+  );
+  return (
+    <>
+      {text} <span class="deeds">{hidingFilters(view, orders.rows.values()).map(drop)}</span>
+    </>
+  );
+}
+
+function accountsIn({ rows }: OrderStore): string[] {
+  const accounts = new Set<string>();
+  for (const { accountId } of rows.values()) accounts.add(accountId);
+  return [...accounts].sort().slice(0, 500);
+}
+
+function saveCsv(text: string, { nowMs, after }: Ports): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = `orders-${new Date(nowMs()).toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`;
+  link.click();
+  // Not every browser has read it by now.
+  after(30_000, () => URL.revokeObjectURL(address));
+}

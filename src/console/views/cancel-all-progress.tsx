@@ -1,0 +1,170 @@
+import type { VNode } from 'preact';
+import { useEffect, useReducer } from 'preact/hooks';
+import type { CancelAllDocument } from '../../contract/rest-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
+import { scopeText } from '../parts/halt-words.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { statusText } from '../parts/words.ts';
+import { addressOf, orderAddress } from '../state/address.ts';
+import type { CancelAllRun, SweptLine } from '../state/commands/cancel-all-run.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+
+interface ProgressProps {
+  readonly state: ConsoleState;
+  readonly run: CancelAllRun;
+}
+
+/** More lines would not help a reader; the counts have them all. */
+const mostLines = 100;
+
+/** How far a cancel-all is: the counts, and each order that a person may have to look at. */
+export function CancelAllProgress({ state, run }: ProgressProps) {
+  const answer = useValue(run.answer);
+  const fault = useValue(run.fault);
+  useValue(run.steps);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const abort = new AbortController();
+    void run.follow(abort.signal);
+    const end = state.orders.listen(() => redraw(undefined as never));
+    return () => {
+      abort.abort();
+      end();
+    };
+  }, [run]);
+  const lines = run.lines();
+  return (
+    <section class="panel panel-body cancel-all" aria-labelledby="cancel-all-title">
+      <div class="screen-head">
+        <h2 id="cancel-all-title">
+          Cancel-all of {scopeText(run.wish.accountId)},{' '}
+          {timeText(new Date(run.atMs).toISOString(), state.ports.nowMs())}
+        </h2>
+        <button
+          class="quiet"
+          onClick={() => {
+            state.cancelAll.value = undefined;
+          }}
+        >
+          Dismiss
+        </button>
+      </div>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          {fault} It is asked again.
+        </p>
+      )}
+      {answer === undefined ? (
+        <p role="status">The accounts are read and the cancels are sent …</p>
+      ) : (
+        summaryOf(answer, lines)
+      )}
+      {answer !== undefined && exceptionsOf(answer)} {ordersOf(lines)}
+    </section>
+  );
+}
+
+function summaryOf({ orders, open, inForce }: CancelAllDocument, lines: readonly SweptLine[]): VNode {
+  const count = (state: SweptLine['state']) => lines.filter((line) => line.state === state).length;
+  if (orders.length === 0 && !open) return <p role="status">There was no open order.</p>;
+  const parts = [
+    `${count('done')} of ${orders.length} over`,
+    `${count('under way')} under way`,
+    `${count('not cancelled')} not cancelled`,
+  ];
+  return (
+    <p role="status">
+      <b>{parts.join(', ')}.</b>
+      {open && ' Orders may be open that have no cancel yet.'}
+      {inForce && ' It stays in force: orders that appear later are cancelled too.'}
+    </p>
+  );
+}
+
+function exceptionsOf({ places, unread, declined, unanswered = [] }: CancelAllDocument): VNode | undefined {
+  if (places.length + unread.length + declined.length + unanswered.length === 0) return undefined;
+  return (
+    <ul class="exceptions">
+      {unanswered.slice(0, mostLines).map(({ instance, code }) => (
+        <li>
+          <b>{instance}</b>, another process, gave no answer ({code}). Orders may be open on its accounts.
+        </li>
+      ))}
+      {unread.slice(0, mostLines).map(({ accountId, stream, detail }) => (
+        <li>
+          <b>{accountId}</b> ({stream}) was not read: {detail}. Orders may be open there.
+        </li>
+      ))}
+      {declined.slice(0, mostLines).map(({ accountId, detail }) => (
+        <li>
+          <b>{accountId}</b>: nothing was cancelled: {detail}
+        </li>
+      ))}
+      {places.slice(0, mostLines).map(({ accountId, commandId, state, outcome }) => (
+        <li>
+          <b>{accountId}</b>: an order may still appear from{' '}
+          <Link to={addressOf('command', { commandId })}>a place</Link> ({commandStateText(state ?? outcome)})
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
+  if (lines.length === 0) return undefined;
+  return (
+    <>
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Account</th>
+            <th scope="col">Order</th>
+            <th scope="col">Cancel</th>
+            <th scope="col">
+              <span class="unseen">Command</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.slice(0, mostLines).map(({ order, state, word, why, status }) => (
+            <tr key={order.orderId}>
+              <td>{order.accountId}</td>
+              <td>
+                <Link class="id" to={orderAddress(order)}>
+                  {order.orderId}
+                </Link>
+              </td>
+              <td>
+                <span class={`swept ${state.replaceAll(' ', '-')}`}>
+                  {status === undefined ? wordText(word) : statusText(status)}
+                </span>
+                {state !== 'done' && why !== undefined && (
+                  <>
+                    {' '}
+                    <span class="soft">{why}</span>
+                  </>
+                )}
+              </td>
+              <td>
+                {order.commandId !== undefined && (
+                  <Link to={addressOf('command', { commandId: order.commandId })}>all steps</Link>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {lines.length > mostLines && (
+        <p class="hint">{lines.length - mostLines} more orders are counted above and not listed.</p>
+      )}
+    </>
+  );
+}
+
+/** The state of a cancel, or the code of the reason why there is none. */
+function wordText(word: string): string {
+  if (word === 'UNDER_WAY') return 'under way';
+  return /^[A-Z_]+$/.test(word) ? 'not cancelled' : commandStateText(word);
+}

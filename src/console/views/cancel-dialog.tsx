@@ -1,0 +1,39 @@
+import { useMemo } from 'preact/hooks';
+import type { Stream } from '../../../types/records.d.ts';
+import type { CommandAnswer } from '../../contract/rest-answers.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { KeyedSend } from '../state/commands/keyed-send.ts';
+import { orderPath } from '../state/commands/order-deeds.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+
+interface CancelProps {
+  readonly state: ConsoleState;
+  readonly order: { readonly stream: Stream; readonly orderId: string; readonly accountId: string };
+  readonly close: () => void;
+  /** With the id of the cancel. */
+  readonly done: (commandId: string) => void;
+}
+
+/** Asks once more, then cancels the order of a command, in whatever state it is by then. */
+export function CancelDialog({ state, order, close, done }: CancelProps) {
+  const keyed = useMemo(() => new KeyedSend<CommandAnswer>(state), [state]);
+  const { orderId, accountId } = order;
+  const path = `${orderPath(order)}?${new URLSearchParams({ accountId })}`;
+  return (
+    <DeedDialog
+      title="Cancel the order"
+      text={
+        <>
+          The platform is asked to cancel <span class="id">{orderId}</span> on account {accountId}. Its page shows what
+          became of that.
+        </>
+      }
+      label="Cancel the order"
+      danger
+      asksReason={false}
+      run={() => keyed.send({ method: 'DELETE', path })}
+      done={({ body }: { readonly body: unknown }) => done((body as CommandAnswer).commandId)}
+      close={close}
+    />
+  );
+}

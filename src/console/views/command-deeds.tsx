@@ -1,0 +1,131 @@
+import type { VNode } from 'preact';
+import { useContext, useState } from 'preact/hooks';
+import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { Go, Link } from '../parts/link.tsx';
+import { plural } from '../parts/plural.ts';
+import { addressOf } from '../state/address.ts';
+import { deedsOf, settlements } from '../state/commands/command-deeds.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { type Answer, sentenceOf } from '../state/rest.ts';
+import { CancelDialog } from './cancel-dialog.tsx';
+
+interface DeedBarProps {
+  readonly state: ConsoleState;
+  readonly command: CommandHistory;
+  /** Something was done: the page has to read again. */
+  readonly done: () => void;
+  /** A sentence about what a deed did. */
+  readonly say: (text: VNode | undefined) => void;
+}
+
+interface ReconcileReport {
+  readonly probes: number;
+  readonly settled: readonly { readonly commandId: string; readonly outcome: string }[];
+}
+
+/** The deeds that this reader may do to the command as it is now. */
+export function CommandDeedBar({ state, command, done, say }: DeedBarProps) {
+  const [open, setOpen] = useState<'settle' | 'cancel' | undefined>(undefined);
+  const [asking, setAsking] = useState(false);
+  const go = useContext(Go);
+  const session = state.session.state.peek();
+  const commandsOn = session.kind === 'open' && session.rights.commands === 'on';
+  const deeds = deedsOf(command, { may: (scope) => state.session.may(scope), commandsOn });
+  const reconcile = async () => {
+    setAsking(true);
+    say(<span>Asking the platform …</span>);
+    const query = new URLSearchParams({ accountId: command.accountId });
+    const answer = await state.rest.send<ReconcileReport>('POST', `/v1/reconcile?${query}`);
+    setAsking(false);
+    say(<span>{reconciledText(answer, command.commandId)}</span>);
+    done();
+  };
+  const close = () => setOpen(undefined);
+  if (!deeds.reconcile && !deeds.settle && !deeds.cancel && open === undefined) return null;
+  return (
+    <div class="deeds" role="group" aria-label="Deeds">
+      {deeds.reconcile && (
+        <button class="main" disabled={asking} onClick={reconcile}>
+          Ask the platform now
+        </button>
+      )}
+      {deeds.settle && <button onClick={() => setOpen('settle')}>Settle by hand</button>}
+      {deeds.cancel && (
+        <button class="danger" onClick={() => setOpen('cancel')}>
+          Cancel the order
+        </button>
+      )}
+      {open === 'settle' && <SettleDialog state={state} command={command} close={close} done={done} say={say} />}
+      {open === 'cancel' && command.orderId !== undefined && (
+        <CancelDialog
+          state={state}
+          order={{ stream: command.stream, orderId: command.orderId, accountId: command.accountId }}
+          close={close}
+          done={(commandId: string) => go(addressOf('command', { commandId }))}
+        />
+      )}
+    </div>
+  );
+}
+
+function reconciledText(answer: Answer<ReconcileReport>, commandId: string): string {
+  if (answer.kind !== 'ok') return sentenceOf(answer);
+  const settled = answer.body.settled.find((each) => each.commandId === commandId);
+  const asked = `The platform was asked: ${plural(answer.body.probes, 'complete read')}.`;
+  return settled === undefined
+    ? `${asked} It brought no proof of an outcome.`
+    : `${asked} The outcome is: ${commandStateText(settled.outcome)}.`;
+}
+
+function SettleDialog({ state, command, close, done, say }: DeedBarProps & { readonly close: () => void }) {
+  const [outcome, setOutcome] = useState('');
+  const run = (reason: string): Promise<Answer<unknown>> => {
+    if (outcome === '') return Promise.resolve(noOutcome);
+    return state.rest.send('POST', `/v1/commands/${command.commandId}/settlement`, { body: { outcome, reason } });
+  };
+  const settled = (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => {
+    // With four eyes the answer is a request, not the command.
+    if ('approval' in (answer.body as Partial<CommandAnswer> & { approval?: unknown }))
+      say(
+        <span>
+          It is not settled yet: a second person has to approve it. <Link to={addressOf('risk')}>Approvals</Link>
+        </span>,
+      );
+    else say(<span>It is settled by your word.</span>);
+    done();
+  };
+  return (
+    <DeedDialog
+      title="Settle by hand"
+      text="Say what became of it only by the word of a source that knows, such as the support of the platform or the venue. It is kept with your name and your reason."
+      label="Settle"
+      run={run}
+      done={settled}
+      close={close}
+    >
+      <label>
+        Outcome
+        <select
+          required
+          value={outcome}
+          onChange={(event: Event) => setOutcome((event.target as HTMLSelectElement).value)}
+        >
+          <option value="">Choose …</option>
+          {settlements(command.kind).map(([value, words]) => (
+            <option value={value}>{words}</option>
+          ))}
+        </select>
+      </label>
+    </DeedDialog>
+  );
+}
+
+const noOutcome: Answer<never> = {
+  kind: 'problem',
+  status: 400,
+  code: 'NO_OUTCOME',
+  detail: 'choose an outcome first',
+  faults: [],
+};

@@ -1,0 +1,175 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
+import { commandStateText, commandTone, stateMeaning, termsText } from '../parts/command-words.ts';
+import { reasonText } from '../parts/fact-words.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { statusText } from '../parts/words.ts';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { CommandFollower } from '../state/commands/command-follower.ts';
+import { CommandDeedBar } from './command-deeds.tsx';
+import { CommandTimeline } from './command-timeline.tsx';
+import { CommandVerdict } from './command-verdict.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+/**
+ * One command: its outcome and the facts that it rests on, the
+ * deeds, and all that happened by attempt.
+ */
+export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
+  const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);
+  const shown = useValue(watch.state);
+  const beginning = useValue(state.beginnings);
+  const [note, setNote] = useState<VNode | undefined>(undefined);
+  useEffect(() => {
+    const abort = new AbortController();
+    const ends = [
+      state.outcomes.add((outcome) => watch.takeOutcome(outcome)),
+      state.updates.add((update) => watch.takeUpdate(update)),
+    ];
+    void watch.follow(abort.signal);
+    return () => {
+      abort.abort();
+      for (const end of ends) end();
+    };
+  }, [watch, beginning]);
+  if (shown.kind === 'loading')
+    return (
+      <p class="alone" role="status">
+        Reading the command …
+      </p>
+    );
+  if (shown.kind === 'failed')
+    return (
+      <p class="alone" role="alert">
+        {shown.why} Trying again …
+      </p>
+    );
+  if (shown.kind === 'missing')
+    return (
+      <p class="alone">
+        There is no such command, or this token may not see it. <Link to={addressOf('commands')}>To the commands</Link>
+      </p>
+    );
+  const { command, stale } = shown;
+  return (
+    <article class="screen command">
+      {headOf(command)}
+      {stale !== undefined && (
+        <p class="note" role="alert">
+          {stale} The page shows the last answer.
+        </p>
+      )}
+      <CommandVerdict state={state} command={command} />
+      <CommandDeedBar state={state} command={command} done={() => watch.readAgain()} say={setNote} />
+      {note !== undefined && (
+        <p class="note calm" role="status">
+          {note}
+        </p>
+      )}
+      {factsOf(command, state.ports.nowMs())}
+      <h2>What happened</h2>
+      <CommandTimeline command={command} nowMs={state.ports.nowMs()} />
+    </article>
+  );
+}
+
+function headOf(command: CommandHistory): VNode {
+  const { commandId, kind, state, terms, presumedAbsent, accountId } = command;
+  return (
+    <header class="order-head">
+      <p class="crumb">
+        <Link to={addressOf('commands')}>Commands</Link> / <span class="id">{commandId}</span>
+      </p>
+      <h1>
+        <span>
+          {kind === 'cancel'
+            ? 'Cancel of an order'
+            : `${kind === 'place' ? 'Place:' : 'Replace'} ${termsText(kind, terms)}`}
+        </span>
+        <span class={`status ${commandTone(state)}`}>{commandStateText(state)}</span>
+        {presumedAbsent && <span class="doubt">presumed absent</span>}
+      </h1>
+      <p class="soft">
+        Account {accountId}. {stateMeaning(command)}
+      </p>
+    </header>
+  );
+}
+
+function factsOf(command: CommandHistory, nowMs: number): VNode {
+  const { stream, orderId, orderStatus, callerRef, supersedes, hints = [], baseline, reason, misses } = command;
+  const link = (id: string) => (
+    <Link class="id" to={orderAddress({ stream, orderId: id })}>
+      {id}
+    </Link>
+  );
+  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+    [
+      'Order',
+      orderId === undefined ? (
+        'none seen with its reference'
+      ) : (
+        <>
+          {link(orderId)}
+          {orderStatus !== undefined && <> {statusText(orderStatus)}</>}
+        </>
+      ),
+    ],
+    ['Reason', reason === undefined ? undefined : reasonText(reason)],
+    ['Asked by', command.principal],
+    [
+      'Caller’s reference',
+      callerRef === undefined ? undefined : (
+        <Link to={addressOf('commands', {}, { reference: callerRef })}>{callerRef}</Link>
+      ),
+    ],
+    ['Idempotency key', command.idempotencyKey],
+    ['Asked', timeText(command.createdAt, nowMs)],
+    ['Settled', command.settledAt === undefined ? undefined : timeText(command.settledAt, nowMs)],
+    ['Reads that did not show it', misses === 0 ? undefined : String(misses)],
+    ['Order before', baseline === undefined ? undefined : beforeText(baseline)],
+    [
+      'Takes the place of',
+      supersedes === undefined ? undefined : (
+        <Link class="id" to={addressOf('command', { commandId: supersedes })}>
+          {supersedes}
+        </Link>
+      ),
+    ],
+    [
+      'Orders with the same terms',
+      hints.length === 0 ? undefined : (
+        <>
+          {hints.map((id) => (
+            <>{link(id)} </>
+          ))}
+          <span class="hint">A hint, never a proof: another program may have placed them.</span>
+        </>
+      ),
+    ],
+  ];
+  return (
+    <dl class="terms">
+      {facts
+        .filter(([, value]) => value !== undefined)
+        .map(([label, value]) => (
+          <div class={longFacts.has(label) ? 'long' : ''}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** These take the room of two. */
+const longFacts: ReadonlySet<string> = new Set(['Reason', 'Orders with the same terms']);
+
+function beforeText({ status, working, cumQty, revision }: NonNullable<CommandHistory['baseline']>): string {
+  if (revision === 0) return 'nothing was known of it';
+  const price = working.price === undefined ? '' : ` @ ${working.price}`;
+  return `${statusText(status)}, ${working.quantity}${price}, ${cumQty} filled`;
+}

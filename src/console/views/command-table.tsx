@@ -1,0 +1,84 @@
+import type { VNode } from 'preact';
+import { Age } from '../parts/age.tsx';
+import { commandStateText, commandTone, termsText } from '../parts/command-words.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+
+interface TableOptions {
+  /** All are about the order that the page shows: its account and its id are left out. */
+  readonly ofOneOrder?: boolean;
+}
+
+export function commandTable(
+  rows: readonly CommandRow[],
+  state: ConsoleState,
+  { ofOneOrder = false }: TableOptions = {},
+): VNode {
+  const nowMs = state.ports.nowMs();
+  return (
+    <table class="list" aria-label="Commands">
+      <thead>
+        <tr>
+          <th>Outcome</th>
+          <th>Age or time</th>
+          <th>What</th>
+          {!ofOneOrder && <th>Account</th>}
+          <th>Caller’s reference</th>
+          {!ofOneOrder && <th>Order</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.commandId} class={isUnresolved(row) ? 'unresolved' : ''}>
+            {cellsOf(row, { state, nowMs, ofOneOrder })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface CellDeps extends Required<TableOptions> {
+  readonly state: ConsoleState;
+  readonly nowMs: number;
+}
+
+function cellsOf(row: CommandRow, { state, nowMs, ofOneOrder }: CellDeps): VNode {
+  const { commandId, kind, stream, accountId, orderId, callerRef, createdAt, terms, presumedAbsent } = row;
+  return (
+    <>
+      <td data-label="Outcome">
+        <span>
+          <Link to={addressOf('command', { commandId })} class={`status ${commandTone(row.state)}`}>
+            {commandStateText(row.state)}
+          </Link>
+          {presumedAbsent && <span class="soft">, presumed absent</span>}
+        </span>
+      </td>
+      <td data-label="Age or time">
+        {isUnresolved(row) ? <Age state={state} since={createdAt} /> : timeText(createdAt, nowMs)}
+      </td>
+      <td data-label="What">
+        <span>
+          <span class="kind">{kind}</span> {kind === 'cancel' ? '' : termsText(kind, terms)}
+        </span>
+      </td>
+      {!ofOneOrder && <td data-label="Account">{accountId}</td>}
+      <td data-label="Caller’s reference">{callerRef ?? <span class="soft">–</span>}</td>
+      {!ofOneOrder && (
+        <td data-label="Order">
+          {orderId === undefined ? (
+            <span class="soft">none seen</span>
+          ) : (
+            <Link class="id" to={orderAddress({ stream, orderId })}>
+              {orderId}
+            </Link>
+          )}
+        </td>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import type { VNode } from 'preact';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
+import { commandStateText } from '../parts/command-words.ts';
+import { factDetail, factText, reasonText } from '../parts/fact-words.ts';
+import { plural } from '../parts/plural.ts';
+import { lengthText, timeText } from '../parts/time-text.tsx';
+import { type Fact, type Step, type TimelineGroup, timelineOf } from '../state/commands/command-timeline.ts';
+
+interface TimelineProps {
+  readonly command: CommandHistory;
+  readonly nowMs: number;
+}
+
+/** All that happened, by attempt: each line with its time, and the time since the one before it. */
+export function CommandTimeline({ command, nowMs }: TimelineProps) {
+  return (
+    <ol class="timeline">
+      {timelineOf(command).map((group) => (
+        <li class="panel" key={group.attempt?.attemptId ?? group.name}>
+          <h3>{titleOf(group)}</h3>
+          <ol>{group.steps.map((step, at) => stepView(step, group.steps[at - 1]?.at, command, nowMs))}</ol>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function titleOf({ name, attempt }: TimelineGroup): VNode | string {
+  if (name === 'asked') return 'Asked for';
+  if (attempt === undefined) return 'What is known';
+  return (
+    <>
+      Attempt {attempt.number} <span class="id soft">{attempt.attemptId}</span>
+    </>
+  );
+}
+
+function stepView(step: Step, before: string | undefined, command: CommandHistory, nowMs: number): VNode {
+  const { title, detail, facts } = wordsOf(step, command);
+  const passed = before === undefined ? undefined : Date.parse(step.at) - Date.parse(before);
+  return (
+    <li class="step" key={`${step.kind}-${facts[0]?.number ?? step.at}`}>
+      <span class="step-time">
+        {timeText(step.at, nowMs)}
+        {passed !== undefined && passed > 0 && <span class="soft"> +{lengthText(passed)}</span>}
+      </span>
+      <div class="step-body">
+        <b>{title}</b>
+        {detail !== '' && <span class="soft">: {detail}</span>}
+        {facts.length > 0 && (
+          <details>
+            <summary>{facts.length === 1 ? 'Fact' : 'Facts'}</summary>
+            <pre tabindex={0}>{facts.map((fact) => JSON.stringify(fact, null, 2)).join('\n')}</pre>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
+
+interface Words {
+  readonly title: string;
+  readonly detail: string;
+  readonly facts: readonly Fact[];
+}
+
+function wordsOf(step: Step, { principal, kind }: CommandHistory): Words {
+  switch (step.kind) {
+    case 'asked':
+      return {
+        title: `${principal} asked for this ${kind}`,
+        detail: 'it was written to the journal before anything was sent',
+        facts: [],
+      };
+    case 'prepared':
+      return { title: 'Journaled', detail: 'under a reference of its own', facts: [] };
+    case 'sending':
+      return { title: 'Sending', detail: 'the one write of this attempt', facts: [] };
+    case 'answered':
+      return {
+        title: `Answer: ${commandStateText(step.state)}`,
+        detail: step.reason === undefined ? '' : reasonText(step.reason),
+        facts: [],
+      };
+    case 'missed':
+      return { title: `${plural(step.facts.length, 'complete read')} did not show it`, detail: '', facts: step.facts };
+    case 'fact':
+      return { title: factText(step.fact), detail: factDetail(step.fact), facts: [step.fact] };
+  }
+}

@@ -1,0 +1,89 @@
+import type { VNode } from 'preact';
+import type { CommandHistory } from '../../contract/rest-answers.ts';
+import { Age } from '../parts/age.tsx';
+import { commandStateText, commandTone, probeText } from '../parts/command-words.ts';
+import { useValue } from '../parts/use-value.ts';
+import { isUnresolved } from '../state/commands/command-row.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+
+interface VerdictProps {
+  readonly state: ConsoleState;
+  readonly command: CommandHistory;
+}
+
+/**
+ * The stored outcome beside the one that follows from the
+ * facts, and when the platform is asked next.
+ */
+export function CommandVerdict({ state, command }: VerdictProps) {
+  const { recomputed } = command;
+  const judged = judge(command);
+  return (
+    <section class="panel verdict-panel" aria-labelledby="verdict-title">
+      <h2 id="verdict-title" class="unseen">
+        Outcome
+      </h2>
+      <div class="verdict-sides">
+        <div>
+          <span class="hint">Stored</span>{' '}
+          <b class={`status ${commandTone(command.state)}`}>{commandStateText(command.state)}</b>
+        </div>
+        <div>
+          <span class="hint">Computed again from the facts</span>{' '}
+          <b class={`status ${commandTone(recomputed.state)}`}>{commandStateText(recomputed.state)}</b>
+          <span class="soft">because {recomputed.rule}</span>
+        </div>
+      </div>
+      <p class={judged.tone}>{judged.text}</p>
+      {isUnresolved(command) && (
+        <p>
+          Waiting for <Age state={state} since={command.createdAt} />.
+        </p>
+      )}
+      {command.nextProbe !== undefined && (
+        <p>
+          <NextProbe state={state} probe={command.nextProbe} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Whether both sides agree, in words. */
+function judge({ recomputed, settledAt }: CommandHistory): { readonly tone: string; readonly text: string } {
+  const { agrees, complete } = recomputed;
+  if (agrees && complete) return { tone: 'agrees', text: 'Both agree.' };
+  if (agrees)
+    return {
+      tone: 'agrees',
+      text: 'Both agree. Some updates of the order are not kept any more, or were too many to read.',
+    };
+  if (!complete)
+    return {
+      tone: 'soft',
+      text: 'They differ, which proves nothing here: some updates of the order could not be read.',
+    };
+  if (settledAt === undefined)
+    return { tone: 'soft', text: 'The facts are a moment ahead: the outcome is about to be stored.' };
+  return { tone: 'differs', text: 'They differ, so a person has to look.' };
+}
+
+function NextProbe({
+  state,
+  probe,
+}: {
+  readonly state: ConsoleState;
+  readonly probe: NonNullable<CommandHistory['nextProbe']>;
+}): VNode {
+  useValue(state.pulse);
+  const inMs = Date.parse(probe.at) - state.ports.nowMs();
+  const how = probeText(probe.by);
+  if (inMs <= 0) return <span>The platform is being asked now, {how}.</span>;
+  const seconds = Math.ceil(inMs / 1000);
+  const wait = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return (
+    <span>
+      The platform is asked again in {wait}, {how}.
+    </span>
+  );
+}

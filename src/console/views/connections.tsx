@@ -1,0 +1,152 @@
+import type { VNode } from 'preact';
+import type { Stream } from '../../../types/records.d.ts';
+import type { StatusDocument } from '../../contract/status-answer.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { orderAddress } from '../state/address.ts';
+
+/** Orders that are open here, and that the platform says it does not know. */
+export function absentOrders({ absentOrders: all }: StatusDocument): VNode | null {
+  if (all.length === 0) return null;
+  return (
+    <>
+      <h2>Orders that the platform does not know</h2>
+      <p class="hint">They stay open here until the platform shows them again; nothing is concluded from its answer.</p>
+      <div class="panel">
+        <table class="list roomy" aria-label="Orders that the platform does not know">
+          <thead>
+            <tr>
+              <th scope="col">Account</th>
+              <th scope="col">Reason</th>
+              <th scope="col" class="number">
+                Orders
+              </th>
+              <th scope="col">The first of them</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map(({ account, stream, what, orders, first }) => (
+              <tr key={`${stream} ${account} ${what}`}>
+                <td>
+                  {account} <span class="soft">{stream}</span>
+                </td>
+                <td>{what}</td>
+                <td class="number">{orders}</td>
+                <td class="id">{linksTo(stream, first)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function linksTo(stream: Stream, ids: string): (VNode | string)[] {
+  return ids
+    .split(' ')
+    .filter((id) => id !== '')
+    .map((orderId) => (
+      <>
+        <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>{' '}
+      </>
+    ));
+}
+
+/** The connections to the platform's streams. */
+export function connections({ sources }: StatusDocument, nowMs: number): VNode {
+  return (
+    <>
+      <h2>Connections</h2>
+      <div class="panel">
+        {sources.length === 0 ? (
+          <p class="hint panel-body">This instance has no connection to the platform.</p>
+        ) : (
+          <table class="list roomy" aria-label="Connections">
+            <thead>
+              <tr>
+                <th scope="col">Login</th>
+                <th scope="col">Stream</th>
+                <th scope="col">State</th>
+                <th scope="col">Last message</th>
+                <th scope="col">Last event</th>
+                <th scope="col">Last end</th>
+              </tr>
+            </thead>
+            <tbody>
+              {sources.map((source) => (
+                <tr key={`${source.credential} ${source.stream}`}>
+                  <td>{source.credential}</td>
+                  <td>{source.stream}</td>
+                  <td>{connectionState(source)}</td>
+                  <td>{timeText(source.lastFrame ?? undefined, nowMs)}</td>
+                  <td>{timeText(source.lastEvent ?? undefined, nowMs)}</td>
+                  <td>
+                    {source.lastEndAt === null ? (
+                      '–'
+                    ) : (
+                      <>
+                        {timeText(source.lastEndAt, nowMs)} <span class="outside">{source.lastEnd}</span>
+                      </>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </>
+  );
+}
+
+function connectionState({ connected, paused }: StatusDocument['sources'][number]): VNode {
+  if (!connected) return <span class="badge warn">not connected</span>;
+  return paused ? (
+    <span class="badge warn" title="The queue is full: nothing more is taken from the socket until it has room">
+      paused
+    </span>
+  ) : (
+    <span class="badge good">connected</span>
+  );
+}
+
+const tokens: Readonly<Record<string, string>> = {
+  held: 'held',
+  waiting: 'waits for a token',
+  login_required: 'sign-in needed',
+};
+
+/** The logins to the platform, with the end of their tokens. */
+export function credentials({ credentials: all }: StatusDocument, nowMs: number): VNode | null {
+  if (all.length === 0) return null;
+  return (
+    <>
+      <h2>Logins</h2>
+      <div class="panel">
+        <table class="list roomy" aria-label="Logins">
+          <thead>
+            <tr>
+              <th scope="col">Login</th>
+              <th scope="col">Token</th>
+              <th scope="col">Ends</th>
+              <th scope="col">Last error</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map(({ credential, state, expires, lastError }) => (
+              <tr key={credential}>
+                <td>{credential}</td>
+                <td>
+                  <span class={`badge ${state === 'held' ? 'good' : 'warn'}`}>{tokens[state] ?? state}</span>
+                </td>
+                <td>{timeText(expires ?? undefined, nowMs)}</td>
+                <td class="outside">{lastError ?? '–'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

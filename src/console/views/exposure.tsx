@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks';
+import type { ExposureLine } from '../../contract/rest-answers.ts';
+import { Link } from '../parts/link.tsx';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { sideText } from '../parts/words.ts';
+import { addressOf, blotterAddress } from '../state/address.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
+import { defaultView } from '../state/orders/blotter-view.ts';
+import { directionOf } from '../state/orders/order-row.ts';
+import { addDecimals } from '../state/text/decimal-text.ts';
+
+const mostLines = 500;
+
+/**
+ * Open orders by account, instrument and side, and what would be added if every command without a
+ * known outcome were live.
+ */
+export function Exposure({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
+  const exposure = usePolled(watch.exposure);
+  const [text, setText] = useState('');
+  const { value } = exposure;
+  return (
+    <>
+      <div class="screen-head">
+        <h2>Exposure</h2>
+        {value !== undefined && <span class="soft">as of {timeText(new Date(value.atMs).toISOString(), nowMs)}</span>}
+        <input
+          class="head-end"
+          type="search"
+          aria-label="Account or instrument"
+          placeholder="Account or instrument"
+          value={text}
+          maxlength={128}
+          onInput={(event: InputEvent) => setText((event.target as HTMLInputElement).value)}
+        />
+      </div>
+      {staleNote(exposure)}
+      <div class="panel">
+        {value === undefined ? waitingNote(exposure, 'the exposure') : tableOf(value.items, text.trim().toLowerCase())}
+      </div>
+    </>
+  );
+}
+
+function tableOf(all: readonly ExposureLine[], wanted: string) {
+  const lines = all.filter(({ accountId, symbol, outcome = '' }) =>
+    `${accountId} ${symbol} ${outcome}`.toLowerCase().includes(wanted),
+  );
+  if (lines.length === 0) {
+    const why = all.length === 0 ? 'No open order, and no command without a known outcome.' : 'Nothing matches.';
+    return <p class="hint panel-body">{why}</p>;
+  }
+  return (
+    <>
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Account</th>
+            <th scope="col">Instrument</th>
+            <th scope="col">Side</th>
+            <th scope="col" class="number">
+              Open orders
+            </th>
+            <th scope="col" class="number">
+              Quantity
+            </th>
+            <th scope="col" class="number">
+              Outcome not known
+            </th>
+            <th scope="col" class="number">
+              Quantity
+            </th>
+            <th
+              scope="col"
+              class="number"
+              title="Open orders, and commands without a known outcome as if they were live"
+            >
+              All, as if live
+            </th>
+          </tr>
+        </thead>
+        <tbody>{lines.slice(0, mostLines).map(lineOf)}</tbody>
+      </table>
+      {lines.length > mostLines && (
+        <p class="hint panel-body">{lines.length - mostLines} more lines; search to narrow them.</p>
+      )}
+    </>
+  );
+}
+
+function lineOf(line: ExposureLine) {
+  const {
+    accountId,
+    stream,
+    symbol,
+    outcome = '',
+    side,
+    openOrders,
+    openQuantity,
+    unresolvedCommands,
+    unresolvedQuantity,
+  } = line;
+  const direction = directionOf(side);
+  const orders = blotterAddress({ ...defaultView, stream, account: accountId, symbol, side: direction });
+  return (
+    <tr key={[accountId, stream, symbol, outcome, side].join(' ')}>
+      <td>{accountId}</td>
+      <td>{symbol === '' ? <span class="soft">not known</span> : `${symbol} ${outcome}`.trim()}</td>
+      <td>
+        <span class={`side ${direction}`}>{sideText(side)}</span>
+      </td>
+      <td class="number">{openOrders > 0 ? <Link to={orders}>{openOrders}</Link> : '–'}</td>
+      <td class="number">{openQuantity}</td>
+      <td class="number">
+        {unresolvedCommands > 0 ? (
+          <Link class="doubt" to={addressOf('commands', {}, { account: accountId, state: 'unresolved' })}>
+            {unresolvedCommands}
+          </Link>
+        ) : (
+          '–'
+        )}
+      </td>
+      <td class="number">{unresolvedCommands > 0 ? unresolvedQuantity : '–'}</td>
+      <td class="number">
+        <b>{addDecimals(openQuantity, unresolvedQuantity) ?? '–'}</b>
+      </td>
+    </tr>
+  );
+}

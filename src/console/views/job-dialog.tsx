@@ -1,0 +1,53 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { QuarantineJobSizeDocument } from '../../contract/quarantine-bodies.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { countText } from '../state/account-rows.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { filterText, type QuarantineFilter } from '../state/quarantine-list.ts';
+import { type Answer, sentenceOf } from '../state/rest.ts';
+
+export type JobAction = 'retry' | 'discard';
+
+interface DialogProps {
+  readonly state: ConsoleState;
+  readonly action: JobAction;
+  readonly filter: QuarantineFilter & { readonly rowIds?: readonly string[] };
+  readonly done: () => void;
+  readonly close: () => void;
+}
+
+/** Counts the rows that a job would have, and asks for it. */
+export function JobDialog({ state, action, filter, done, close }: DialogProps) {
+  const [size, setSize] = useState<Answer<QuarantineJobSizeDocument> | undefined>(undefined);
+  useEffect(() => {
+    const body = { action, filter, reason: 'counted before it is asked for', dryRun: true };
+    void state.rest.send<QuarantineJobSizeDocument>('POST', '/v1/quarantine/jobs', { body }).then(setSize);
+  }, []);
+  const effect =
+    action === 'retry'
+      ? 'The orders of these rows are read again from the platform; the old messages are never used.'
+      : 'These rows were checked and need no action; they are kept, and no longer listed.';
+  return (
+    <DeedDialog
+      title={`${action === 'retry' ? 'Retry' : 'Discard'}: ${filterText(filter)}`}
+      text={effect}
+      label={action === 'retry' ? 'Retry' : 'Discard'}
+      danger={action === 'discard'}
+      run={(reason: string) => state.rest.send('POST', '/v1/quarantine/jobs', { body: { action, filter, reason } })}
+      done={done}
+      close={close}
+    >
+      <p class="job-size" role="status">
+        {sizeText(size)}
+      </p>
+    </DeedDialog>
+  );
+}
+
+function sizeText(size: Answer<QuarantineJobSizeDocument> | undefined): string {
+  if (size === undefined) return 'Counting the rows …';
+  if (size.kind !== 'ok') return `The rows could not be counted. ${sentenceOf(size)}`;
+  const { total, nameless } = size.body;
+  const fails = nameless === 0 ? '' : ` ${nameless} of them name no order to read again, and will fail.`;
+  return `${countText(total, 'row')} as of now.${fails}`;
+}

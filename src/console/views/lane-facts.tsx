@@ -1,0 +1,120 @@
+import type { ComponentChildren, VNode } from 'preact';
+import type { StatusDocument } from '../../contract/status-answer.ts';
+import { lengthText, timeText } from '../parts/time-text.tsx';
+
+/** The process that is in charge, and the one that answers. */
+export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNode {
+  const { holder, instance, role, mayAct, since, epoch, takeovers, takeover, fenced } = lane;
+  const charge =
+    holder === null ? (
+      'no process that is known'
+    ) : holder === instance ? (
+      <>
+        {holder} <span class="soft">(this instance)</span>
+      </>
+    ) : (
+      holder
+    );
+  const last =
+    takeover === null ? (
+      'none by this instance'
+    ) : (
+      <>
+        {timeText(takeover.at, nowMs)}{' '}
+        <span class="soft">
+          {takeover.cause}
+          {takeover.from === null ? '' : `, from ${takeover.from}`}, {lengthText(takeover.idleMs)} without a holder
+        </span>
+      </>
+    );
+  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+    ['Lane', String(lane.lane)],
+    ['In charge', charge],
+    ['In charge since', timeText(since ?? undefined, nowMs)],
+    [
+      'This instance',
+      <>
+        {instance}{' '}
+        <span class="soft">
+          {role === 'holder' ? (mayAct ? 'in charge' : 'in charge, but may not act now') : 'stands by'}
+        </span>
+      </>,
+    ],
+    ['Term', epoch],
+    ['Takeovers by this instance', String(takeovers)],
+    ['Last takeover', last],
+    ['Writes of an old holder refused', `Postgres ${fenced.postgres}, Kafka ${fenced.kafka}`],
+    ['On Kafka up to row', relay?.acknowledgedSeq ?? '–'],
+    ['Version', version],
+  ];
+  return (
+    <>
+      <h2>Lane</h2>
+      <dl class="terms lane">
+        {facts.map(([label, value]) => (
+          <div>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+/**
+ * The processes of the fleet, each with its part of what the picture
+ * shows. Nothing where there is one alone.
+ */
+export function instancesTable({ instances, unanswered = [] }: StatusDocument): VNode | null {
+  if (instances === undefined) return null;
+  const rows = [
+    ...instances.map(({ instance, trusted, updatesPerSecond, ingestQueued, relayRows, unresolved }) => [
+      ...[
+        instance,
+        trusted ? 'trusted' : 'in doubt',
+        String(updatesPerSecond),
+        String(ingestQueued),
+        String(relayRows),
+      ],
+      unresolved === null ? '–' : String(unresolved),
+    ]),
+    ...unanswered.map(({ instance, code }) => [instance, `no answer: ${code}`, '–', '–', '–', '–']),
+  ];
+  return (
+    <>
+      <h2>Instances</h2>
+      <div class="panel">
+        <table class="list roomy" aria-label="Instances">
+          <thead>
+            <tr>
+              {headings.map((text, at) => (
+                <th scope="col" key={text} class={classOf(at)}>
+                  {text}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row[0]}>
+                {row.map((text, at) => (
+                  <td key={at} class={classOf(at)}>
+                    {text}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+const headings = ['Instance', 'State', 'Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
+
+/** The first column is the name of a process, the second its state; the others are figures. */
+function classOf(column: number): string | undefined {
+  return column === 0 ? 'outside' : column === 1 ? undefined : 'number';
+}

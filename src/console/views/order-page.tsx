@@ -1,0 +1,145 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Stream } from '../../../types/records.d.ts';
+import { fillBar } from '../parts/fill-bar.tsx';
+import { instrumentText } from '../parts/instrument-text.ts';
+import { Link } from '../parts/link.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { doubtText, sideText, statusText, statusTone } from '../parts/words.ts';
+import { addressOf, blotterAddress } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { OrderHistory } from '../state/orders/order-history.ts';
+import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
+import { ladderOf } from '../state/orders/version-ladder.ts';
+import { OrderCommands } from './order-commands.tsx';
+import { OrderDeeds } from './order-deeds.tsx';
+import { VersionLadder } from './version-ladder.tsx';
+
+interface OrderPageProps {
+  readonly state: ConsoleState;
+  readonly stream: Stream;
+  readonly orderId: string;
+}
+
+/** One order: its newest state, and every revision that led to it. */
+export function OrderPage({ state, stream, orderId }: OrderPageProps) {
+  const history = useMemo(() => new OrderHistory(state.rest, { stream, orderId }), [state, stream, orderId]);
+  const shown = useValue(history.state);
+  const beginning = useValue(state.beginnings);
+  useEffect(() => {
+    const abort = new AbortController();
+    const end = state.updates.add((update) => history.takeUpdate(update));
+    void history.load(abort.signal);
+    return () => {
+      abort.abort();
+      end();
+    };
+  }, [history, beginning]);
+  if (shown.kind === 'loading')
+    return (
+      <p class="alone" role="status">
+        Reading the order …
+      </p>
+    );
+  if (shown.kind === 'failed')
+    return (
+      <p class="alone" role="alert">
+        {shown.why}
+      </p>
+    );
+  if (shown.kind === 'missing')
+    return (
+      <p class="alone">
+        There is no such order, or this token may not see it. <Link to={home}>To the orders</Link>
+      </p>
+    );
+  return (
+    <article class="order">
+      {headOf(shown.order)}
+      <OrderDeeds state={state} order={shown.order} />
+      {termsOf(shown.order, state.ports.nowMs())}
+      <OrderCommands state={state} order={shown.order} />
+      <h2>Versions</h2>
+      <VersionLadder steps={ladderOf(shown.updates, shown.recordedAt)} cut={shown.cut} nowMs={state.ports.nowMs()} />
+    </article>
+  );
+}
+
+const home = blotterAddress();
+
+function headOf({ order, accountId, stream, orderId, revision }: ListedOrder): VNode {
+  const doubt = doubtText(order);
+  return (
+    <header class="order-head">
+      <p class="crumb">
+        <Link to={home}>Orders</Link> /{' '}
+        <span class="id">
+          {stream}:{orderId}
+        </span>
+      </p>
+      <h1>
+        <span class={`side ${directionOf(order.side)}`}>{sideText(order.side)}</span>
+        <span>
+          {order.quantity} {instrumentText(order.instrument)}
+        </span>
+        <span class={`status ${statusTone(order.status)}`}>{statusText(order.status)}</span>
+        {doubt !== '' && <span class="doubt">{doubt}</span>}
+      </h1>
+      <p class="soft">
+        Account {accountId}, revision {revision}
+      </p>
+      {order.conflict !== undefined && (
+        <p class="note" role="alert">
+          The sources contradict each other: {order.conflict}
+        </p>
+      )}
+    </header>
+  );
+}
+
+function termsOf({ order, sourceVersion }: ListedOrder, nowMs: number): VNode {
+  const { working } = order;
+  const differs = working.quantity !== order.quantity || working.price !== order.price;
+  const facts: readonly (readonly [label: string, value: VNode | string | undefined])[] = [
+    ['Filled', fillBar(order.cumQty, order.quantity)],
+    ['Still working', order.leavesQty],
+    ['Average price', order.avgPrice],
+    ['Type', `${order.orderType.replaceAll('_', ' ')}, ${order.timeInForce}`],
+    ['Price', order.price],
+    ['Stop price', order.stopPrice],
+    [
+      'Working at the venue',
+      differs ? `${working.quantity}${working.price === undefined ? '' : ` @ ${working.price}`}` : 'as submitted',
+    ],
+    ['Reject', [order.rejectReason, order.rejectText].filter((text) => text !== undefined).join(': ') || undefined],
+    ['Placed by', order.origin === 'tidemark' ? 'Tidemark' : (order.placedBy ?? 'elsewhere')],
+    [
+      'Command',
+      order.commandId === undefined ? undefined : (
+        <Link class="id" to={addressOf('command', { commandId: order.commandId })}>
+          {order.commandId}
+        </Link>
+      ),
+    ],
+    ['Reference of the caller', order.callerRef],
+    ['Reference at the platform', order.clientOrderRef ?? order.clOrdId],
+    ['Id at the venue', order.venueOrderId],
+    ['Source version', sourceVersion],
+    ['Created', order.createdAt === undefined ? undefined : timeText(order.createdAt, nowMs)],
+    ['Changed', timeText(order.updatedAt, nowMs)],
+    ['Closed', order.closedAt === undefined ? undefined : timeText(order.closedAt, nowMs)],
+  ];
+  return (
+    <dl class="terms">
+      {facts
+        .filter(([, value]) => value !== undefined)
+        .map(([label, value]) => (
+          <div>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

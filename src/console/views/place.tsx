@@ -1,0 +1,133 @@
+import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { Go, Link } from '../parts/link.tsx';
+import { useAnswer } from '../parts/use-answer.ts';
+import { useValue } from '../parts/use-value.ts';
+import { addressOf } from '../state/address.ts';
+import { mayCommand } from '../state/commands/may-command.ts';
+import { prefilledBy, type Ticket } from '../state/commands/ticket.ts';
+import { requestOf, type TicketKind } from '../state/commands/ticket-body.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { TicketForm } from './ticket-form.tsx';
+import { Preview } from './ticket-preview.tsx';
+
+interface PlaceProps {
+  readonly state: ConsoleState;
+  readonly query: URLSearchParams;
+}
+
+const kindNames: Readonly<Record<TicketKind, string>> = {
+  equity: 'Equity',
+  option: 'Option',
+  prediction: 'Prediction',
+};
+
+/** A ticket for one order, and beside it what it comes to and what will be sent. */
+export function Place({ state, query }: PlaceProps) {
+  const may = mayCommand(state.session);
+  const ticket = useMemo(() => (may ? state.openTicket(prefilledBy(query)) : undefined), [state, may]);
+  if (ticket === undefined)
+    return <p class="alone">Orders cannot be placed here: commands are off, or this token may not place orders.</p>;
+  return <OpenTicket state={state} ticket={ticket} />;
+}
+
+function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly ticket: Ticket }) {
+  const go = useContext(Go);
+  const form = useRef<HTMLFormElement>(null);
+  const fields = useValue(ticket.fields);
+  const progress = useValue(ticket.progress);
+  const accounts = useAnswer<AccountListDocument>((signal) => state.rest.get('/v1/accounts', {}, signal), [state]);
+  useEffect(() => {
+    if (progress.kind === 'sent') go(addressOf('command', { commandId: progress.commandId }));
+    if (progress.kind === 'refused') form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+  }, [progress]);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void ticket.send();
+  };
+  // Enter in a field would place the order: only the button does.
+  const key = (event: KeyboardEvent) =>
+    event.key === 'Enter' && event.target instanceof HTMLInputElement && event.preventDefault();
+  const locked = !ticket.mayChange();
+  return (
+    <section class="screen place" aria-labelledby="place-title">
+      <div class="screen-head">
+        <h1 id="place-title">Place an order</h1>
+        <div class="deeds" role="group" aria-label="Kind of order">
+          {Object.entries(kindNames).map(([kind, name]) => (
+            <button
+              class="kind"
+              aria-pressed={fields.kind === kind}
+              disabled={locked}
+              onClick={() => ticket.setKind(kind as TicketKind)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <form class="ticket" ref={form} onSubmit={submit} onKeyDown={key}>
+        <div class="panel panel-body">
+          <TicketForm
+            ticket={ticket}
+            fields={fields}
+            progress={progress}
+            accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
+          />
+          {noteOf(progress, ticket.key)}
+          <div class="deeds">
+            <button type="submit" class="main" disabled={progress.kind === 'sending' || progress.kind === 'sent'}>
+              {buttonText(progress)}
+            </button>
+          </div>
+        </div>
+        <div class="beside">
+          <Preview state={state} fields={fields} isOver={locked} />
+          {sentBody(ticket)}
+        </div>
+      </form>
+    </section>
+  );
+}
+
+type Progress = Ticket['progress']['value'];
+
+function buttonText({ kind }: Progress): string {
+  if (kind === 'sending') return 'Sending …';
+  if (kind === 'sent') return 'Sent';
+  return kind === 'away' ? 'Ask again' : 'Place the order';
+}
+
+function noteOf(progress: Progress, key: string) {
+  if (progress.kind === 'away')
+    return (
+      <p class="fault" role="alert">
+        The service does not answer, so this order may have been placed. “Ask again” sends the same order with the same
+        key: it is placed once, even if the first request arrived. The ticket stays as it is until the service answers.{' '}
+        <Link to={addressOf('commands', {}, { key })}>Look for its command</Link>
+      </p>
+    );
+  if (progress.kind !== 'refused') return undefined;
+  return (
+    <p class="fault" role="alert">
+      Nothing was sent. {progress.why ?? 'Look at the fields that are marked.'}
+    </p>
+  );
+}
+
+function sentBody(ticket: Ticket) {
+  const { path, body } = requestOf(ticket.fields.peek());
+  return (
+    <div class="panel panel-body preview">
+      <h2>What is sent</h2>
+      <p class="id">POST {path}</p>
+      <pre tabindex={0} aria-label="Body of the request">
+        {JSON.stringify(body, null, 2)}
+      </pre>
+      <p class="hint">
+        Key of this ticket: <span class="id">{ticket.key}</span>. With one key the service places one order, however
+        often the ticket is sent. The next ticket has a key of its own.
+      </p>
+    </div>
+  );
+}

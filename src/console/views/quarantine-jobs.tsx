@@ -1,0 +1,127 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { QuarantineJobDocument } from '../../contract/quarantine-bodies.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { Polled } from '../state/polled.ts';
+import { filterText, progressOf } from '../state/quarantine-list.ts';
+
+interface JobsProps {
+  readonly state: ConsoleState;
+  /** Rises with each job that was asked for here. */
+  readonly changes: number;
+  /** A job has ended: the rows are others now. */
+  readonly ended: () => void;
+}
+
+type Jobs = { readonly items: readonly QuarantineJobDocument[] };
+
+/** Above the rows there is room for a few. */
+const fewJobs = 3;
+
+const isRunning = ({ state }: QuarantineJobDocument) => state === 'running';
+
+/** The newest jobs over the quarantine, with their progress. */
+export function QuarantineJobs({ state, changes, ended }: JobsProps) {
+  const jobs = useMemo(() => {
+    const read = (signal: AbortSignal) => state.rest.get<Jobs>('/v1/quarantine/jobs', {}, signal);
+    return new Polled<Jobs>(state.ports, { read, everyMs: (value) => (value?.items.some(isRunning) ? 1_000 : 10_000) });
+  }, [state]);
+  const shown = usePolled(jobs);
+  const [all, setAll] = useState(false);
+  const [cancelling, setCancelling] = useState<QuarantineJobDocument | undefined>(undefined);
+  useEffect(() => jobs.again(), [jobs, changes]);
+  const over = shown.value?.items.filter((job) => !isRunning(job)).length;
+  useEffect(() => {
+    if (over !== undefined) ended();
+  }, [over]);
+  const nowMs = state.ports.nowMs();
+  const cancel = state.session.may('ops:write') ? setCancelling : undefined;
+  const items = shown.value?.items ?? [];
+  // A reader who has no jobs needs no word about them; one whose jobs cannot be read does.
+  if (items.length === 0)
+    return shown.fault === undefined ? null : <div class="panel">{waitingNote(shown, 'the jobs')}</div>;
+  return (
+    <section class="jobs">
+      <div class="screen-head">
+        <h2>Jobs</h2>
+        {items.length > fewJobs && (
+          <button class="quiet" aria-expanded={all} onClick={() => setAll(!all)}>
+            {all ? 'Only the newest' : `All ${items.length}`}
+          </button>
+        )}
+      </div>
+      {staleNote(shown)}
+      <div class="panel">
+        <table class="list roomy" aria-label="Jobs">
+          <thead>
+            <tr>
+              <th scope="col">Asked</th>
+              <th scope="col">Job</th>
+              <th scope="col">Progress</th>
+              <th scope="col">Reason</th>
+              <th scope="col">
+                <span class="unseen">Deeds</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>{items.slice(0, all ? items.length : fewJobs).map((job) => jobRow(job, nowMs, cancel))}</tbody>
+        </table>
+      </div>
+      {cancelling !== undefined && (
+        <DeedDialog
+          title="Cancel the job"
+          text="Its rows that are still open stay in quarantine."
+          label="Cancel the job"
+          run={(reason: string) =>
+            state.rest.send('POST', `/v1/quarantine/jobs/${cancelling.jobId}/cancel`, { body: { reason } })
+          }
+          done={() => jobs.again()}
+          close={() => setCancelling(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+const jobStates = { running: 'under way', ended: 'ended', cancelled: 'cancelled' } as const;
+
+function jobRow(
+  job: QuarantineJobDocument,
+  nowMs: number,
+  cancel: ((job: QuarantineJobDocument) => void) | undefined,
+): VNode {
+  const { jobId, action, filter, reason, by, askedAt, total, done, failed, withdrawn, failures } = job;
+  const parts = [
+    `${done} of ${total} done`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(withdrawn > 0 ? [`${withdrawn} withdrawn`] : []),
+  ];
+  return (
+    <tr key={jobId}>
+      <td>
+        {timeText(askedAt, nowMs)} <span class="soft">{by}</span>
+      </td>
+      <td>
+        <b>{action === 'retry' ? 'Retry' : 'Discard'}</b> <span class="soft outside">{filterText(filter)}</span>
+      </td>
+      <td>
+        <span class={`badge ${job.state === 'running' ? '' : failed > 0 ? 'warn' : 'good'}`}>
+          {jobStates[job.state]}
+        </span>{' '}
+        {parts.join(', ')}
+        <progress aria-label="Rows with an answer" max="1" value={progressOf(job)} />
+        {failures.map((failure) => (
+          <div class="soft outside">
+            {failure.rows} × {failure.detail}
+          </div>
+        ))}
+      </td>
+      <td class="outside">{reason}</td>
+      <td>{isRunning(job) && cancel !== undefined && <button onClick={() => cancel(job)}>Cancel</button>}</td>
+    </tr>
+  );
+}

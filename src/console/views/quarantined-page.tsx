@@ -1,0 +1,143 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { QuarantineRowDocument } from '../../contract/quarantine-bodies.ts';
+import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { Link } from '../parts/link.tsx';
+import { staleNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { addressOf, orderAddress } from '../state/address.ts';
+import { Polled } from '../state/polled.ts';
+import { visibleText } from '../state/text/visible-text.ts';
+import type { JobAction } from './job-dialog.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+const isOpen = ({ retry }: QuarantineRowDocument) => retry !== undefined && retry.outcome === undefined;
+
+/** One row of the quarantine, with the message as it came. */
+export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) {
+  const row = useMemo(() => {
+    const read = (signal: AbortSignal) => state.rest.get<QuarantineRowDocument>(`/v1/quarantine/${rowId}`, {}, signal);
+    return new Polled<QuarantineRowDocument>(state.ports, {
+      read,
+      everyMs: (value) => (value !== undefined && isOpen(value) ? 500 : 15_000),
+    });
+  }, [state, rowId]);
+  const shown = usePolled(row);
+  const [deed, setDeed] = useState<JobAction | undefined>(undefined);
+  const { value } = shown;
+  if (value === undefined)
+    return (
+      <p class="alone" role="status">
+        {shown.fault ?? 'Reading the row …'}
+      </p>
+    );
+  const mayAct = state.session.may('ops:write') && value.dealtAt === undefined;
+  const nameless = value.orderId === undefined || value.accountId === undefined;
+  return (
+    <article class="screen">
+      <p class="crumb">
+        <Link to={addressOf('quarantine')}>Quarantine</Link> / {rowId}
+      </p>
+      <header class="screen-head">
+        <h1>Row {rowId}</h1>
+        {mayAct && (
+          <div class="deeds">
+            <button
+              disabled={nameless || isOpen(value)}
+              title={nameless ? 'It names no order that could be read again' : undefined}
+              onClick={() => setDeed('retry')}
+            >
+              Retry
+            </button>
+            <button class="danger" onClick={() => setDeed('discard')}>
+              Discard
+            </button>
+          </div>
+        )}
+      </header>
+      {staleNote(shown)} {factsOf(value, state.ports.nowMs())}
+      <h2>The message as it came</h2>
+      <pre class="raw" tabindex={0} aria-label="The message as it came">
+        {rawText(value.raw)}
+      </pre>
+      {deed !== undefined && (
+        <DeedDialog
+          title={`${deed === 'retry' ? 'Retry' : 'Discard'} row ${rowId}`}
+          text={
+            deed === 'retry'
+              ? 'Its order is read again from the platform; the old message is never used.'
+              : 'It was checked and needs no action. It is kept, and no longer listed.'
+          }
+          label={deed === 'retry' ? 'Retry' : 'Discard'}
+          danger={deed === 'discard'}
+          run={(reason: string) => state.rest.send('POST', `/v1/quarantine/${rowId}/${deed}`, { body: { reason } })}
+          done={() => row.again()}
+          close={() => setDeed(undefined)}
+        />
+      )}
+    </article>
+  );
+}
+
+function factsOf(
+  { stream, accountId, orderId, reason, detail, observedAt, dealtAt, retry }: QuarantineRowDocument,
+  nowMs: number,
+): VNode {
+  const facts: readonly (readonly [label: string, value: ComponentChildren])[] = [
+    [
+      'Reason',
+      <>
+        <b>{reason}</b> <span class="outside">{detail}</span>
+      </>,
+    ],
+    [
+      'Account',
+      accountId === undefined ? (
+        'none that could be read'
+      ) : (
+        <Link to={addressOf('accounts', {}, { account: accountId })}>{accountId}</Link>
+      ),
+    ],
+    ['Stream', stream],
+    [
+      'Order',
+      orderId === undefined ? 'none that could be read' : <Link to={orderAddress({ stream, orderId })}>{orderId}</Link>,
+    ],
+    ['Seen', timeText(observedAt, nowMs)],
+    ['Dealt with', dealtAt === undefined ? 'not yet' : timeText(dealtAt, nowMs)],
+    ['Last retry', retry === undefined ? 'none' : retryText(retry, nowMs)],
+  ];
+  return (
+    <dl class="terms">
+      {facts.map(([label, value]) => (
+        <div>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const outcomes = { done: 'done', failed: 'failed', withdrawn: 'withdrawn' } as const;
+
+function retryText(
+  { requestedAt, outcome, detail }: NonNullable<QuarantineRowDocument['retry']>,
+  nowMs: number,
+): VNode {
+  const words = outcome === undefined ? 'waits or is under way' : outcomes[outcome];
+  return (
+    <>
+      <span class={`badge ${outcome === 'done' ? 'good' : outcome === undefined ? '' : 'warn'}`}>{words}</span>{' '}
+      {timeText(requestedAt, nowMs)} <span class="outside">{detail}</span>
+    </>
+  );
+}
+
+/** Nothing of it hides: characters that cannot be seen are written out. */
+function rawText(raw: string): ComponentChildren {
+  return visibleText(raw).map(({ text, unseen }) =>
+    unseen ? <mark title="A character that cannot be seen">{text}</mark> : text,
+  );
+}

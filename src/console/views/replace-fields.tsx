@@ -1,0 +1,70 @@
+import type { NormalisedOrder } from '../../../types/records.d.ts';
+import { predictionTimesInForce } from '../parts/ticket-words.ts';
+import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/commands/order-deeds.ts';
+
+const labels: Readonly<Record<TermName, string>> = {
+  quantity: 'Total quantity',
+  price: 'Price',
+  stopPx: 'Stop price',
+  timeInForce: 'Time in force',
+  expireTime: 'Ends at (UTC, as 2026-12-31T21:00:00Z)',
+};
+
+interface ReplaceFieldsProps {
+  readonly order: NormalisedOrder;
+  readonly wanted: NewTerms;
+  readonly change: (wanted: NewTerms) => void;
+}
+
+/** The terms that can be replaced, and below them old → new of those that will be. */
+export function ReplaceFields({ order, wanted, change }: ReplaceFieldsProps) {
+  const timeInForce = wanted.timeInForce ?? order.timeInForce;
+  const set = (name: TermName) => (event: Event) => {
+    const { value } = event.target as HTMLInputElement | HTMLSelectElement;
+    const { expireTime: _expireTime, ...others } = wanted;
+    // An end belongs to orders that have one; another time in force takes it away again.
+    change(name === 'timeInForce' && value !== 'gtd' ? { ...others, [name]: value } : { ...wanted, [name]: value });
+  };
+  const shown = termsOf(order).filter(({ name }) => name !== 'expireTime' || timeInForce === 'gtd');
+  return (
+    <>
+      <div class="form-pair">
+        {shown.map(({ name, now }) => (
+          <label key={name}>
+            {labels[name]}
+            {name === 'timeInForce' ? (
+              <select value={timeInForce} onChange={set(name)}>
+                {Object.entries(predictionTimesInForce).map(([word, text]) => (
+                  <option value={word}>{text}</option>
+                ))}
+              </select>
+            ) : (
+              <input
+                value={wanted[name] ?? now}
+                autocomplete="off"
+                spellcheck={false}
+                inputmode={name === 'expireTime' ? 'text' : 'decimal'}
+                onInput={set(name)}
+              />
+            )}
+          </label>
+        ))}
+      </div>
+      {changesOf(order, wanted)}
+    </>
+  );
+}
+
+function changesOf(order: NormalisedOrder, wanted: NewTerms) {
+  const changes = changedTerms(order, wanted);
+  if (changes.length === 0) return <p class="hint">Change at least one term.</p>;
+  return (
+    <ul class="old-new" aria-label="Old and new terms">
+      {changes.map(({ name, now, to }) => (
+        <li key={name}>
+          <span class="soft">{labels[name].replace(/ \(.*/, '')}</span> <s>{now === '' ? 'none' : now}</s> → <b>{to}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,49 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useValue } from '../parts/use-value.ts';
+import { RiskWatch } from '../state/commands/risk-watch.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { Approvals } from './approvals.tsx';
+import { CancelAllProgress } from './cancel-all-progress.tsx';
+import { Exposure } from './exposure.tsx';
+import { Limits } from './limits.tsx';
+import { type AskedStop, StopDialog } from './stop-dialog.tsx';
+import { Stops } from './stops.tsx';
+
+/** Money at work in orders, and the ways to stop it. */
+export function Risk({ state }: { readonly state: ConsoleState }) {
+  const watch = useMemo(() => new RiskWatch(state), [state]);
+  const beginning = useValue(state.beginnings);
+  const run = useValue(state.cancelAll);
+  const [asked, setAsked] = useState<AskedStop | undefined>(undefined);
+  const [note, setNote] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    watch.again();
+    return watch.listen();
+  }, [watch, beginning]);
+  const mayRead = state.session.may('ops:read');
+  const done = (words: string | undefined) => {
+    setNote(words);
+    watch.again();
+  };
+  return (
+    <section class="screen risk" aria-labelledby="risk-title">
+      <div class="screen-head">
+        <h1 id="risk-title">Risk and stops</h1>
+      </div>
+      {note !== undefined && (
+        <p class="note" role="status">
+          <span>{note}</span>
+          <button class="quiet" onClick={() => setNote(undefined)}>
+            Dismiss
+          </button>
+        </p>
+      )}
+      {run !== undefined && <CancelAllProgress key={run.atMs} state={state} run={run} />}
+      {mayRead && <Approvals state={state} watch={watch} done={done} />}
+      {mayRead && <Stops state={state} watch={watch} ask={setAsked} />}
+      <Exposure watch={watch} nowMs={state.ports.nowMs()} />
+      {mayRead && <Limits watch={watch} nowMs={state.ports.nowMs()} />}
+      {asked !== undefined && <StopDialog state={state} asked={asked} done={done} close={() => setAsked(undefined)} />}
+    </section>
+  );
+}

@@ -1,0 +1,76 @@
+import type { VNode } from 'preact';
+import type { Stream } from '../../../types/records.d.ts';
+import { addressOf, blotterAddress, type ScreenName } from '../state/address.ts';
+import { mayCommand } from '../state/commands/may-command.ts';
+import { viewOf } from '../state/orders/blotter-view.ts';
+import type { Scope, Session } from '../state/session.ts';
+import { AccountsPage } from './accounts-page.tsx';
+import { Blotter } from './blotter.tsx';
+import { BreakIt } from './break-it.tsx';
+import { CommandPage } from './command-page.tsx';
+import { Commands } from './commands.tsx';
+import { OrderPage } from './order-page.tsx';
+import { PipelinePage } from './pipeline-page.tsx';
+import { Place } from './place.tsx';
+import { QuarantinePage } from './quarantine-page.tsx';
+import { QuarantinedPage } from './quarantined-page.tsx';
+import { Risk } from './risk.tsx';
+import { RunbookPage } from './runbook-page.tsx';
+import type { ScreenProps } from './screen-props.ts';
+
+/** The view of each address; one without a view here has nothing to show. */
+export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
+  blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query)} />,
+  order: ({ state, params }) => (
+    <OrderPage state={state} stream={params['stream'] as Stream} orderId={params['orderId'] ?? ''} />
+  ),
+  commands: Commands,
+  command: CommandPage,
+  risk: Risk,
+  ticket: Place,
+  accounts: AccountsPage,
+  pipeline: PipelinePage,
+  quarantine: QuarantinePage,
+  quarantined: QuarantinedPage,
+  breakIt: BreakIt,
+  runbook: RunbookPage,
+};
+
+interface NavigationEntry {
+  readonly label: string;
+  readonly address: string;
+  /** The screens for which it counts as the current one. */
+  readonly names: readonly (ScreenName | 'unknown')[];
+  /** Any one of them; a reader without sees no link. */
+  readonly needs: readonly Scope[];
+  /** Only where orders can be placed at all. */
+  readonly commands?: true;
+  /** There only in the demo. */
+  readonly demo?: true;
+}
+
+const entries: readonly NavigationEntry[] = [
+  { label: 'Orders', address: blotterAddress(), names: ['blotter', 'order'], needs: ['orders:read'] },
+  {
+    label: 'Commands',
+    address: addressOf('commands'),
+    names: ['commands', 'command'],
+    needs: ['orders:read', 'ops:read'],
+  },
+  { label: 'Place', address: addressOf('ticket'), names: ['ticket'], needs: ['orders:write'], commands: true },
+  { label: 'Risk', address: addressOf('risk'), names: ['risk'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Accounts', address: addressOf('accounts'), names: ['accounts'], needs: ['orders:read', 'ops:read'] },
+  { label: 'Pipeline', address: addressOf('pipeline'), names: ['pipeline'], needs: ['ops:read'] },
+  { label: 'Quarantine', address: addressOf('quarantine'), names: ['quarantine', 'quarantined'], needs: ['ops:read'] },
+  { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
+];
+
+/** The screens that this reader may open. */
+export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
+  return entries.filter(
+    ({ needs, demo, commands }) =>
+      needs.some((scope) => session.may(scope)) &&
+      (demo !== true || inDemo) &&
+      (commands !== true || mayCommand(session)),
+  );
+}

@@ -1,0 +1,139 @@
+import type { VNode } from 'preact';
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { commandStateText, termsText } from '../parts/command-words.ts';
+import { instrumentText } from '../parts/instrument-text.ts';
+import { Go } from '../parts/link.tsx';
+import { plural } from '../parts/plural.ts';
+import { useValue } from '../parts/use-value.ts';
+import { sideText, statusText } from '../parts/words.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { type Hit, Search } from '../state/orders/search.ts';
+
+interface SearchBoxProps {
+  readonly state: ConsoleState;
+  readonly close: () => void;
+}
+
+/**
+ * One search for orders, commands and accounts, over whatever screen
+ * is open: by the keys alone, or by pointer.
+ */
+export function SearchBox({ state, close }: SearchBoxProps) {
+  const go = useContext(Go);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
+  const { text, isAsking, hits, fault } = useValue(search.state);
+  const [chosen, setChosen] = useState(0);
+  // Before the next key: what is typed at once after `/` is a part of the text.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => () => search.close(), [search]);
+  useEffect(() => setChosen(0), [text]);
+  const open = (hit: Hit | undefined) => {
+    if (hit === undefined) return;
+    dialog.current?.close();
+    go(hit.address);
+  };
+  const key = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setChosen((before) => Math.max(0, Math.min(hits.length - 1, before + step)));
+    } else if (event.key === 'Enter' && !isAsking) {
+      event.preventDefault();
+      open(hits[chosen]);
+    }
+  };
+  return (
+    <dialog ref={dialog} class="search-box" aria-label="Search" onClose={close}>
+      <input
+        role="combobox"
+        aria-label="Search for an order, a command, an account or a reference"
+        aria-expanded={hits.length > 0}
+        aria-controls="hits"
+        aria-autocomplete="list"
+        aria-activedescendant={hits.length > 0 ? `hit-${chosen}` : undefined}
+        placeholder="Order, command, account or reference"
+        maxlength={128}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event: InputEvent) => void search.ask((event.target as HTMLInputElement).value)}
+        onKeyDown={key}
+      />
+      <ul id="hits" role="listbox" aria-label="Found">
+        {hits.map((hit, at) => (
+          <li
+            id={`hit-${at}`}
+            key={hit.address}
+            role="option"
+            aria-selected={at === chosen}
+            onClick={() => open(hit)}
+            onMouseMove={() => setChosen(at)}
+          >
+            {hitView(hit)}
+          </li>
+        ))}
+      </ul>
+      <p class="hint" role="status">
+        {statusOf(text, isAsking, hits)}
+      </p>
+      {fault !== undefined && (
+        <p class="fault" role="alert">
+          Not everything could be searched. {fault}
+        </p>
+      )}
+    </dialog>
+  );
+}
+
+function statusOf(text: string, isAsking: boolean, hits: readonly Hit[]): string {
+  if (isAsking) return 'Searching …';
+  if (text === '') return 'Two characters or more: any id or reference, whole, or a part of one of an order.';
+  const found = hits.filter(({ kind }) => kind !== 'filter').length;
+  return found === 0 ? 'Nothing has this id or reference.' : `${plural(found, 'hit')}. Enter opens the chosen one.`;
+}
+
+function hitView(hit: Hit): VNode {
+  if (hit.kind === 'filter')
+    return (
+      <>
+        <b>Filter</b>
+        <span>live orders by “{hit.text}”</span>
+      </>
+    );
+  if (hit.kind === 'account')
+    return (
+      <>
+        <b>Account</b>
+        <span>{hit.accountId}</span>
+        <span class="soft">{plural(hit.openOrders, 'open order')}</span>
+      </>
+    );
+  if (hit.kind === 'command') {
+    const { commandId, kind, terms, state, accountId, callerRef } = hit.command;
+    return (
+      <>
+        <b>Command</b>
+        <span>
+          {kind} {kind === 'cancel' ? '' : termsText(kind, terms)}
+        </span>
+        <span class="soft">
+          {[commandStateText(state), accountId, callerRef, commandId].filter((part) => part !== undefined).join(', ')}
+        </span>
+      </>
+    );
+  }
+  const { order, orderId, accountId } = hit.order;
+  return (
+    <>
+      <b>Order</b>
+      <span>
+        {sideText(order.side)} {order.quantity} {instrumentText(order.instrument)}
+      </span>
+      <span class="soft">
+        {[statusText(order.status), accountId, order.callerRef, orderId]
+          .filter((part) => part !== undefined)
+          .join(', ')}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Session } from '../state/session.ts';
+
+interface SignInProps {
+  readonly session: Session;
+  readonly why: string | undefined;
+}
+
+/** `reading`: the service has not said yet whether an issuer signs readers in. */
+type Issuer =
+  | { readonly kind: 'reading' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'named'; readonly host: string };
+
+/**
+ * For the part that a reader needs first, unless something has the focus already. The attribute
+ * `autofocus` would make the browser complain then.
+ */
+function focusFirst(part: HTMLElement | null): void {
+  if (document.activeElement === null || document.activeElement === document.body) part?.focus();
+}
+
+/** Sign-in by the issuer where there is one, else by a token. */
+export function SignIn({ session, why }: SignInProps) {
+  const [fault, setFault] = useState<string | undefined>(why);
+  const [busy, setBusy] = useState(false);
+  const [issuer, setIssuer] = useState<Issuer>({ kind: 'reading' });
+  useEffect(() => setFault(why), [why]);
+  useEffect(() => {
+    const abort = new AbortController();
+    void session.issuer.knownSettings(abort.signal).then((found) => {
+      if (!abort.signal.aborted)
+        setIssuer(found === undefined ? { kind: 'none' } : { kind: 'named', host: new URL(found.issuer).host });
+    });
+    return () => abort.abort();
+  }, [session]);
+  const during = async (work: Promise<string | undefined>) => {
+    setBusy(true);
+    setFault(await work);
+    setBusy(false);
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const token = new FormData(event.target as HTMLFormElement).get('token');
+    void during(session.signIn(String(token ?? '')));
+  };
+  const token = tokenForm({ submit, busy, main: issuer.kind === 'none' });
+  return (
+    <main class="sign-in">
+      <section class="sign-in-sheet" aria-labelledby="sign-in-title">
+        <h1 id="sign-in-title">Tidemark</h1>
+        {fault !== undefined && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+        {issuer.kind === 'none' && token}
+        {issuer.kind === 'named' && (
+          <>
+            <button class="main" disabled={busy} ref={focusFirst} onClick={() => void during(session.signInAtIssuer())}>
+              {busy ? 'Signing in …' : `Sign in with ${issuer.host}`}
+            </button>
+            <details>
+              <summary>Use a token instead</summary>
+              {token}
+            </details>
+          </>
+        )}
+      </section>
+    </main>
+  );
+}
+
+interface TokenForm {
+  readonly submit: (event: SubmitEvent) => void;
+  readonly busy: boolean;
+  /** Whether this is the one way to sign in. */
+  readonly main: boolean;
+}
+
+/** The field is read once, by the button; the token is kept for this tab only. */
+function tokenForm({ submit, busy, main }: TokenForm) {
+  return (
+    <form onSubmit={submit}>
+      <label for="token">Token</label>
+      <input
+        id="token"
+        name="token"
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        ref={main ? focusFirst : null}
+        required
+        aria-describedby="token-note"
+      />
+      <p id="token-note" class="soft">
+        It is kept for this tab only. <code>tidemark token add</code> makes one.
+      </p>
+      <button class={main ? 'main' : ''} type="submit" disabled={busy}>
+        {busy ? 'Signing in …' : 'Sign in'}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,115 @@
+import { haltCauseText, scopeText } from '../parts/halt-words.ts';
+import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
+import { timeText } from '../parts/time-text.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import type { RiskWatch } from '../state/commands/risk-watch.ts';
+import { type ScopeLine, stopsByScope } from '../state/commands/stops-by-scope.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import type { AskedStop } from './stop-dialog.tsx';
+
+interface StopsProps {
+  readonly state: ConsoleState;
+  readonly watch: RiskWatch;
+  readonly ask: (asked: AskedStop) => void;
+}
+
+/**
+ * Where placing is halted, since when, by whom and why; and the deeds that halt, resume and cancel.
+ */
+export function Stops({ state, watch, ask }: StopsProps) {
+  const halts = usePolled(watch.halts);
+  const accounts = usePolled(watch.accounts);
+  const lines = halts.value === undefined ? undefined : stopsByScope(accounts.value?.items ?? [], halts.value.halts);
+  return (
+    <>
+      <h2>Stops</h2>
+      {staleNote(halts)}{' '}
+      {accounts.fault !== undefined && (
+        <p class="fault" role="alert">
+          The accounts could not be read. {accounts.fault}
+        </p>
+      )}
+      <div class="panel">
+        {lines === undefined ? (
+          waitingNote(halts, 'the halts')
+        ) : (
+          <table class="list stops">
+            <thead>
+              <tr>
+                <th scope="col">Account</th>
+                <th scope="col">Placing</th>
+                <th scope="col">Why</th>
+                <th scope="col">
+                  <span class="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>{lines.map((line) => lineOf(line, state, ask))}</tbody>
+          </table>
+        )}
+      </div>
+    </>
+  );
+}
+
+function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
+  const { accountId, isSim, halts } = line;
+  const nowMs = state.ports.nowMs();
+  const scope = scopeText(accountId);
+  return (
+    <tr key={scope}>
+      <th scope="row">
+        {accountId === undefined ? 'All accounts' : accountId}
+        {isSim !== undefined && (
+          <>
+            {' '}
+            <span class="soft">{isSim ? 'simulated' : 'real'}</span>
+          </>
+        )}
+      </th>
+      <td>
+        {halts.length > 0 ? (
+          <span class="halted">halted</span>
+        ) : (
+          <span class="soft">{accountId === undefined ? 'no halt for all' : 'not halted'}</span>
+        )}
+      </td>
+      <td>
+        {halts.map(({ haltId, cause, reason, by, since }) => (
+          <p class="halt" key={haltId}>
+            {reason} <span class="soft">({haltCauseText(cause)})</span>
+            <br />
+            <span class="soft">
+              since {timeText(since, nowMs)}, by {by}
+            </span>
+          </p>
+        ))}
+      </td>
+      <td>{mayStop(state, accountId) && deedsOf(line, scope, ask)}</td>
+    </tr>
+  );
+}
+
+/** An act on all accounts needs a token for every account. */
+function mayStop({ session }: ConsoleState, accountId: string | undefined): boolean {
+  const state = session.state.peek();
+  return (
+    session.may('ops:write') &&
+    state.kind === 'open' &&
+    (accountId !== undefined || state.rights.accounts === undefined)
+  );
+}
+
+function deedsOf({ accountId, halts }: ScopeLine, scope: string, ask: StopsProps['ask']) {
+  const button = (verb: AskedStop['verb'], label: string, danger = false) => (
+    <button class={danger ? 'danger' : ''} aria-label={`${label} ${scope}`} onClick={() => ask({ verb, accountId })}>
+      {label} …
+    </button>
+  );
+  return (
+    <div class="deeds">
+      {button('halt', 'Halt')} {halts.length > 0 && button('resume', 'Resume')}{' '}
+      {button('cancel-all', 'Cancel all', true)}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import type { AccountListDocument } from '../../contract/account-answers.ts';
+import { TicketField } from '../parts/ticket-field.tsx';
+import {
+  accountSides,
+  accountTimesInForce,
+  accountTypes,
+  outcomes,
+  predictionSides,
+  predictionTimesInForce,
+  predictionTypes,
+} from '../parts/ticket-words.ts';
+import type { Ticket } from '../state/commands/ticket.ts';
+import { fieldsShown, type TicketFields } from '../state/commands/ticket-body.ts';
+import { TicketLegs } from './ticket-legs.tsx';
+
+interface TicketFormProps {
+  readonly ticket: Ticket;
+  readonly fields: TicketFields;
+  readonly progress: Ticket['progress']['value'];
+  readonly accounts: AccountListDocument['items'];
+}
+
+/** The fields that belong to the choices of the ticket. */
+export function TicketForm({ ticket, fields, progress, accounts }: TicketFormProps) {
+  const shown = fieldsShown(fields);
+  const isPrediction = fields.kind === 'prediction';
+  const disabled = !ticket.mayChange();
+  const faults = progress.kind === 'refused' ? progress.faults : new Map<string, string>();
+  const field = (name: Exclude<keyof TicketFields, 'kind' | 'legs'>, label: string, more: object = {}) => (
+    <TicketField
+      key={name}
+      id={`ticket-${name}`}
+      label={label}
+      value={fields[name]}
+      disabled={disabled}
+      fault={faults.get(name)}
+      change={(value: string) => ticket.set({ [name]: value })}
+      {...more}
+    />
+  );
+  return (
+    <>
+      <div class="form-pair">
+        {field('accountId', 'Account', accountChoices(fields, accounts))}
+        {field('symbol', fields.kind === 'option' ? 'Underlying' : isPrediction ? 'Market' : 'Symbol')}
+        {shown.outcome && field('outcome', 'Outcome', { choices: outcomes })}
+        {shown.side && field('side', 'Side', { choices: isPrediction ? predictionSides : accountSides })}
+        {field('quantity', shown.legs ? 'Quantity of the whole' : 'Quantity', { decimal: true })}
+        {field('type', 'Type', { choices: isPrediction ? predictionTypes : accountTypes })}
+        {shown.price &&
+          field('price', fields.legs.length > 1 && shown.legs ? 'Net price' : 'Price', {
+            decimal: true,
+            ...(isPrediction && { hint: 'Between 0 and 1' }),
+          })}
+        {shown.stopPrice && field('stopPrice', 'Stop price', { decimal: true })}
+        {field('timeInForce', 'Time in force', {
+          choices: isPrediction ? predictionTimesInForce : accountTimesInForce,
+        })}
+        {shown.expireTime && field('expireTime', 'Ends at', { hint: 'With its zone, as 2026-12-31T21:00:00Z' })}
+        {field('reference', 'Your reference', { hint: 'May be left out; it comes back with every update' })}
+      </div>
+      {shown.legs && (
+        <TicketLegs
+          legs={fields.legs}
+          disabled={disabled}
+          faults={faults}
+          change={(legs: TicketFields['legs']) => ticket.set({ legs })}
+        />
+      )}
+      {fields.supersedes !== '' && (
+        <p class="hint">
+          Takes the place of the presumed absent command <span class="id">{fields.supersedes}</span>.
+          {faults.has('supersedes') && <span class="fault"> {faults.get('supersedes')}</span>}
+        </p>
+      )}
+    </>
+  );
+}
+
+/**
+ * Accounts that orders of this kind can go to, each said to be simulated or real; any text where
+ * the list could not be read.
+ */
+function accountChoices({ kind, accountId }: TicketFields, accounts: AccountListDocument['items']): object {
+  const stream = kind === 'prediction' ? 'prediction' : 'account';
+  const fitting = accounts.filter((account) => account.stream === stream);
+  if (fitting.length === 0) return {};
+  const unknown =
+    accountId === '' || fitting.some((account) => account.accountId === accountId) ? [] : [[accountId, accountId]];
+  const known = fitting.map((account) => [
+    account.accountId,
+    `${account.accountId}, ${account.isSim ? 'simulated' : 'real money'}`,
+  ]);
+  return { choices: Object.fromEntries([['', 'Choose an account'], ...unknown, ...known]) };
+}

@@ -1,0 +1,145 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import type { PreviewAnswer } from '../../contract/preview-answer.ts';
+import { useValue } from '../parts/use-value.ts';
+import { fieldText } from '../parts/words.ts';
+import type { TicketFields } from '../state/commands/ticket-body.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { ageText } from '../state/text/age-text.ts';
+import { TicketPreview } from '../state/ticket-preview.ts';
+
+interface PreviewProps {
+  readonly state: ConsoleState;
+  readonly fields: TicketFields;
+  /** The ticket is under way, or was sent: nothing more is asked about it. */
+  readonly isOver: boolean;
+}
+
+/**
+ * The quotes, the value and the limits of the ticket, and what
+ * would refuse it, before anything is sent.
+ */
+export function Preview({ state, fields, isOver }: PreviewProps) {
+  const preview = useMemo(() => new TicketPreview(state), [state]);
+  useEffect(() => {
+    if (isOver) preview.close();
+    else void preview.ask(fields);
+  }, [fields, isOver]);
+  useEffect(() => () => preview.close(), [preview]);
+  useValue(state.pulse);
+  const { said, saidAtMs = 0, isOld, note } = useValue(preview.state);
+  const sinceMs = state.ports.monotonicMs() - saidAtMs;
+  return (
+    <div class="panel panel-body comes-to" aria-busy={isOld} data-old={isOld}>
+      <h2>What it comes to</h2>
+      {note !== undefined && <p class="soft">{note}</p>}
+      {said !== undefined && factsOf(said, sinceMs)}
+      {said === undefined && note === undefined && (
+        <p class="hint">
+          The quote, the value and the limits are shown once the fields are filled in. Nothing is sent by that.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function factsOf(said: PreviewAnswer, sinceMs: number) {
+  const { quotes, value, noValue, limits } = said;
+  return (
+    <>
+      {refusalsOf(said)}
+      <dl class="preview-facts">
+        {quotes.map((quote) => (
+          <>
+            <dt>Quote {quote.symbol}</dt>
+            <dd>{quoteText(quote, sinceMs)}</dd>
+          </>
+        ))}
+        <dt>Value</dt>
+        <dd>{value === null ? `not known: ${noValue ?? 'the service does not say why'}` : `${value} USD at most`}</dd>
+      </dl>
+      {limits.length === 0 ? <p class="hint">No limit is set for this order.</p> : limitsOf(limits)}
+    </>
+  );
+}
+
+/** Said to readers of the screen too, as soon as it changes. */
+function refusalsOf({ refusals, limits }: PreviewAnswer) {
+  if (refusals.length === 0)
+    return (
+      <p class="hint" role="status">
+        Nothing would refuse this order now. It is judged again when it is placed.
+      </p>
+    );
+  const words = [
+    ...limits.filter(({ broken }) => broken).map(limitWords),
+    ...refusals
+      .filter(({ code }) => !/^LIMITS?_/.test(code))
+      .map(({ message }) => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`),
+  ];
+  return (
+    <div class="fault" role="status">
+      <p>The service would refuse this order now:</p>
+      <ul>
+        {words.map((each) => (
+          <li>{each}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+type Limit = PreviewAnswer['limits'][number];
+
+function limitWords({ limit, bound, value, why }: Limit): string {
+  const name = limitName(limit);
+  if (limit === 'required')
+    return `A real account needs limits, and has none for: ${bound.split(', ').map(fieldText).join(', ')}.`;
+  if (value === undefined)
+    return `The limit “${name}” is ${boundText(limit, bound)}, and this order can’t be compared with it: ${why ?? 'a value is missing'}.`;
+  return `The limit “${name}” is ${boundText(limit, bound)}, and this order would make it ${boundText(limit, value)}.`;
+}
+
+function limitsOf(limits: readonly Limit[]) {
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">Limit</th>
+          <th scope="col">Bound</th>
+          <th scope="col">With this order</th>
+        </tr>
+      </thead>
+      <tbody>
+        {limits.map(({ limit, bound, value, broken }) => (
+          <tr class={broken ? 'broken' : undefined}>
+            <th scope="row">{limitName(limit)}</th>
+            <td>{boundText(limit, bound)}</td>
+            <td>
+              {value === undefined ? (broken ? 'not known' : 'nothing alike') : boundText(limit, value)}
+              {broken && ', refused'}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function limitName(limit: Limit['limit']): string {
+  return limit === 'required' ? 'needed limits' : fieldText(limit).replace(/ ms$/, '');
+}
+
+/** A list comes as JSON, as `["AAPL", "MSFT"]`; a time in milliseconds. */
+function boundText(limit: Limit['limit'], text: string): string {
+  if (limit === 'collarPercent') return `${text} %`;
+  if (limit.endsWith('Ms') && /^\d+$/.test(text)) return ageText(Number(text));
+  return text.replace(/[[\]"]/g, '');
+}
+
+function quoteText({ bid, ask, last, ageMs }: PreviewAnswer['quotes'][number], sinceMs: number): string {
+  if (ageMs === undefined) return 'none: the platform gave no quote in time';
+  const prices = Object.entries({ bid, ask, last }).flatMap(([name, price]) =>
+    price === undefined ? [] : [`${name} ${price}`],
+  );
+  return `${prices.join(', ')}, ${ageText(Math.max(0, ageMs + sinceMs))} old`;
+}

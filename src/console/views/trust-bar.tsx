@@ -1,0 +1,98 @@
+import { Link } from '../parts/link.tsx';
+import { lengthText } from '../parts/time-text.tsx';
+import { useValue } from '../parts/use-value.ts';
+import { addressOf } from '../state/address.ts';
+import type { ConsoleState } from '../state/console-state.ts';
+import { allDoubts, doubtAddress, doubtName } from '../state/doubts.ts';
+import type { Doubt, StatusState } from '../state/status-watch.ts';
+import { zoneText } from '../state/text/zone-text.ts';
+
+/** Whether the page can be trusted, or the doubts by name; and how fresh it is. */
+export function TrustBar({ state }: { readonly state: ConsoleState }) {
+  const stream = useValue(state.stream.state);
+  const known = useValue(state.status.state);
+  const pulse = useValue(state.pulse);
+  const all = allDoubts(stream, pulse.silentMs, known);
+  return (
+    <div class="trust" role="group" aria-label="Trust">
+      <span class="verdict" role="status">
+        {known.doubts === undefined && all.length === 0 ? (
+          <span class="badge">Checking …</span>
+        ) : (
+          verdict(all, known.complete)
+        )}
+      </span>
+      {factsOf(known, pulse, state.ports.nowMs())}
+    </div>
+  );
+}
+
+function verdict(doubts: readonly Doubt[], complete: boolean) {
+  if (doubts.length > 0)
+    return doubts.map(({ name, detail, runbook }) => (
+      <>
+        <Link class="badge warn" to={doubtAddress(name)} title={detail}>
+          {doubtName(name)}
+        </Link>
+        {runbook !== undefined && helpLink(runbook, doubtName(name))}
+      </>
+    ));
+  // It says no more than is known.
+  if (!complete)
+    return (
+      <span class="badge good" title="The stream of updates is open">
+        Live
+      </span>
+    );
+  return (
+    <span class="badge good" title="The service has no doubt about any account">
+      Trusted
+    </span>
+  );
+}
+
+/** To the page that says what to do. */
+function helpLink(runbook: string, doubt: string) {
+  const label = `What to do: ${doubt}`;
+  return (
+    <Link class="badge-help" to={addressOf('runbook', { runbook })} title={label} aria-label={label}>
+      ?
+    </Link>
+  );
+}
+
+function factsOf({ status }: StatusState, { rate, silentMs }: ConsoleState['pulse']['value'], nowMs: number) {
+  const millis = (ms: number | null) => (ms === null ? '–' : lengthText(ms));
+  return (
+    <span class="facts">
+      <span class="wide-only" title="The zone of all times on these pages; each has UTC on hover">
+        times in <b>{zoneText(nowMs)}</b>
+      </span>
+      <span title="Updates that arrived here, over the last five seconds">
+        <b>{rate === undefined ? '–' : rateText(rate)}</b> updates/s
+      </span>
+      {status === undefined ? (
+        <span class="wide-only" title="Since the stream last said anything; it does so at least every 15 s">
+          heard <b>{silentMs === undefined ? '–' : lengthText(silentMs)}</b> ago
+        </span>
+      ) : (
+        <>
+          <span
+            class="wide-only"
+            title="From the platform’s socket to Kafka’s acknowledgement, over the last minute: half of the updates, and 99 of 100"
+          >
+            delay <b>{millis(status.latency.p50Ms)}</b> / <b>{millis(status.latency.p99Ms)}</b>
+          </span>
+          <span class="wide-only" title="Since a heartbeat last came back from Kafka">
+            heartbeat{' '}
+            <b>{status.newestHeartbeat === null ? '–' : lengthText(nowMs - Date.parse(status.newestHeartbeat))}</b>
+          </span>
+        </>
+      )}
+    </span>
+  );
+}
+
+function rateText(rate: number): string {
+  return rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
+}

@@ -1,0 +1,32 @@
+// `npm pack` runs it (`prepack`): makes dist/, or the folder that is named, of the sources.
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { bundleConsole } from '../../src/service/rest/console/bundle-console.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const dist = resolve(process.argv[2] ?? join(root, 'dist'));
+rmSync(dist, { recursive: true, force: true });
+
+await build({
+  absWorkingDir: root,
+  outdir: dist,
+  entryPoints: { tidemark: 'src/main.ts', 'platform-client': 'src/venue/platform/platform-client.ts' },
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  // npm installs the packages beside it, so that a fix of one of them needs no release of ours.
+  packages: 'external',
+  // A command loads its own part alone, as in a checkout: decision 064 has the figures.
+  splitting: true,
+  // Stack traces name the lines of src/; the texts stay in the checkout.
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+});
+// Beside the code that reads it, as in src/.
+copyFileSync(join(root, 'src/demo/devstack/pom.xml'), join(dist, 'pom.xml'));
+
+mkdirSync(join(dist, 'console'));
+for (const [name, bytes] of await bundleConsole()) writeFileSync(join(dist, 'console', name), bytes);
