@@ -43,7 +43,7 @@ export type LaneTransition = LaneState | 'ignored' | 'impossible';
 type Cell = LaneState | '·' | '!';
 
 /**
- * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what enforces each:
+ * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what holds each:
  *
  * 1. The work's `begin` and `end` are called in turn: `beginning` is entered from `standby` alone,
  *    `ending` from states with begun work alone, and `standby` is entered by `ended` alone.

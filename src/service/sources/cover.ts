@@ -27,7 +27,10 @@ export class Cover {
     return this.present;
   }
 
-  /** Aborts when it ends: reads that should make the account live, and audits, prove nothing then. */
+  /**
+   * Aborts when it ends: reads that should make the account live,
+   * and audits, prove nothing then.
+   */
   get signal(): AbortSignal {
     return this.life.signal;
   }

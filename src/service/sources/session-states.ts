@@ -50,8 +50,8 @@ export const isCovered = (state: SessionState): boolean => covered.has(state);
 /**
  * All events of a session.
  *
- * - `read_begins`: a connection acknowledged the subscription, or what the last read proved is void;
- *   a read begins. `recovery_begins`: the same while the store is lost (`StoreLost.active`).
+ * - `read_begins`: a connection acknowledged the subscription, or what the last read proved is
+ *   void; a read begins. `recovery_begins`: the same while the store is lost (`StoreLost.active`).
  * - `read`: it is complete, and no frame was lost since it began. `proven`: every replaced
  *   connection has said goodbye, and still none was lost.
  * - `refused`, `refused_not_enrolled`: by the answer to a subscription or to a read.
@@ -89,7 +89,7 @@ export type SessionTransition = SessionState | 'ignored' | 'impossible';
 type Cell = SessionState | '·' | '!';
 
 /**
- * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what enforces each:
+ * Every state × every event. `·` is ignored, `!` impossible. The invariants, and what holds each:
  *
  * 1. An account has a cover in the covered states and in no other, and one that is left has ended:
  *    the two lines of `AccountSession.go` that choose the next cover and leave the one before. Only
