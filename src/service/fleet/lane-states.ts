@@ -38,7 +38,7 @@ export const laneEvents = ['taken', 'begun', 'not_begun', 'lost', 'change', 'end
 export type LaneEvent = (typeof laneEvents)[number];
 
 /** `ignored`: true, and of no effect. `impossible`: a mistake of its sender; the state stays. */
-export type LaneTransition = LaneState | 'ignored' | 'impossible';
+type LaneTransition = LaneState | 'ignored' | 'impossible';
 
 type Cell = LaneState | '·' | '!';
 

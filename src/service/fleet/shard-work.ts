@@ -1,6 +1,5 @@
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import { inParallel } from '../../runtime/waiting.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { Ingest } from '../orders/ingest.ts';
 import type { HeldShards } from './held-shards.ts';
@@ -15,9 +14,6 @@ export interface ShardWorkDeps {
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
   readonly log: Log;
 }
-
-/** A takeover holds a connection for one transaction; those of sixteen shards leave some free. */
-const begunAtOnce = 4;
 
 export interface ShardDesks {
   /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
@@ -67,11 +63,11 @@ export class ShardWork {
   }
 
   /**
-   * Rejects where the journal of a shard can't be read. Mostly it is the database that is away, so
-   * not all the others are tried then. Next time they come before it.
+   * One shard after the other. Rejects where the journal of one can't be read. Mostly the database
+   * is away, so the others are not tried then; next time they come before it.
    */
   async beginDesks(): Promise<void> {
-    await inParallel(this.waiting.values(), begunAtOnce, async (shard) => {
+    for (const shard of [...this.waiting.values()]) {
       const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {
         if (isWaiting()) await this.deps.desks?.begin(shard);
@@ -80,7 +76,7 @@ export class ShardWork {
         if (isWaiting() && this.waiting.delete(shard.shard)) this.waiting.set(shard.shard, shard);
         throw error;
       }
-    });
+    }
   }
 
   /**

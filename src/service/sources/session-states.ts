@@ -84,7 +84,7 @@ export const sessionEvents = [
 export type SessionEvent = (typeof sessionEvents)[number];
 
 /** `ignored`: true, and of no effect. `impossible`: a mistake of its sender; the state stays. */
-export type SessionTransition = SessionState | 'ignored' | 'impossible';
+type SessionTransition = SessionState | 'ignored' | 'impossible';
 
 type Cell = SessionState | '·' | '!';
 
