@@ -53,7 +53,7 @@ function aliasOf(name: string, type: string): string {
   return line.length <= columns ? line : `export type ${name} =\n  | ${type.replaceAll(' | ', '\n  | ')};`;
 }
 
-/** By `.meta({ id })`: `describe` makes a shape with words of its own from the one with the name. */
+/** By `.meta({ id })`; `describe` makes a shape with its own words from the one with the name. */
 function nameOf(shape: z.core.$ZodType): string | undefined {
   for (let at: z.core.$ZodType | undefined = shape; at !== undefined; at = at._zod.parent) {
     const name = texts.get(at) ?? z.globalRegistry.get(at)?.id;

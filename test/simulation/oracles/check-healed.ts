@@ -104,7 +104,7 @@ function sameVersion(truth: ExchangeOrder, version: bigint | undefined, storesLo
   return version === truth.version || (truth.version === 1n && storesLost.has(truth.terms.account.id));
 }
 
-/** In one order, and compact: within one instant of a coarse clock no order or spelling is the newest. */
+/** In one order, and compact: within a coarse instant no order or spelling is the newest. */
 function sorted(legs: readonly { readonly symbol: string; readonly side: string }[]): string {
   const spelt = legs.map(({ symbol, side }) => `${symbol.replaceAll(' ', '')} ${side.toLowerCase()}`);
   return spelt.sort().join(', ');
