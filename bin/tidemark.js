@@ -23,7 +23,7 @@ else {
   if (folder !== undefined) nodeModule.enableCompileCache(folder);
   const source = new URL('../src/main.ts', import.meta.url);
   const isCheckout = existsSync(source);
-  // Stack traces of the bundle name the lines of src/.
-  if (!isCheckout) nodeModule.setSourceMapsSupport(true, { nodeModules: true });
+  // Stack traces of the bundle name the lines of src/; `--version` alone needs none.
+  if (!isCheckout && process.argv[2] !== '--version') nodeModule.setSourceMapsSupport(true, { nodeModules: true });
   await import(isCheckout ? source.href : new URL('../dist/tidemark.js', import.meta.url).href);
 }
