@@ -32,7 +32,7 @@ export const shownAs: Readonly<Record<LaneState, 'standby' | 'held' | 'stopped'>
  * - `lost`: the row has another epoch, or the database lacks commits of the term. Reported by a
  *   renewal, a batch or the check against Kafka, at any time.
  * - `change`: another lane is wanted. It is asked for again with each look at the fleet.
- * - `ends`: the work is told to end. `ended`: it has. `stopped`: by the drain of the process.
+ * - `ends`: the work has to end. `ended`: it has. `stopped`: by the drain of the process.
  */
 export const laneEvents = ['taken', 'begun', 'not_begun', 'lost', 'change', 'ends', 'ended', 'stopped'] as const;
 export type LaneEvent = (typeof laneEvents)[number];
