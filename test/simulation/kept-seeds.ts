@@ -127,6 +127,10 @@ export const keptForgettingSeeds: ReadonlyMap<number, string> = new Map([
     696,
     'the database lost the takeover of the commands of a shard, and nothing else of it: every write of that shard was refused for good',
   ],
+  [
+    30_016,
+    'the database came back from before its first lane: no generation can begin there, and the halts are put back',
+  ],
 ]);
 
 /** The same, of runs in which the database loses its last commits. */

@@ -231,7 +231,9 @@ export class SimulatedWorld {
       database.restore(copy);
       replace(journal.epochs, epochs);
       journal.halts.splice(0, journal.halts.length, ...halts);
-      this.haltOracle.lost(database.generation);
+      // A generation is a number in the rows of lanes: before the first one there is none to begin,
+      // and nothing was published that it could separate. The halts are put back all the same.
+      if (copy.lanes.size > 0) this.haltOracle.lost(database.generation);
       watch.lost(database.log);
     });
   }
