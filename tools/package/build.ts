@@ -18,7 +18,7 @@ await build({
   format: 'esm',
   // npm installs the packages beside it, so that a fix of one of them needs no release of ours.
   packages: 'external',
-  // A command loads its own part alone, as in a checkout: decision 064 has the figures.
+  // A command loads its own part alone, as in a checkout: decision 067 has the figures.
   splitting: true,
   // Stack traces name the lines of src/; the texts stay in the checkout.
   sourcemap: true,

@@ -150,11 +150,7 @@ export class CommandService implements Commands, Service {
     const breaker = new RateBreaker(clock, options.breaker);
     this.audit = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termToClear(scope);
-    const holdingOf = async (shard: number) => {
-      const taking = this.takeovers.ended(shard);
-      if (taking !== undefined) await taking;
-      return this.heldTerm(shard);
-    };
+    const holdingOf = (shard: number) => this.takeovers.after(shard, async () => this.heldTerm(shard));
     const parts = { ...deps, books, halts, breaker, audit: this.audit };
     this.operator = new OperatorDesk({ ...parts, agreement, termFor, holdingOf }, options);
     const { budgets } = this;
@@ -254,28 +250,28 @@ export class CommandService implements Commands, Service {
     if (!signal.aborted) await this.auditTrail.drained();
   }
 
-  async submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
+  submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
     const shard = this.deps.shardOf(accountId);
-    const taking = this.takeovers.ended(shard);
-    if (taking !== undefined) await taking;
-    const under = this.maySend(shard);
-    if ('code' in under) return this.submitter.replayOr(submission, under);
-    const result = await this.traced.submit(submission, under, pacing);
-    if (result.kind === 'journaled' && !result.replayed)
-      this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
-    return result;
+    return this.takeovers.after(shard, async () => {
+      const under = this.maySend(shard);
+      if ('code' in under) return this.submitter.replayOr(submission, under);
+      const result = await this.traced.submit(submission, under, pacing);
+      if (result.kind === 'journaled' && !result.replayed)
+        this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
+      return result;
+    });
   }
 
-  async preview(asked: PlaceAsked): Promise<PreviewResult> {
+  preview(asked: PlaceAsked): Promise<PreviewResult> {
     const shard = this.deps.shardOf(asked.request.accountId);
-    const taking = this.takeovers.ended(shard);
-    if (taking !== undefined) await taking;
-    const under = this.maySend(shard);
-    if ('code' in under) return under;
-    const { deps, halts, budgets } = this;
-    return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
+    return this.takeovers.after(shard, async () => {
+      const under = this.maySend(shard);
+      if ('code' in under) return under;
+      const { deps, halts, budgets } = this;
+      return previewPlace({ ...deps, book: under.book, halts, budgets }, this.options, asked);
+    });
   }
 
   wait(commandId: string, waitMs: number) {
@@ -307,10 +303,8 @@ export class CommandService implements Commands, Service {
     return cancelAllOfShards(await Promise.all(answers));
   }
 
-  private async cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
-    const taking = this.takeovers.ended(shard);
-    if (taking !== undefined) await taking;
-    return this.cancelAlls.run(shard, scope, word);
+  private cancelAllOf(shard: number, scope: CancelAllScope, word: CancelAllWord): Promise<CancelAllResult> {
+    return this.takeovers.after(shard, () => this.cancelAlls.run(shard, scope, word));
   }
 
   async cancelAfter(asked: CancelAfter): Promise<CancelAfterResult> {
@@ -332,12 +326,12 @@ export class CommandService implements Commands, Service {
     const { accountId } = options;
     const shards = accountId === undefined ? [...this.ours] : [this.deps.shardOf(accountId)];
     const results = await Promise.all(
-      shards.map(async (shard) => {
-        const taking = this.takeovers.ended(shard);
-        if (taking !== undefined) await taking;
-        const term = this.heldTerm(shard);
-        return term === undefined ? [] : [await term.reconciler.reconcile(options)];
-      }),
+      shards.map((shard) =>
+        this.takeovers.after(shard, async () => {
+          const term = this.heldTerm(shard);
+          return term === undefined ? [] : [await term.reconciler.reconcile(options)];
+        }),
+      ),
     );
     const reports = results.flat();
     return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };

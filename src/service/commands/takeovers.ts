@@ -39,6 +39,11 @@ export class Takeovers {
     return [...this.underWay.keys()];
   }
 
+  /** Does the work at once, or after the shard's takeover. */
+  after<T>(shard: number, work: () => Promise<T>): Promise<T> {
+    return this.ended(shard)?.then(work) ?? work();
+  }
+
   /** Resolves when the takeover has ended in any way, or time is up. Undefined: there is none. */
   ended(shard: number): Promise<void> | undefined {
     const takeover = this.underWay.get(shard);
