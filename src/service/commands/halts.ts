@@ -168,8 +168,8 @@ export class Halts {
   }
 
   /**
-   * For a halt without a caller who waits: it holds in memory at once. If the database does not take
-   * it now, it is written later (`keepDurable`).
+   * For a halt without a caller who waits: it holds in memory at once. If the database does not
+   * take it now, it is written later (`keepDurable`).
    */
   notWaitingFor(raised: Promise<unknown>): void {
     raised.catch((err: unknown) =>
