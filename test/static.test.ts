@@ -105,6 +105,22 @@ describe('the sources', () => {
     expect(offenders.sort()).toEqual(Object.keys(direct).sort());
   });
 
+  it('stay within 400 lines each, comments too, but for six that are to be split', () => {
+    expect(
+      sources
+        .filter(({ text }) => text.split('\n').length > 401)
+        .map(({ file }) => file)
+        .sort(),
+    ).toEqual([
+      'src/cli/doctor/check-database.ts',
+      'src/service/commands/command-service.ts',
+      'src/service/orders/batch-pipeline.ts',
+      'src/service/sources/account-session.ts',
+      'src/service/sources/accounts-follower.ts',
+      'src/store/commands/command-journal.ts',
+    ]);
+  });
+
   it('stay below 400 lines of code each', () => {
     expect(sources.filter(({ text }) => linesOfCode(text) > 400).map(({ file }) => file)).toEqual([]);
   });
