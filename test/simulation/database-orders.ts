@@ -1,7 +1,8 @@
 import { decodeUpdate } from '../../src/domain/encode-update.ts';
 import { decodeHead } from '../../src/domain/head.ts';
 import { isTerminal, type Order, orderKey, type Stream } from '../../src/domain/order.ts';
-import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../src/store/commands/command-journal.ts';
+import type { BoundOrder, SettlingUpdate } from '../../src/domain/settling.ts';
+import type { OpenOrder } from '../../src/store/commands/cancel-all-journal.ts';
 import { type JournaledOrders, pageOf } from '../support/commands/journaled-orders.ts';
 import type { MemoryDatabase } from './world/memory-database.ts';
 

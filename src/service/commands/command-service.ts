@@ -2,12 +2,13 @@ import type { CommittedBatch, LogRow } from '../../domain/committed-batch.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
-import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease, Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import type { AuditEntry, CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
+import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { AccountScope } from '../../store/orders/order-reads.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -84,13 +85,6 @@ interface CommandsStatus extends SentAndUnresolved {
   readonly leading: boolean;
 }
 
-/**
- * How often the journal is asked for the halts, and gets those that it lacks. A process that holds
- * nothing shows them; the others keep to those of all. The answer to a halt waits for it; the table
- * is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more
- * session, which poolers take away, and a look beside it.
- */
-const lookAtHaltsEveryMs = 500;
 /** Reads of accounts that all cancel-alls make side by side, before their first cancel. */
 const listReadsAtOnce = 32;
 
@@ -178,7 +172,7 @@ export class CommandService implements Commands, Service {
 
   /** Resolves at once. From now on the halts are read; everything else waits for a shard. */
   async start(): Promise<void> {
-    void this.lookAfterHalts();
+    void this.agreement.keepUp((scope) => this.termFor(scope), this.stopped.signal);
   }
 
   /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
@@ -399,17 +393,5 @@ export class CommandService implements Commands, Service {
     const takeovers = shards.flatMap((shard) => this.takeovers.ended(shard) ?? []);
     if (takeovers.length > 0 && this.termFor(scope) === undefined) await Promise.race(takeovers);
     return this.termFor(scope);
-  }
-
-  private async lookAfterHalts(): Promise<void> {
-    const { halts } = this;
-    const { clock, random } = this.deps;
-    const backoff = new Backoff(random, this.options.journalBackoff);
-    while (!this.stopped.signal.aborted) {
-      const look = halts.keepDurable((scope) => this.termFor(scope)).then(() => halts.refresh());
-      await look.then(() => this.agreement.sayHeld()).catch(() => undefined);
-      if (!halts.lacksOne) backoff.reset();
-      await clock.sleep(halts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, this.stopped.signal);
-    }
   }
 }

@@ -4,7 +4,8 @@ import type { BoundsChange, LimitBreach, LimitReading, LimitRow, LimitScope } fr
 import type { Measure } from '../../domain/measure-command.ts';
 import type { Stream } from '../../domain/order.ts';
 import type { OrderSelection } from '../../domain/select-orders.ts';
-import type { Approval, Halt, OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/command-journal.ts';
+import type { OnLanding, PlaceOfAccount, UnreadAccount } from '../../store/commands/cancel-all-journal.ts';
+import type { Approval, Halt } from '../../store/commands/stops-journal.ts';
 import type { QuoteRead } from './order-entry.ts';
 
 export interface Submission {

@@ -1,12 +1,8 @@
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import {
-  type Approval,
-  type CommandJournal,
-  mostWaiting,
-  type OperatorAction,
-} from '../../store/commands/command-journal.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import { type Approval, mostWaiting, type OperatorAction } from '../../store/commands/stops-journal.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { ApprovalsResult, ApproveResult, OperatorWord, Requested } from './commands.ts';
 

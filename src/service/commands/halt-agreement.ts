@@ -1,18 +1,30 @@
 import type { Log } from '../../observability/log.ts';
+import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
+import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Halts } from './halts.ts';
 
 interface HaltAgreementDeps {
   readonly journal: Pick<CommandJournal, 'holdHalts' | 'withoutHalt'>;
   readonly lease: Pick<Lease, 'lane' | 'epoch'>;
-  readonly halts: Pick<Halts, 'list'>;
+  readonly halts: Pick<Halts, 'list' | 'keepDurable' | 'refresh' | 'lacksOne'>;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
 }
 
+/**
+ * How often the journal is asked for the halts, and gets those that it lacks. A process that holds
+ * nothing shows them; the others keep to those of all. The answer to a halt waits for it; the table
+ * is small and the statement takes some 0.1 ms. Not by NOTIFY: each process would need one more
+ * session, which poolers take away, and a look beside it.
+ */
+const lookAtHaltsEveryMs = 500;
 /** One small statement each, for as long as a caller waits for the answer to a halt. */
 const askEveryMs = 50;
 
@@ -27,11 +39,29 @@ export class HaltAgreement {
   /** The lane, its epoch and the halts that were said last. */
   private said = '';
   private readonly deps: HaltAgreementDeps;
-  private readonly options: Pick<CommandOptions, 'leaseExpireMs' | 'haltAnswerMs'>;
+  private readonly options: Pick<CommandOptions, 'leaseExpireMs' | 'haltAnswerMs' | 'journalBackoff'>;
 
-  constructor(deps: HaltAgreementDeps, options: Pick<CommandOptions, 'leaseExpireMs' | 'haltAnswerMs'>) {
+  constructor(
+    deps: HaltAgreementDeps,
+    options: Pick<CommandOptions, 'leaseExpireMs' | 'haltAnswerMs' | 'journalBackoff'>,
+  ) {
     this.deps = deps;
     this.options = options;
+  }
+
+  /**
+   * Reads the halts of all and says which are held here, until `signal` aborts. Halts that the
+   * journal lacks are written, under the term that `termFor` gives for their scope.
+   */
+  async keepUp(termFor: (scope: Halt['scope']) => Term | undefined, signal: AbortSignal): Promise<void> {
+    const { halts, clock, random } = this.deps;
+    const backoff = new Backoff(random, this.options.journalBackoff);
+    while (!signal.aborted) {
+      const look = halts.keepDurable(termFor).then(() => halts.refresh());
+      await look.then(() => this.sayHeld()).catch(() => undefined);
+      if (!halts.lacksOne) backoff.reset();
+      await clock.sleep(halts.lacksOne ? backoff.nextMs() : lookAtHaltsEveryMs, signal);
+    }
   }
 
   /** After each change in memory. Rejects when the journal can't be written. */

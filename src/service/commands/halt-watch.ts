@@ -1,5 +1,5 @@
 import type { Command, CommandState } from '../../domain/command.ts';
-import type { Term } from '../../store/commands/command-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { Decision } from './decide-step.ts';

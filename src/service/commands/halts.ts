@@ -4,7 +4,9 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { WitnessedStops } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
+import type { CommandJournal } from '../../store/commands/command-journal.ts';
+import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { OperatorWord } from './commands.ts';
 
 /**

@@ -12,7 +12,9 @@ import {
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { AuditEntry, CommandJournal, Halt, Term } from '../../store/commands/command-journal.ts';
+import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+import type { Halt } from '../../store/commands/stops-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';

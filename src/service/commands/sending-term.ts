@@ -1,4 +1,4 @@
-import type { Term } from '../../store/commands/command-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { Declined } from './check-submission.ts';
 import type { CommandBook } from './command-book.ts';
 import type { CommandSteps } from './command-steps.ts';

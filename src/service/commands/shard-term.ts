@@ -1,5 +1,5 @@
 import { isUnresolved } from '../../domain/command.ts';
-import type { Term } from '../../store/commands/command-journal.ts';
+import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
 import type { CancelAlls } from './cancel-all/cancel-all.ts';
 import { CancelTimers } from './cancel-all/cancel-timers.ts';

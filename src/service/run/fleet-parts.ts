@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { EffectiveValue } from '../../config/config.ts';
 import type { Lease } from '../../runtime/lease.ts';
-import type { Fence } from '../../store/commands/command-journal.ts';
+import type { Fence } from '../../store/commands/term.ts';
 import { advertisedUrl } from '../fleet/advertised-url.ts';
 import { FleetDirectory } from '../fleet/fleet-directory.ts';
 import { LaneFinisher, laneFinisherDefaults } from '../fleet/lane-finisher.ts';

@@ -3,8 +3,10 @@ import type { Command, Evidence } from '../../domain/command.ts';
 import { decodeUpdate } from '../../domain/encode-update.ts';
 import type { Order, Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
+import type { BoundOrder, SettlingUpdate } from '../../domain/settling.ts';
 import { storableJson } from '../session/write-once.ts';
-import type { BoundOrder, Landings, OpenOrder, RivalCancel, SettlingUpdate } from './command-journal.ts';
+import type { OpenOrder } from './cancel-all-journal.ts';
+import type { Landings, RivalCancel } from './command-journal.ts';
 import {
   decodeCommand,
   decodeEvidence,

@@ -5,21 +5,19 @@ import type { Stream } from '../../domain/order.ts';
 import type { Selectable } from '../../domain/select-orders.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { storableJson, writeOnce } from '../session/write-once.ts';
+import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
 import type {
   AuditEntry,
   CommandStep,
-  Fence,
   Miss,
   MissResult,
-  NewCancelAll,
   NewCommand,
   NewEvidence,
-  OpenCancelAllResult,
   OpenResult,
-  PlaceOfAccount,
   StepResult,
 } from './command-journal.ts';
 import { decodeCommand, type StoredCommand } from './decode-command.ts';
+import type { Fence } from './term.ts';
 
 type OpenedCommand =
   | { readonly kind: 'opened' | 'replayed'; readonly command: StoredCommand }

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { CommitWitness } from '../../runtime/lease.ts';
 import { type RetryDeps, retryTransaction } from '../session/retry-transaction.ts';
 import { findApproval, readApprovals, requestApproval, takeApproval } from './approvals.ts';
-import type { CommandJournal, Fence, OpenResult, StepResult } from './command-journal.ts';
+import type { CommandJournal, OpenResult, StepResult } from './command-journal.ts';
 import {
   readBoundOrders,
   readCommand,
@@ -44,6 +44,7 @@ import {
   readWithoutHalt,
   setCancelTimers,
 } from './stops.ts';
+import type { Fence } from './term.ts';
 
 interface CommandJournalDeps extends RetryDeps {
   /**

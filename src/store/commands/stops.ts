@@ -5,7 +5,8 @@ import { and, asc, drizzle, eq, isNull, sql } from '../drizzle.ts';
 import { cancelTimers, limits } from '../schema/stops.ts';
 import type { RetryDeps } from '../session/retry-transaction.ts';
 import { storableColumn, storableJson, writeOnce } from '../session/write-once.ts';
-import type { CancelTimer, CancelTimersChange, ClearingWord, Fence, Halt, LimitsChange } from './command-journal.ts';
+import type { CancelTimer, CancelTimersChange, ClearingWord, Halt, LimitsChange } from './stops-journal.ts';
+import type { Fence } from './term.ts';
 
 type Deps = RetryDeps & { readonly pool: Pool; readonly witness?: CommitWitness };
 

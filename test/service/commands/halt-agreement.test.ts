@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
+import { seededRandom } from '../../../src/runtime/random.ts';
 import { HaltAgreement } from '../../../src/service/commands/halt-agreement.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
-const options = { leaseExpireMs: 6_000, haltAnswerMs: 3_000 };
+const options = { leaseExpireMs: 6_000, haltAnswerMs: 3_000, journalBackoff: { firstMs: 100, maxMs: 1_000 } };
 
 /**
  * Processes beside this one, by the time at which each says that it holds the
@@ -18,11 +19,12 @@ function agreement(others: Readonly<Record<string, number>>) {
   };
   const made = new HaltAgreement(
     {
-      ...{ clock, log: silentLog, lease: { lane: 2, epoch: 7n } },
+      ...{ clock, random: seededRandom(1), log: silentLog, lease: { lane: 2, epoch: 7n } },
       halts: {
         list: () => [
           { haltId: 'h-1', scope: { kind: 'service' }, cause: 'operator', reason: 'x', by: 'ann', sinceMs: 0 },
         ],
+        ...{ lacksOne: false, keepDurable: async () => {}, refresh: async () => {} },
       },
       journal: {
         holdHalts: async (_lane, _epoch, haltIds) => {

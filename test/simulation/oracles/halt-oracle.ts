@@ -1,5 +1,6 @@
 import type { HaltResult } from '../../../src/service/commands/commands.ts';
-import type { Fence, Halt } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import type { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { LedgerWrite } from '../write-ledger.ts';
 

@@ -9,14 +9,9 @@ import { HaltWatch } from '../../../src/service/commands/halt-watch.ts';
 import { ProbeWatch } from '../../../src/service/commands/probe-watch.ts';
 import { findingOf, SettleWatched } from '../../../src/service/commands/settle-watched.ts';
 import type { Watched } from '../../../src/service/commands/watched.ts';
-import type {
-  CommandStep,
-  Fence,
-  Miss,
-  MissResult,
-  NewCancelAll,
-  Term,
-} from '../../../src/store/commands/command-journal.ts';
+import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
+import type { CommandStep, Miss, MissResult } from '../../../src/store/commands/command-journal.ts';
+import type { Fence, Term } from '../../../src/store/commands/term.ts';
 import type { PlantedBug } from './planted-bug.ts';
 import { sends } from './planted-sending-bugs.ts';
 import { replaced } from './replaced.ts';

@@ -3,7 +3,7 @@ import { Halts } from '../../../src/service/commands/halts.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
 import { SendAttempts, type Sending } from '../../../src/service/commands/send-attempts.ts';
 import { WritePermit } from '../../../src/service/commands/write-permit.ts';
-import type { Halt } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { MemoryJournal } from '../../support/commands/memory-journal.ts';
 import type { PlantedBug } from './planted-bug.ts';

@@ -3,6 +3,7 @@ import type { CommittedBatch } from '../../../src/domain/committed-batch.ts';
 import { encodeOrder, encodeUpdate } from '../../../src/domain/encode-update.ts';
 import type { Quote, Quoted } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
+import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
 import { createMetrics } from '../../../src/observability/metrics.ts';
 import type { Tracing } from '../../../src/observability/tracing.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
@@ -18,7 +19,6 @@ import type {
   AccountStanding,
   FollowedAccounts,
 } from '../../../src/service/sources/account-access.ts';
-import type { BoundOrder, SettlingUpdate } from '../../../src/store/commands/command-journal.ts';
 import type { WriteOptions } from '../../../src/venue/platform/write-platform.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { equityView, instantAt, predictionView } from '../orders/arbitrary-orders.ts';

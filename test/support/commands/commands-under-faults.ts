@@ -8,8 +8,9 @@ import { commandDefaults } from '../../../src/service/commands/command-options.t
 import { CommandService } from '../../../src/service/commands/command-service.ts';
 import type { HaltResult, OperatorWord, Submission, SubmitResult } from '../../../src/service/commands/commands.ts';
 import type { OrderEntry } from '../../../src/service/commands/order-entry.ts';
-import type { CommandJournal, Halt } from '../../../src/store/commands/command-journal.ts';
+import type { CommandJournal } from '../../../src/store/commands/command-journal.ts';
 import { createPostgresJournal } from '../../../src/store/commands/postgres-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 import type { WriteOptions } from '../../../src/venue/platform/write-platform.ts';
 import type { WriteResult } from '../../../src/venue/platform/write-result.ts';
 import { predictionView } from '../orders/arbitrary-orders.ts';

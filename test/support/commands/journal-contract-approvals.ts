@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type Approval, mostWaiting } from '../../../src/store/commands/command-journal.ts';
+import { type Approval, mostWaiting } from '../../../src/store/commands/stops-journal.ts';
 import { atMs, type JournalUnderTest } from './journal-fixtures.ts';
 
 function request(over: Partial<Approval> = {}): Approval {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Order } from '../../../src/domain/order.ts';
-import { keyOfCancel, type NewCancelAll } from '../../../src/store/commands/command-journal.ts';
+import { keyOfCancel, type NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import { equityView, predictionView } from '../orders/arbitrary-orders.ts';
 import { atMs, fence, type JournalUnderTest, newCancel, newCancelAll, newPlace, unknown } from './journal-fixtures.ts';
 

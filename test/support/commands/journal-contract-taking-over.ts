@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Fence } from '../../../src/store/commands/command-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import {
   answer,
   answered,

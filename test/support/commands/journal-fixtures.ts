@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from '../../../src/domain/command.ts';
 import type { OrderView } from '../../../src/domain/order.ts';
+import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
 import type {
   CommandJournal,
   CommandStep,
-  Fence,
-  Halt,
-  NewCancelAll,
   NewCommand,
   NewEvidence,
 } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 
 export interface JournalUnderTest extends AsyncDisposable {
   readonly journal: CommandJournal;

@@ -21,8 +21,9 @@ import {
 import type { Measure } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../../src/domain/symbol.ts';
-import type { AuditEntry, LimitsChange, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { AuditEntry, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import type { JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
+import type { LimitsChange } from '../../../src/store/commands/stops-journal.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
 
 /** The limits of a journal in memory. */

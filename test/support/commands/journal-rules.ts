@@ -18,7 +18,9 @@ import {
   stateOf,
   type Transition,
 } from '../../../src/domain/command-machine.ts';
-import type { Halt, NewCancelAll, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { NewCancelAll } from '../../../src/store/commands/cancel-all-journal.ts';
+import type { NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
 
 /**
  * As the journal in Postgres names them: a rule of our own, a unique index, a

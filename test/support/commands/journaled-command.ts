@@ -1,5 +1,6 @@
 import { type Attempt, type Command, isFinal } from '../../../src/domain/command.ts';
-import type { CommandStep, Fence, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { CommandStep, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 
 /** The command as `open` writes it. */
 export function opened(asked: NewCommand, fence: Fence): Command {

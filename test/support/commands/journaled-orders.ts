@@ -1,5 +1,6 @@
 import { isTerminal, type Order, orderKey, type Stream } from '../../../src/domain/order.ts';
-import type { BoundOrder, OpenOrder, SettlingUpdate } from '../../../src/store/commands/command-journal.ts';
+import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
+import type { OpenOrder } from '../../../src/store/commands/cancel-all-journal.ts';
 
 /**
  * The side of the journal that reads what ingest has committed. All answers are of this instant.

@@ -4,35 +4,38 @@ import type { LimitRow } from '../../../src/domain/limits.ts';
 import type { Order, Stream } from '../../../src/domain/order.ts';
 import type { Selectable } from '../../../src/domain/select-orders.ts';
 import { venueDecision } from '../../../src/domain/settle-place.ts';
+import type { BoundOrder, SettlingUpdate } from '../../../src/domain/settling.ts';
+import {
+  keyOfCancel,
+  type NewCancelAll,
+  type OpenCancelAllResult,
+  type OpenOrder,
+  type PlaceOfAccount,
+} from '../../../src/store/commands/cancel-all-journal.ts';
+import type {
+  AuditEntry,
+  CommandJournal,
+  CommandStep,
+  Landings,
+  Miss,
+  MissResult,
+  NewCommand,
+  NewEvidence,
+  OpenResult,
+  RivalCancel,
+  StepResult,
+} from '../../../src/store/commands/command-journal.ts';
+import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
 import {
   type Approval,
-  type AuditEntry,
-  type BoundOrder,
   type CancelTimer,
   type CancelTimersChange,
   type ClearingWord,
-  type CommandJournal,
-  type CommandStep,
-  type Fence,
   type Halt,
-  keyOfCancel,
-  type Landings,
   type LimitsChange,
-  type Miss,
-  type MissResult,
   mostWaiting,
-  type NewCancelAll,
-  type NewCommand,
-  type NewEvidence,
-  type OpenCancelAllResult,
-  type OpenOrder,
-  type OpenResult,
-  type PlaceOfAccount,
-  type RivalCancel,
-  type SettlingUpdate,
-  type StepResult,
-} from '../../../src/store/commands/command-journal.ts';
-import type { JournalPreview, JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
+} from '../../../src/store/commands/stops-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { MemoryLimits } from './journal-limits.ts';
 import {
   must,

@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { type AttemptState, type Command, isFinal } from '../../../src/domain/command.ts';
-import type { CommandJournal, Fence, Halt, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { CommandJournal, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import { decodeCommand, type StoredCommand } from '../../../src/store/commands/decode-command.ts';
+import type { Halt } from '../../../src/store/commands/stops-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import { storableJson } from '../../../src/store/session/write-once.ts';
 import { fence, newPlace } from './journal-fixtures.ts';
 import { journalRig } from './journal-rig.ts';

@@ -4,14 +4,14 @@ import { Backoff } from '../../../runtime/backoff.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { inParallel } from '../../../runtime/waiting.ts';
-import type { Term } from '../../../store/commands/command-journal.ts';
 import {
-  type CommandJournal,
   keyOfCancel,
   type NewCancelAll,
   type OrderOfAccount,
   type PlaceOfAccount,
-} from '../../../store/commands/command-journal.ts';
+} from '../../../store/commands/cancel-all-journal.ts';
+import type { CommandJournal } from '../../../store/commands/command-journal.ts';
+import type { Term } from '../../../store/commands/term.ts';
 import type { CommandBooks } from '../command-books.ts';
 import type { CommandOptions } from '../command-options.ts';
 import type { CancelAllResult, DeclineCode, Submission, SubmitResult } from '../commands.ts';

@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../../../observability/log.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
-import type {
-  AuditEntry,
-  CancelAllSelection,
-  NewCancelAll,
-  OnLanding,
-  Term,
-} from '../../../store/commands/command-journal.ts';
+import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
+import type { AuditEntry } from '../../../store/commands/command-journal.ts';
+import type { Term } from '../../../store/commands/term.ts';
 import type { FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';

@@ -2,12 +2,12 @@ import { orderKey, type Stream } from '../../../domain/order.ts';
 import { isSelected, type Selectable } from '../../../domain/select-orders.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type {
-  CommandJournal,
   NewCancelAll,
   OpenOrder,
   OrderOfAccount,
   UnreadAccount,
-} from '../../../store/commands/command-journal.ts';
+} from '../../../store/commands/cancel-all-journal.ts';
+import type { CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
 import { runProbe } from '../account-reads.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { Approval } from '../../../store/commands/command-journal.ts';
+import type { Approval } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { notLeader } from '../../commands/operator-desk.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';

@@ -1,7 +1,7 @@
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answers.ts';
 import { formatInstant } from '../../../domain/instant.ts';
-import type { Halt } from '../../../store/commands/command-journal.ts';
+import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import { notLeader } from '../../commands/operator-desk.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';

@@ -1,0 +1,147 @@
+import type { Bounds, BoundsChange, LimitRow, LimitScope } from '../../domain/limits.ts';
+import type { Fence } from './term.ts';
+
+/** New bounds for one scope of limits. Without any, the row is deleted. */
+export interface LimitsChange extends LimitScope {
+  /** The change was decided on these bounds. */
+  readonly before: Bounds;
+  readonly bounds: Bounds;
+  readonly by: string;
+  /** The second principal, if one is needed. */
+  readonly approvedBy?: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+}
+
+/** An armed dead man's switch: the account's orders are cancelled when it runs out. */
+export interface CancelTimer {
+  /** A new one with each renewal. */
+  readonly timerId: string;
+  readonly principal: string;
+  readonly accountId: string;
+  /** 0: it has run out. */
+  readonly leftMs: number;
+}
+
+export interface CancelTimersChange {
+  readonly principal: string;
+  /** 0: ends them. */
+  readonly afterMs: number;
+  readonly timers: readonly { readonly accountId: string; readonly timerId: string }[];
+}
+
+export interface Halt {
+  readonly haltId: string;
+  /** The whole service, or one account. */
+  readonly scope: { readonly kind: 'service' } | { readonly kind: 'account'; readonly accountId: string };
+  /** `unresolved`, `late_landing`, `rate`, `operator`, `account_operator`, `commits_lost`. */
+  readonly cause: string;
+  /** For people. */
+  readonly reason: string;
+  readonly by: string;
+  readonly sinceMs: number;
+  readonly clearedAtMs?: number;
+  readonly clearedBy?: string;
+  readonly clearedReason?: string;
+}
+
+/** Acts that may need a second principal. */
+export type OperatorAction =
+  /** `ofSomeAccounts`: the asking token names only some accounts. */
+  | { readonly kind: 'resume'; readonly scope: Halt['scope']; readonly ofSomeAccounts?: true }
+  | {
+      readonly kind: 'settle';
+      readonly commandId: string;
+      readonly outcome: 'applied' | 'rejected' | 'not_sent' | 'moot';
+    }
+  | { readonly kind: 'change_limits'; readonly scope: LimitScope; readonly change: BoundsChange };
+
+/**
+ * Waiting requests a principal may have at a time. A principal that asks without end takes no room
+ * from the others.
+ */
+export const mostWaiting = 50;
+
+/** An act that waits for a second principal. */
+export interface Approval {
+  readonly approvalId: string;
+  readonly action: OperatorAction;
+  /** Absent: it concerns every account. */
+  readonly accountId?: string;
+  /** The principal that asked for it. */
+  readonly by: string;
+  readonly reason: string;
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface ClearingWord {
+  readonly by: string;
+  readonly reason: string;
+  readonly atMs: number;
+  readonly ofSomeAccounts?: true;
+}
+
+/** The part of the journal that keeps timers, halts, limits, and acts that wait for approval. */
+export interface StopsJournal {
+  /**
+   * Arms, renews or ends a principal's timers on these accounts, and no other timers. Returns when
+   * they run out, by the journal's own clock; undefined: fenced.
+   */
+  setCancelTimers(change: CancelTimersChange, fence: Fence): Promise<number | undefined>;
+  /** The shard's timers neither disarmed nor fired, the next one first. */
+  armedCancelTimers(shard: number): Promise<CancelTimer[]>;
+  /** The timer has fired. Changes nothing if it was renewed since. False: fenced. */
+  endCancelTimer(timerId: string, fence: Fence): Promise<boolean>;
+  /**
+   * The active halts, oldest first. Also the cleared ones among those the caller knows. A halt's
+   * row is never deleted.
+   */
+  activeHalts(knownIds?: readonly string[]): Promise<Halt[]>;
+  /** The lane's holder says it holds all these halts. False: the lane is not its any more. */
+  holdHalts(lane: number, epoch: bigint, haltIds: readonly string[]): Promise<boolean>;
+  /**
+   * Processes with a lane, renewed less than `expireMs` ago, that have not said they hold this
+   * halt. None if it is not in force.
+   */
+  withoutHalt(haltId: string, expireMs: number): Promise<string[]>;
+  /**
+   * Adds the halt, unless an active one has the same scope and cause; then that one is returned. A
+   * halt already there is returned as it is, even a cleared one: the process that puts a halt back
+   * does not know about the clearing. Without a fence the shard's holder is not checked. That is
+   * for a process that saw the cause while it led, and could not write the halt down then.
+   */
+  raiseHalt(halt: Halt, fence: Fence | undefined): Promise<Halt | 'fenced'>;
+  /**
+   * Clears all active halts in the scope. Returns how many. `kept`: none was cleared. One is an
+   * operator's halt for every account, and the word is `ofSomeAccounts`.
+   */
+  clearHalts(scope: Halt['scope'], word: ClearingWord, fence: Fence): Promise<number | 'kept' | 'fenced'>;
+  /** Every row of limits, by its scope. */
+  limits(): Promise<LimitRow[]>;
+  /**
+   * Sets a scope's bounds, with its audit line, in one transaction. It needs no fence, as `open`
+   * reads the bounds each time. False: the bounds no longer equal `before`.
+   */
+  changeLimits(change: LimitsChange): Promise<boolean>;
+  /**
+   * Writes the request down, with its audit line, in one transaction, under no fence. If the same
+   * principal already waits for the same act, that request is the answer, and nothing is written.
+   * Undefined: the principal already has `mostWaiting` waiting requests.
+   */
+  requestApproval(approval: Approval): Promise<Approval | undefined>;
+  /**
+   * Requests neither approved nor expired, oldest first, at most 1,000. `accounts`: only those for
+   * these accounts; left out: for every account.
+   */
+  approvals(atMs: number, accounts?: readonly string[]): Promise<Approval[]>;
+  /** The request with this id, however many wait; undefined: it does not wait. */
+  findApproval(approvalId: string, atMs: number): Promise<Approval | undefined>;
+  /**
+   * Approves the request once, with its audit line. Undefined: it does not wait, or `by` asked for
+   * it.
+   */
+  takeApproval(approvalId: string, word: ClearingWord & { readonly requestId: string }): Promise<Approval | undefined>;
+}
