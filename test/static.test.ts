@@ -1,6 +1,6 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { functionsOver, linesOfCode, longestFunction, longestView, reasonsForLength } from './house/long-functions.ts';
+import { functionsOver, longestFunction, longestView, reasonsForLength } from './house/long-functions.ts';
 
 const sourcesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -16,7 +16,7 @@ const sources = sourcesIn('src');
 const droppedErrors: Readonly<Record<string, string>> = {
   'src/service/commands/cancel-all/cancel-timers.ts': 'the timer counts as not ended, and is tried again',
   'src/service/commands/command-steps.ts': 'the step before has told its own caller',
-  'src/service/commands/command-service.ts': 'halts are read again; without the database no command is journaled',
+  'src/service/commands/halt-agreement.ts': 'halts are read again; without the database no command is journaled',
   'src/service/commands/submit-command.ts': 'not found counts as not known, and is answered so',
   'src/service/sources/account-reader.ts': 'the save before has told its own caller',
   'src/service/sources/source.ts': 'only paces heartbeats',
@@ -105,24 +105,10 @@ describe('the sources', () => {
     expect(offenders.sort()).toEqual(Object.keys(direct).sort());
   });
 
-  it('stay within 400 lines each, comments too, but for six that are to be split', () => {
-    expect(
-      sources
-        .filter(({ text }) => text.split('\n').length > 401)
-        .map(({ file }) => file)
-        .sort(),
-    ).toEqual([
-      'src/cli/doctor/check-database.ts',
-      'src/service/commands/command-service.ts',
+  it('stay within 400 lines each, comments too, but for one that is to be split', () => {
+    expect(sources.filter(({ text }) => text.split('\n').length > 401).map(({ file }) => file)).toEqual([
       'src/service/orders/batch-pipeline.ts',
-      'src/service/sources/account-session.ts',
-      'src/service/sources/accounts-follower.ts',
-      'src/store/commands/command-journal.ts',
     ]);
-  });
-
-  it('stay below 400 lines of code each', () => {
-    expect(sources.filter(({ text }) => linesOfCode(text) > 400).map(({ file }) => file)).toEqual([]);
   });
 
   it('have comments of at most 100 columns; the formatter keeps code to 120', () => {

@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { stdout } from 'node:process';
 import ts from 'typescript';
-import { functionsOver, linesOfCode, longestFunction, reasonsForLength } from './long-functions.ts';
+import { functionsOver, longestFunction, reasonsForLength } from './long-functions.ts';
 import { type FilesRun, filesOfOnePlace, filesOfOneUpdate } from './measure-ways.ts';
 
 interface Figure {
@@ -18,7 +18,7 @@ interface Figure {
 const all = globSync('src/**/*.{ts,tsx}').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 // The console is a program of its own, of views and small parts: its grain is that of a page.
 const files = all.filter(({ path }) => !path.startsWith('src/console/'));
-const lengths = files.map(({ text }) => linesOfCode(text) - 1).sort((a, b) => a - b);
+const lengths = files.map(({ text }) => text.split('\n').length - 1).sort((a, b) => a - b);
 const words = all
   .flatMap(({ text }) => commentsOf(text))
   .flatMap((comment) => comment.toLowerCase().match(/[a-z']+/g) ?? []);

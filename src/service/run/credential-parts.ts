@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { ByteBudget } from '../../runtime/byte-budget.ts';
-import { AccountClaims } from '../sources/accounts-follower.ts';
+import { AccountClaims } from '../sources/account-claims.ts';
 import { Connectors } from '../sources/connectors.ts';
 import type { ObservationSink } from '../sources/observation-sink.ts';
 import { SourceGauges } from '../sources/source-status.ts';

@@ -58,18 +58,13 @@ export function kafkaParts({ clock, random, log, metrics }: SharedParts, options
   };
   return {
     ...ofThisLane,
-    /**
-     * Publishers for another lane, to finish its log: this state writer fences the one before it.
-     */
+    /** To finish the log of another lane: this state writer fences the one before it. */
     publishersOf: (other: number) => ({
       updates: logPublisher(),
       witness: logPublisher(),
       states: stateWriterOf(() => other),
     }),
-    /**
-     * How often a transaction of ours was refused because a later holder had taken the state topic
-     * over.
-     */
+    /** Transactions of ours that were refused: a later holder had taken the state topic over. */
     fences: () => fences,
     newestPublished: newestReader(deps, kafka, topics),
     canary: new CanaryReader(deps, { kafka, topic: topics.continuity }),

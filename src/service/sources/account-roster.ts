@@ -106,11 +106,11 @@ export class AccountRoster {
   }
 
   readings(): AccountReading[] {
-    return [...this.sessions.values()].map((session) => session.reading());
+    return [...this.sessions.values()].map((session) => session.shown.reading());
   }
 
   status(): AccountStatus[] {
-    return [...this.sessions.values()].map((session) => session.status());
+    return [...this.sessions.values()].map((session) => session.shown.status());
   }
 
   private foreign({ accountId, stream }: { accountId: string; stream: Stream }): void {

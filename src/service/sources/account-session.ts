@@ -14,9 +14,10 @@ import type { Connection, SubscribeOutcome } from './connection.ts';
 import { Continuity } from './continuity.ts';
 import { Cover } from './cover.ts';
 import type { ReadOutcome } from './read-progress.ts';
-import { isCovered, type SessionEvent, type SessionState, sessionTransition, shownAs } from './session-states.ts';
+import { SessionRows } from './session-rows.ts';
+import { SessionShown } from './session-shown.ts';
+import { isCovered, type SessionEvent, type SessionState, sessionTransition } from './session-states.ts';
 import type { ConnectionEnd } from './socket.ts';
-import type { AccountReading, AccountStatus } from './source-status.ts';
 import type { StreamTimings } from './stream-timings.ts';
 import { TimerSet } from './timer-set.ts';
 
@@ -34,8 +35,6 @@ export interface SessionOptions {
   readonly onStoreLost: (session: AccountSession) => void;
 }
 
-/** Gaps reported by the platform make us read again at most this often. */
-const gapRestMs = 30_000;
 const unansweredText = 'the platform does not answer the subscription of this account; it is asked again';
 
 /** A complete read that should make the account live. */
@@ -56,9 +55,6 @@ interface Situation {
   readonly read?: WholeRead | undefined;
 }
 
-type ShownKeys = 'state' | 'sinceMs' | 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
-type Shown = { -readonly [Key in keyof Pick<AccountStatus, ShownKeys>]: AccountStatus[Key] };
-
 /** What comes with an event. */
 interface Circumstances extends Omit<Situation, 'name'> {
   /** Why the cover ends where it does, for consumers. Left out: the event's own name. */
@@ -70,13 +66,15 @@ interface Circumstances extends Omit<Situation, 'name'> {
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
  * `session-states.ts` has its states, its events, the table of them and what holds in it; `go` is
- * the one line that changes the state. Apart from it are the subscriptions that are asked for, the
- * gaps that the platform reports, and what people are shown.
+ * the one line that changes the state. `SessionRows` takes its rows, `SessionShown` has what people
+ * see. Apart from the state are the subscriptions that are asked for.
  */
 export class AccountSession {
   readonly accountId: string;
   /** For the rooms that send commands and settle them. */
   readonly access: AccountAccess;
+  /** For people. Nothing is decided by it. */
+  readonly shown: SessionShown;
   /** Whether the account is simulated: the platform's newest word. */
   private isSim: boolean;
   private state: Situation = { name: 'connecting' };
@@ -84,14 +82,10 @@ export class AccountSession {
   private readonly asked = new Map<Connection, 'asked' | 'late'>();
   /** Monotonic time before which the account is not asked for again. */
   private retryAtMs = Number.NEGATIVE_INFINITY;
-  /** Monotonic time of the newest row that reported a gap, and of the last read for one. */
-  private gapShownMs = Number.NEGATIVE_INFINITY;
-  private gapReadMs = Number.NEGATIVE_INFINITY;
-  /** What people are shown. Nothing is decided by it. */
-  private readonly shown: Shown;
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
   private readonly parts: AccountParts;
+  private readonly rows: SessionRows;
   private readonly continuity: Continuity;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
@@ -103,22 +97,35 @@ export class AccountSession {
     this.options = options;
     this.accountId = accountId;
     this.isSim = record.isSim;
-    this.shown = { state: 'connecting', sinceMs: deps.clock.nowMs() };
     this.timers = new TimerSet(deps.clock);
+    const nowMs = deps.clock.nowMs();
     // By the platform's clock, which may be ahead of ours.
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
-    const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, this.shown.sinceMs);
+    const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, nowMs);
     const { signal } = this.life;
-    const guard = (observation: Observation) => this.withholds(observation);
-    this.parts = new AccountParts(deps, { ...options, signal, guard }, record);
+    const guard = (observation: Observation) => this.rows.withholds(observation);
+    const parts = new AccountParts(deps, { ...options, signal, guard }, record);
+    this.parts = parts;
+    const isLive = () => this.state.name === 'live';
+    this.rows = new SessionRows(
+      { ...deps, parts },
+      {
+        about: { stream, accountId },
+        isLive,
+        onGap: () => this.readAgain('unknown_gap'),
+        onStoreLost: (waitMs) => this.storeLost(waitMs),
+      },
+    );
+    this.shown = new SessionShown({ ...deps, parts }, { stream, accountId });
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
     const standing = () => ({
-      live: this.state.name === 'live',
-      certain: this.isCertain(),
+      live: isLive(),
+      // A lost store is shown by the state: its orders report it for as long as they live.
+      certain: !this.isFrozen && this.rows.isCertain,
       isSim: this.isSim,
       notEnrolled: this.state.name === 'not_enrolled',
     });
-    this.access = new AccountLooks({ ...deps, ...this.parts }, { stream, accountId, signal, standing });
+    this.access = new AccountLooks({ ...deps, ...parts }, { stream, accountId, signal, standing });
   }
 
   /**
@@ -194,18 +201,8 @@ export class AccountSession {
 
   /** An event of this account. `upTo`: what its connection had sent before then was read. */
   row(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
-    this.shown.lastEventMs = this.deps.clock.nowMs();
-    const item = this.parts.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
-    if (item.kind === 'order') {
-      this.parts.audit.delivered(item);
-      if (item.view.certainty === 'unknown_gap') this.gap(upTo);
-    } else if (item.kind === 'withheld') {
-      this.parts.storeLost.hold({ row, text, receivedMs, upTo });
-    } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
-      this.parts.unrecovered.loseOrder(item.orderId, upTo);
-    } else if (item.kind === 'unreadable') {
-      this.parts.unrecovered.loseAnything(upTo);
-    }
+    this.shown.happened('lastEventMs');
+    this.rows.take(row, text, receivedMs, upTo);
   }
 
   /** A frame came that cannot be read, and that may be of this account. */
@@ -240,27 +237,6 @@ export class AccountSession {
     this.timers.stop();
   }
 
-  reading(): AccountReading {
-    const { state, lastResyncMs, lastAuditMs } = this.shown;
-    const { unrecovered, doubts, absent } = this.parts;
-    const counts = { unrecovered: unrecovered.count, inDoubt: doubts.count, absent: absent.shown };
-    return { state, lastResyncMs, lastAuditMs, ...counts };
-  }
-
-  status(): AccountStatus {
-    const { intake, unrecovered, doubts, absent, audit } = this.parts;
-    return {
-      accountId: this.accountId,
-      ...this.shown,
-      sourceEpoch: intake.sourceEpoch,
-      unrecovered: unrecovered.count,
-      inDoubt: doubts.count,
-      absent: absent.shown,
-      silentLosses: audit.silentLosses,
-      ...(this.shown.lastAuditMs !== undefined && { lastAuditFound: audit.found }),
-    };
-  }
-
   /** A read begins that should make the account live. `gap`: why the last one does no longer. */
   private begin(cover: Cover, gap?: string): void {
     const event = this.parts.storeLost.active ? 'recovery_begins' : 'read_begins';
@@ -285,7 +261,7 @@ export class AccountSession {
       if (signal.aborted) return;
       // Frames lost since the read began may not be in it.
       if (outcome.complete && !this.parts.unrecovered.since(mark)) {
-        this.shown.lastResyncMs = clock.nowMs();
+        this.shown.happened('lastResyncMs');
         metrics.resyncSeconds.observe({ source: this.options.stream }, (clock.monotonicMs() - startedMs) / 1000);
         this.go('read', { read: { mark, began, rows: outcome.rows } });
         this.judgeRead();
@@ -296,7 +272,7 @@ export class AccountSession {
         this.refused(outcome.error);
         return;
       }
-      this.shown.lastError = outcome.complete ? 'frames were lost while the account was read' : outcome.error.message;
+      this.shown.failed(outcome.complete ? 'frames were lost while the account was read' : outcome.error.message);
       await clock.sleep(backoff.nextMs(), signal);
     }
   }
@@ -352,43 +328,22 @@ export class AccountSession {
     const outcome = await this.parts.audit.run(signal);
     if (signal.aborted) return;
     if (outcome.complete) {
-      this.shown.lastAuditMs = this.deps.clock.nowMs();
+      this.shown.happened('lastAuditMs');
       return;
     }
-    this.shown.lastError = `audit: ${outcome.error.message}`;
+    this.shown.failed(`audit: ${outcome.error.message}`);
     if (!concernsWholeAccount(outcome.error)) return;
     // The account may have left the beta, or the login the account: the platform also shows this by
     // refusing the subscription. If it does not, this is one resync.
     this.go('audit_denied', { gap: 'denied', error: outcome.error.message });
   }
 
-  /** The guard of the intake. */
-  private withholds(observation: Observation): boolean {
-    const { storeLost } = this.parts;
-    const nowMs = this.deps.clock.monotonicMs();
-    if (observation.view.certainty === 'unknown_gap') this.gapShownMs = nowMs;
-    if (!storeLost.reportsNewLoss(observation)) return false;
-    const waitMs = storeLost.active ? 0 : storeLost.restLeftMs;
-    const about = this.about({ orderId: observation.view.orderId, again: storeLost.active, waitMs });
-    this.deps.log.error(about, 'the platform lost its store: account frozen');
-    // The read that is under way sees it, and begins again on the same connection.
-    const isKnown = storeLost.active || this.state.name === 'stopped';
-    storeLost.freeze(observation);
-    if (isKnown) return true;
-    this.go('store_lost', { gap: 'store_lost', error: 'the platform lost its store' });
-    this.retryAtMs = nowMs + waitMs;
+  private storeLost(waitMs: number): void {
+    if (!this.go('store_lost', { gap: 'store_lost', error: 'the platform lost its store' })) return;
+    this.retryAtMs = this.deps.clock.monotonicMs() + waitMs;
     // Not from within the frame that reported it: closing the connection while it delivers would
     // reorder the frames that follow.
     this.timers.later(waitMs, () => this.options.onStoreLost(this));
-    return true;
-  }
-
-  private gap(upTo: Moment): void {
-    this.parts.unrecovered.loseAnything(upTo);
-    const nowMs = this.deps.clock.monotonicMs();
-    if (this.state.name !== 'live' || nowMs - this.gapReadMs < gapRestMs) return;
-    this.gapReadMs = nowMs;
-    this.readAgain('unknown_gap');
   }
 
   /** The connections stay; their rows since the last pong may be incomplete. */
@@ -397,15 +352,9 @@ export class AccountSession {
     if (cover !== undefined) this.begin(cover.anew(), gap);
   }
 
-  /**
-   * A lost store is shown by the state instead of a time: its orders report it for as long as they
-   * live.
-   */
-  private isCertain(): boolean {
+  private get isFrozen(): boolean {
     const { name } = this.state;
-    if (name === 'frozen' || name === 'recovering' || this.parts.storeLost.active) return false;
-    const closed = (this.parts.reader.completeSinceMs ?? this.gapShownMs) > this.gapShownMs;
-    return closed || this.gapShownMs === Number.NEGATIVE_INFINITY;
+    return name === 'frozen' || name === 'recovering' || this.parts.storeLost.active;
   }
 
   private refused(error: PlatformError): void {
@@ -431,7 +380,7 @@ export class AccountSession {
     const next = isCovered(to) ? (cover ?? before) : undefined;
     if (before !== undefined && before !== next) this.leave(before, gap);
     this.state = { name: to, cover: next, read };
-    this.show(to, error);
+    this.shown.entered(to, error);
     return true;
   }
 
@@ -439,17 +388,6 @@ export class AccountSession {
     const upToMs = cautiousWallMs(this.provenUpTo(cover), momentOf(this.deps.clock));
     cover.end();
     if (this.continuity.lost(upToMs, gap)) this.deps.metrics.gaps.inc({ source: this.options.stream });
-  }
-
-  private show(name: SessionState, error: string | undefined): void {
-    if (error !== undefined) this.shown.lastError = error;
-    const { state: from } = this.shown;
-    const to = name === 'stopped' ? from : shownAs[name];
-    if (to === from) return;
-    const level = to === 'down' || to === 'login_required' ? 'warn' : 'info';
-    this.deps.log[level](this.about({ from, to, ...(error !== undefined && { reason: error }) }), 'account state');
-    this.shown.state = to;
-    this.shown.sinceMs = this.deps.clock.nowMs();
   }
 
   private about(more: object): object {

@@ -6,45 +6,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { AccountsResult, OrderReads, PlatformAccount } from '../../venue/platform/order-reads.ts';
 import type { AccountStanding } from './account-access.ts';
-
-/**
- * Decides which credential follows an account where several may see it. Two of them on one account
- * would double its load, and each would open an epoch of its own when the platform lost its store.
- *
- * States of an account: free → tentative (known from an earlier run, not listed yet) → firm
- * (listed), and back to free. Invariant: at most one owner; a tentative owner gives way to
- * another's firm claim, and its `onEvicted` is called.
- */
-export class AccountClaims {
-  private readonly claims = new Map<
-    string,
-    { readonly owner: object; readonly firm: boolean; readonly onEvicted: () => void }
-  >();
-
-  /** True: the owner may follow the account. */
-  claim(accountId: string, owner: object, firm: boolean, onEvicted: () => void): boolean {
-    const claim = this.claims.get(accountId);
-    if (claim !== undefined && claim.owner !== owner) {
-      if (claim.firm || !firm) return false;
-      claim.onEvicted();
-    }
-    this.claims.set(accountId, { owner, firm: firm || (claim?.owner === owner && claim.firm), onEvicted });
-    return true;
-  }
-
-  isFirm(accountId: string, owner: object): boolean {
-    const claim = this.claims.get(accountId);
-    return claim?.owner === owner && claim.firm;
-  }
-
-  release(accountId: string, owner: object): void {
-    if (this.claims.get(accountId)?.owner === owner) this.claims.delete(accountId);
-  }
-
-  releaseAll(owner: object): void {
-    for (const [accountId, claim] of this.claims) if (claim.owner === owner) this.claims.delete(accountId);
-  }
-}
+import { AccountClaims } from './account-claims.ts';
 
 /** Follows accounts: one for each stream. */
 interface AccountFollower {

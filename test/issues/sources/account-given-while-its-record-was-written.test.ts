@@ -2,7 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
-import { AccountClaims, AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
+import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
+import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { OrderReads } from '../../../src/venue/platform/order-reads.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';

@@ -1,7 +1,7 @@
 // What a user saw: A cancel on an account that the platform had restricted got ACCOUNT_NOT_FOUND.
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccountClaims } from '../../../src/service/sources/accounts-follower.ts';
+import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import {
   CommandRig,
   cancelWorking,

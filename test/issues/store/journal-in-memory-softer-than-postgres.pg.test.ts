@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { attemptStates, type Command, commandStates } from '../../../src/domain/command.ts';
-import type { CommandJournal, CommandStep, Fence } from '../../../src/store/commands/command-journal.ts';
+import type { CommandJournal, CommandStep } from '../../../src/store/commands/command-journal.ts';
+import type { Fence } from '../../../src/store/commands/term.ts';
 import {
   atMs,
   attemptId,

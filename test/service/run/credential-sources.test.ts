@@ -6,7 +6,7 @@ import { Secret } from '../../../src/runtime/secret.ts';
 import type { StoredCredential } from '../../../src/runtime/token-store.ts';
 import { MemoryTokenStore } from '../../../src/runtime/token-store.ts';
 import { CredentialSources } from '../../../src/service/run/credential-sources.ts';
-import { AccountClaims } from '../../../src/service/sources/accounts-follower.ts';
+import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
 import { Connectors } from '../../../src/service/sources/connectors.ts';
 import { Window } from '../../../src/service/sources/window.ts';
 import type { Http } from '../../../src/venue/platform/http.ts';

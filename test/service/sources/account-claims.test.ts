@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Stream } from '../../../src/domain/order.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
-import { AccountClaims, AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
+import { AccountClaims } from '../../../src/service/sources/account-claims.ts';
+import { AccountsFollower } from '../../../src/service/sources/accounts-follower.ts';
 import type { AccountRecord } from '../../../src/store/fleet/account-registry.ts';
 import type { AccountsResult, OrderReads } from '../../../src/venue/platform/order-reads.ts';
 import { unreadAccount } from '../../support/commands/unread-account.ts';

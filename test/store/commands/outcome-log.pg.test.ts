@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeCommandOutcome } from '../../../src/domain/encode-command-outcome.ts';
-import { keyOfCancel } from '../../../src/store/commands/command-journal.ts';
+import { keyOfCancel } from '../../../src/store/commands/cancel-all-journal.ts';
 import { PostgresOutcomeLog } from '../../../src/store/commands/outcome-log.ts';
 import { maintainCommands } from '../../../src/store/maintenance.ts';
 import {

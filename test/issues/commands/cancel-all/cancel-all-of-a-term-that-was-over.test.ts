@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/runtime/random.ts';
 import { CancelAllRun, type CancelAllRunDeps } from '../../../../src/service/commands/cancel-all/cancel-all-run.ts';
 import type { SubmitResult } from '../../../../src/service/commands/commands.ts';
-import type { NewCancelAll } from '../../../../src/store/commands/command-journal.ts';
+import type { NewCancelAll } from '../../../../src/store/commands/cancel-all-journal.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
 // Found by the simulator (seed 15033). The shard was given away while the cancel-all was being

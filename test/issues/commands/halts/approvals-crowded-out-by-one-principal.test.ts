@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { accountScope } from '../../../../src/service/commands/halts.ts';
-import { mostWaiting } from '../../../../src/store/commands/command-journal.ts';
+import { mostWaiting } from '../../../../src/store/commands/stops-journal.ts';
 import { CommandRig, word } from '../../../support/commands/command-rig.ts';
 
 const flooding = { ...word, by: 'other', ofSomeAccounts: true } as const;

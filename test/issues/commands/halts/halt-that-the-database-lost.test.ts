@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createMetrics } from '../../../../src/observability/metrics.ts';
 import { seededRandom } from '../../../../src/runtime/random.ts';
 import { Halts, service } from '../../../../src/service/commands/halts.ts';
-import type { Halt } from '../../../../src/store/commands/command-journal.ts';
+import type { Halt } from '../../../../src/store/commands/stops-journal.ts';
 import { fence } from '../../../support/commands/journal-fixtures.ts';
 import { MemoryJournal } from '../../../support/commands/memory-journal.ts';
 import { silentLog } from '../../../support/runs/silent-log.ts';

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { accountScope } from '../../../../src/service/commands/halts.ts';
-import type { Approval } from '../../../../src/store/commands/command-journal.ts';
+import type { Approval } from '../../../../src/store/commands/stops-journal.ts';
 import { CommandRig, placeEquity, unknown, word } from '../../../support/commands/command-rig.ts';
 import { sampleApproval } from '../../../support/commands/scripted-commands.ts';
 import { ask, sha256, startRest } from '../../../support/rest/rest-rig.ts';

@@ -1,0 +1,68 @@
+import type { Log } from '../../observability/log.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { AccountParts } from './account-parts.ts';
+import { type SessionState, shownAs } from './session-states.ts';
+import type { AccountReading, AccountStatus } from './source-status.ts';
+
+interface SessionShownDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit'>;
+}
+
+type Keys = 'state' | 'sinceMs' | 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
+type Shown = { -readonly [Key in keyof Pick<AccountStatus, Keys>]: AccountStatus[Key] };
+
+/** What people are shown of one account on one stream. Nothing is decided by it. */
+export class SessionShown {
+  private readonly shown: Shown;
+  private readonly deps: SessionShownDeps;
+  private readonly about: { readonly stream: string; readonly accountId: string };
+
+  constructor(deps: SessionShownDeps, about: SessionShown['about']) {
+    this.deps = deps;
+    this.about = about;
+    this.shown = { state: 'connecting', sinceMs: deps.clock.nowMs() };
+  }
+
+  entered(name: SessionState, error: string | undefined): void {
+    if (error !== undefined) this.failed(error);
+    const from = this.shown.state;
+    const to = name === 'stopped' ? from : shownAs[name];
+    if (to === from) return;
+    const { clock, log } = this.deps;
+    const level = to === 'down' || to === 'login_required' ? 'warn' : 'info';
+    log[level]({ ...this.about, from, to, ...(error !== undefined && { reason: error }) }, 'account state');
+    this.shown.state = to;
+    this.shown.sinceMs = clock.nowMs();
+  }
+
+  failed(error: string): void {
+    this.shown.lastError = error;
+  }
+
+  happened(key: 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs'): void {
+    this.shown[key] = this.deps.clock.nowMs();
+  }
+
+  reading(): AccountReading {
+    const { state, lastResyncMs, lastAuditMs } = this.shown;
+    const { unrecovered, doubts, absent } = this.deps.parts;
+    const counts = { unrecovered: unrecovered.count, inDoubt: doubts.count, absent: absent.shown };
+    return { state, lastResyncMs, lastAuditMs, ...counts };
+  }
+
+  status(): AccountStatus {
+    const { intake, unrecovered, doubts, absent, audit } = this.deps.parts;
+    return {
+      accountId: this.about.accountId,
+      ...this.shown,
+      sourceEpoch: intake.sourceEpoch,
+      unrecovered: unrecovered.count,
+      inDoubt: doubts.count,
+      absent: absent.shown,
+      silentLosses: audit.silentLosses,
+      ...(this.shown.lastAuditMs !== undefined && { lastAuditFound: audit.found }),
+    };
+  }
+}
