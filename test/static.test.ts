@@ -1,6 +1,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { functionsOver, longestFunction, longestView, reasonsForLength } from './house/long-functions.ts';
+import { passingOn } from './house/passing-on.ts';
 
 const sourcesIn = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -135,6 +136,14 @@ describe('the house', () => {
       functionsOver(file.endsWith('.tsx') ? longestView : longestFunction, file, text),
     );
     expect(long.map(({ place }) => place).sort()).toEqual(Object.keys(reasonsForLength).sort());
+  });
+
+  it('has no method in service/commands that only passes its call on', () => {
+    const ofPlatform = /^(?:get|set|has|add|delete|clear|keys|values|entries|abort|cancel|then)$/;
+    const passedOn = globSync('src/service/commands/**/*.ts').flatMap((file) =>
+      passingOn(file, readFileSync(file, 'utf8')).filter(({ callee }) => !ofPlatform.test(callee)),
+    );
+    expect(passedOn).toEqual([]);
   });
 
   it('gives no two exported functions of one program the same name', () => {

@@ -251,7 +251,7 @@ export class SimulatedWorld {
       ({ host, exitCode, stopping }) => !host.crashed && exitCode === undefined && !stopping,
     );
     return this.haltOracle.forgotten(
-      running.map(({ host, commands }) => ({ name: host.name, halts: commands.operator.halts() })),
+      running.map(({ host, commands }) => ({ name: host.name, halts: commands.operator.halts.list() })),
       this.database.generation,
     );
   }

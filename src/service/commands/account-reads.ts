@@ -102,28 +102,8 @@ export class AccountReads {
     return { stream, accountId, calledAtMs, look };
   }
 
-  /**
-   * The budget of a read whose token was taken, so its first request is paid. A repeat asks the
-   * bucket first; any other request is only charged to it.
-   */
-  private budget(): ReadBudget {
-    const { probes } = this.deps;
-    let paid = 1;
-    return {
-      spend: () => {
-        if (paid > 0) paid -= 1;
-        else probes.owe();
-      },
-      mayRepeat: () => {
-        if (!probes.takeRepeat()) return false;
-        paid += 1;
-        return true;
-      },
-    };
-  }
-
   private async run(read: BudgetedRead, ...stops: AbortSignal[]): Promise<AccountLook> {
-    const budget = this.budget();
+    const budget = this.deps.probes.ofOneRead();
     const look = await runProbe(this.deps, (signal) => read(signal, budget), {
       deadlineMs: this.options.probeDeadlineMs,
       stops,

@@ -7,25 +7,30 @@
  * is kept for an account that has no work.
  */
 export class AccountTurns {
-  private readonly lines = new Map<string, { tail: Promise<unknown>; length: number }>();
+  private readonly lines = new Map<string, { tail: Promise<void>; length: number }>();
   private readonly maxWaiting: number;
 
   constructor(options: { readonly maxWaiting: number }) {
     this.maxWaiting = options.maxWaiting;
   }
 
-  /** Undefined: too many are waiting already, and `work` was not run. */
-  run<T>(accountId: string, work: () => Promise<T>): Promise<T> | undefined {
+  /**
+   * Resolves when the account's turn comes; the turn ends with what it resolves to. Undefined: too
+   * many wait already.
+   */
+  take(accountId: string): Promise<Disposable> | undefined {
     const line = this.lines.get(accountId) ?? { tail: Promise.resolve(), length: 0 };
     if (line.length >= this.maxWaiting) return undefined;
     this.lines.set(accountId, line);
     line.length += 1;
-    const result = line.tail.then(work);
-    const leave = () => {
+    const { promise: over, resolve: leave } = Promise.withResolvers<void>();
+    const before = line.tail;
+    line.tail = over;
+    const end = () => {
       line.length -= 1;
       if (line.length === 0) this.lines.delete(accountId);
+      leave();
     };
-    line.tail = result.then(leave, leave);
-    return result;
+    return before.then(() => ({ [Symbol.dispose]: end }));
   }
 }

@@ -21,8 +21,8 @@ import { anotherLeads, cancelAllObjection, type Declined, declined, ending } fro
 import { CommandBooks, type SentAndUnresolved } from './command-books.ts';
 import { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
+import type { MadeStep } from './command-steps.ts';
 import type {
-  Allowance,
   CancelAfterResult,
   CancelAllResult,
   CancelAllScope,
@@ -49,7 +49,7 @@ import { type Pacing, SendAttempts } from './send-attempts.ts';
 import { ShardTerm } from './shard-term.ts';
 import { SubmitCommand } from './submit-command.ts';
 import { Takeovers } from './takeovers.ts';
-import { traceSubmit } from './trace-submit.ts';
+import { CommandTraces } from './trace-commands.ts';
 
 interface CommandServiceDeps {
   readonly journal: CommandJournal;
@@ -70,8 +70,8 @@ interface CommandServiceDeps {
   readonly log: Log;
   /** See `Halts` and `CommandSteps`. */
   readonly noticeLost?: (stop: Pick<Witnessed, 'haltId' | 'command'>) => Promise<void>;
-  /** A step was just committed, and its event is in the outbox. Never waits, never throws. */
-  readonly onStep?: () => void;
+  /** Steps were just committed, and their events are in the outbox. Never waits, never throws. */
+  readonly onStep?: (made?: MadeStep) => void;
   readonly tracing?: Tracing | undefined;
 }
 
@@ -110,22 +110,24 @@ export class CommandService implements Commands, Service {
   private readonly books: CommandBooks;
   private readonly halts: Halts;
   private readonly agreement: HaltAgreement;
+  readonly placeBudget: RateBudget;
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
   private readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
   private readonly takeovers: Takeovers;
   private readonly submitter: SubmitCommand;
-  private readonly traced: Pick<SubmitCommand, 'submit'>;
   private readonly cancelAlls: CancelAlls;
   private readonly shared: ConstructorParameters<typeof ShardTerm>[0];
   private readonly deps: CommandServiceDeps;
   private readonly options: CommandOptions;
 
-  constructor(deps: CommandServiceDeps, options: CommandOptions) {
+  constructor(given: CommandServiceDeps, options: CommandOptions) {
+    const traces = given.tracing && new CommandTraces(given.tracing);
+    const deps = traces?.around(given) ?? given;
     this.deps = deps;
     this.options = options;
-    const { clock, tracing, onStep = () => {} } = deps;
+    const { clock, onStep = () => {} } = deps;
     const books = new CommandBooks(clock);
     const halts = new Halts(deps);
     this.books = books;
@@ -133,8 +135,9 @@ export class CommandService implements Commands, Service {
     const agreement = new HaltAgreement({ ...deps, halts }, options);
     this.agreement = agreement;
     const budget = (of: BucketOptions) => new RateBudget(clock, of);
+    this.placeBudget = budget(options.rate);
     this.budgets = {
-      places: budget(options.rate),
+      places: this.placeBudget,
       cancels: budget(options.cancelRate),
       previews: budget(options.rate),
     };
@@ -150,10 +153,10 @@ export class CommandService implements Commands, Service {
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
-    const sweepSoon = (shard: number) => this.terms.get(shard)?.reconciler.sweepSoon();
+    const sweepSoon = (shard: number) => this.terms.get(shard)?.reconciler.sweep.sweepSoon();
     const trip = (accountId: string, term: Term) => this.trip(accountId, term);
-    this.submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
-    this.traced = tracing === undefined ? this.submitter : traceSubmit(this.submitter, tracing);
+    const submitter = new SubmitCommand({ ...parts, budgets, sender, unseen, sweepSoon, trip, onStep }, options);
+    this.submitter = traces?.aroundSubmit(submitter) ?? submitter;
     const ofAccounts = {
       ...parts,
       maySend: (shard: number) => this.maySend(shard),
@@ -244,18 +247,18 @@ export class CommandService implements Commands, Service {
     if (!signal.aborted) await this.auditTrail.drained();
   }
 
-  submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
+  async submit(submission: Submission, pacing?: Pacing): Promise<SubmitResult> {
     const { request, principal, requestId } = submission;
     const { kind: action, accountId } = request;
     const shard = this.deps.shardOf(accountId);
-    return this.takeovers.after(shard, async () => {
-      const under = this.maySend(shard);
-      if ('code' in under) return this.submitter.replayOr(submission, under);
-      const result = await this.traced.submit(submission, under, pacing);
-      if (result.kind === 'journaled' && !result.replayed)
-        this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
-      return result;
-    });
+    const takeover = this.takeovers.ended(shard);
+    if (takeover !== undefined) await takeover;
+    const under = this.maySend(shard);
+    if ('code' in under) return this.submitter.replayOr(submission, under);
+    const result = await this.submitter.submit(submission, under, pacing);
+    if (result.kind === 'journaled' && !result.replayed)
+      this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
+    return result;
   }
 
   preview(asked: PlaceAsked): Promise<PreviewResult> {
@@ -329,10 +332,6 @@ export class CommandService implements Commands, Service {
     );
     const reports = results.flat();
     return reports.length === 0 ? { kind: 'declined', ...notLeader } : { kind: 'done', report: mergeReports(reports) };
-  }
-
-  allowance(accountId: string): Allowance {
-    return this.budgets.places.allowance(accountId);
   }
 
   /** The term to send under, or why nothing may be sent. */

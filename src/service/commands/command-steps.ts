@@ -1,7 +1,6 @@
 import { awaitsVenue, type Command, isFinal } from '../../domain/command.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Witnessed } from '../../runtime/lease.ts';
@@ -22,13 +21,21 @@ interface CommandStepsDeps {
   readonly random: Random;
   readonly metrics: Metrics['commands'];
   readonly log: Log;
-  readonly onStep: () => void;
+  readonly onStep: (made: MadeStep) => void;
   /**
    * Begins a generation where the database lacks this step, which it had acknowledged. Rejects when
    * it can't be asked. Left out: nothing begins.
    */
   readonly noticeLost?: (seen: Pick<Witnessed, 'command'>) => Promise<void>;
-  readonly tracing?: Tracing | undefined;
+}
+
+/** A step that is committed. */
+export interface MadeStep {
+  readonly before: Command;
+  readonly after: Command;
+  readonly decision: Decision;
+  /** Monotonic time at which it was given to the journal. */
+  readonly startedMs: number;
 }
 
 type CommitResult =
@@ -118,10 +125,9 @@ export class CommandSteps {
       const result = await journal.step({ ...decision.step, commandId, version }, term.fence);
       if (result.kind === 'fenced') return { kind: 'over' };
       if (result.kind === 'stepped') {
-        this.traceStep(newest, result.command, decision, startedMs);
         this.reportStep(newest, result.command, decision);
         book.adopt(result.command);
-        this.deps.onStep();
+        this.deps.onStep({ before: newest, after: result.command, decision, startedMs });
         return { kind: 'stepped', command: result.command, decision };
       }
       // The version that we know was acknowledged, so it is lost, and the next step would be given
@@ -131,38 +137,6 @@ export class CommandSteps {
       book.adopt(newest);
     }
     throw new Error(`the steps of command ${command.commandId} do not come to an end`);
-  }
-
-  /**
-   * A span of its own also for a verdict that comes minutes after the answer: no span of the
-   * command is open until then.
-   */
-  private traceStep(
-    before: Command,
-    { commandId, state, orderId }: Command,
-    decision: Decision,
-    sinceMs: number,
-  ): void {
-    const { tracing } = this.deps;
-    const parent = tracing?.ofCommand(commandId);
-    if (parent === undefined) return;
-    const { evidence, step } = decision;
-    const span = tracing?.begin(`command ${state}`, {
-      parent,
-      follows: evidence !== 'answer',
-      sinceMs,
-      attributes: {
-        'tidemark.command.id': commandId,
-        'tidemark.command.was': before.state,
-        'tidemark.command.state': state,
-        'tidemark.command.final': isFinal(state),
-        'tidemark.command.reason': step.reason?.code,
-        'tidemark.order.id': orderId,
-        'tidemark.evidence': evidence,
-        'tidemark.evidence.facts': step.evidence?.map(({ kind, code }) => `${kind} ${code}`),
-      },
-    });
-    span?.end();
   }
 
   private reportStep(before: Command, after: Command, decision: Decision): void {

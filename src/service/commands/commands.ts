@@ -267,17 +267,21 @@ export interface OperatorActs {
   ): Promise<SettleResult>;
   halt(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
   resume(scope: Halt['scope'], word: OperatorWord): Promise<HaltResult>;
-  halts(): readonly Halt[];
+  /** Those in force, of every scope. */
+  readonly halts: { list(): readonly Halt[] };
   /**
    * The limits that places and replaces must keep. Any process may read
    * and change them: only the journal has them.
    */
   limits(): Promise<LimitsResult>;
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested>;
-  /** `accounts`: of these alone; left out: of every account. */
-  approvals(accounts?: readonly string[]): Promise<ApprovalsResult>;
-  /** The one with this id, or none. */
-  findApproval(approvalId: string): Promise<ApprovalsResult>;
+  /** What waits for a second principal. */
+  readonly approvals: {
+    /** `accounts`: of these alone; left out: of every account. */
+    list(accounts?: readonly string[]): Promise<ApprovalsResult>;
+    /** The one with this id, or none. */
+    find(approvalId: string): Promise<ApprovalsResult>;
+  };
   /** Approves a request of another principal, and carries it out. */
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult>;
 }
@@ -333,5 +337,6 @@ export interface Commands {
    * the budget; `dryRun` reads nothing.
    */
   reconcile(options: { readonly accountId?: string; readonly dryRun: boolean }): Promise<ReconcileResult>;
-  allowance(accountId: string): Allowance;
+  /** What is left for places and replaces. */
+  readonly placeBudget: { allowance(accountId: string): Allowance };
 }

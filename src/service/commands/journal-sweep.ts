@@ -69,6 +69,7 @@ export class JournalSweep {
     this.timer?.cancel();
   }
 
+  /** A command may be in the journal although its opening failed. */
   sweepSoon(): void {
     this.sweepUntilMs = this.deps.clock.monotonicMs() + sweepForMs;
     this.arm();

@@ -19,7 +19,6 @@ import type { FollowedAccounts } from '../sources/account-access.ts';
 import type { CommandOptions } from './command-options.ts';
 import type { CommandSteps } from './command-steps.ts';
 import type {
-  ApprovalsResult,
   ApproveResult,
   HaltResult,
   LimitsResult,
@@ -43,17 +42,6 @@ interface ChangeLimitsDeps {
 
 /** Tries of a change, in case several people change the same row at the same moment. */
 const mostTries = 5;
-
-/** Every row of limits as it is now. Never rejects. */
-async function readLimits({ journal, log }: Pick<ChangeLimitsDeps, 'journal' | 'log'>): Promise<LimitsResult> {
-  return journal.limits().then(
-    (limits): LimitsResult => ({ kind: 'done', limits }),
-    (err: unknown) => {
-      log.warn({ err }, 'the limits could not be read');
-      return unreachable;
-    },
-  );
-}
 
 /**
  * Changes the bounds of one scope that `change` names and leaves the others. They hold for each
@@ -184,12 +172,14 @@ interface OperatorDeskDeps {
  * not wait for a takeover.
  */
 export class OperatorDesk implements OperatorActs {
-  private readonly fourEyes: FourEyes;
+  readonly halts: Pick<Halts, 'list'>;
+  readonly approvals: FourEyes;
   private readonly deps: OperatorDeskDeps;
   private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
 
   constructor(deps: OperatorDeskDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
-    this.fourEyes = new FourEyes(deps, options);
+    this.halts = deps.halts;
+    this.approvals = new FourEyes(deps, options);
     this.deps = deps;
     this.options = options;
   }
@@ -207,7 +197,7 @@ export class OperatorDesk implements OperatorActs {
     }
     if (command === undefined) return noSuchCommand;
     const action = { kind: 'settle', commandId, outcome } as const;
-    const waits = await this.fourEyes.request(action, command.request.accountId, word);
+    const waits = await this.approvals.request(action, command.request.accountId, word);
     return waits ?? this.settleNow(commandId, outcome, word);
   }
 
@@ -230,32 +220,25 @@ export class OperatorDesk implements OperatorActs {
     const accountId = scope.kind === 'account' ? scope.accountId : undefined;
     const { ofSomeAccounts } = word;
     const action = { kind: 'resume', scope, ...(ofSomeAccounts && { ofSomeAccounts }) } as const;
-    return (await this.fourEyes.request(action, accountId, word)) ?? this.resumeNow(scope, word);
+    return (await this.approvals.request(action, accountId, word)) ?? this.resumeNow(scope, word);
   }
 
-  halts(): readonly Halt[] {
-    return this.deps.halts.list();
-  }
-
-  limits(): Promise<LimitsResult> {
-    return readLimits(this.deps);
+  async limits(): Promise<LimitsResult> {
+    try {
+      return { kind: 'done', limits: await this.deps.journal.limits() };
+    } catch (err) {
+      this.deps.log.warn({ err }, 'the limits could not be read');
+      return unreachable;
+    }
   }
 
   changeLimits(scope: LimitScope, change: BoundsChange, word: OperatorWord): Promise<LimitsResult | Requested> {
     const action = { kind: 'change_limits', scope, change } as const;
-    return changeLimits(this.deps, scope, change, word, () => this.fourEyes.request(action, scope.accountId, word));
-  }
-
-  approvals(accounts?: readonly string[]): Promise<ApprovalsResult> {
-    return this.fourEyes.list(accounts);
-  }
-
-  findApproval(approvalId: string): Promise<ApprovalsResult> {
-    return this.fourEyes.find(approvalId);
+    return changeLimits(this.deps, scope, change, word, () => this.approvals.request(action, scope.accountId, word));
   }
 
   approve(approvalId: string, word: OperatorWord): Promise<ApproveResult> {
-    return this.fourEyes.approve(approvalId, word, (action, asked) => {
+    return this.approvals.approve(approvalId, word, (action, asked) => {
       // It lifts what both may lift: the right of one must not become that of the other.
       const ofSomeAccounts = word.ofSomeAccounts ?? (action.kind === 'resume' ? action.ofSomeAccounts : undefined);
       const both = { ...asked, ...(ofSomeAccounts && { ofSomeAccounts }) };
@@ -313,7 +296,7 @@ export class OperatorDesk implements OperatorActs {
       ...(word.approvedBy !== undefined && { detail: secondPrincipal(word) }),
       ...(scope.kind === 'account' && { accountId: scope.accountId }),
     });
-    return { kind: 'done', halts: this.halts() };
+    return { kind: 'done', halts: this.halts.list() };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import type { ReadBudget } from '../../venue/platform/order-reads.ts';
 import { type BucketOptions, TokenBucket } from './rate-budget.ts';
 
 /**
@@ -48,14 +49,23 @@ export class ProbeBudget {
     return this.waiting.size === 0 && this.bucket.take(Math.floor(this.bucket.burst / 2));
   }
 
-  /** A token for a request that is repeated, if the budget has room for it now. */
-  takeRepeat(): boolean {
-    return this.waiting.size === 0 && this.bucket.take();
-  }
-
-  /** A further request of a read: the next one waits for it. */
-  owe(): void {
-    this.bucket.owe();
+  /**
+   * The budget of a read whose token was taken, so its first request is paid. A repeat takes a
+   * token, if the budget has room for it now. Any other request is owed: the next read waits.
+   */
+  ofOneRead(): ReadBudget {
+    let paid = 1;
+    return {
+      spend: () => {
+        if (paid > 0) paid -= 1;
+        else this.bucket.owe();
+      },
+      mayRepeat: () => {
+        if (this.waiting.size > 0 || !this.bucket.take()) return false;
+        paid += 1;
+        return true;
+      },
+    };
   }
 
   private leave(go: () => void): void {

@@ -5,7 +5,6 @@ import { orderKey, type Stream } from '../../domain/order.ts';
 import { lastPossibleSendMs } from '../../domain/presumed-absent.ts';
 import type { SettlingUpdate } from '../../domain/settling.ts';
 import type { Log } from '../../observability/log.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { inParallel } from '../../runtime/waiting.ts';
@@ -36,7 +35,6 @@ interface ReconcilerDeps {
   readonly probes: ProbeBudget;
   readonly metrics: ConstructorParameters<typeof AccountReads>[0]['metrics'];
   readonly log: Log;
-  readonly tracing?: Tracing | undefined;
 }
 
 /** Commands judged side by side after one read: each may be a transaction. */
@@ -58,7 +56,7 @@ export class Reconciler {
   private readonly watch: ProbeWatch;
   private readonly orphans: OrphanOrders;
   private readonly landings: LandingSweep;
-  private readonly sweep: JournalSweep;
+  readonly sweep: JournalSweep;
   private readonly deps: ReconcilerDeps;
   private readonly term: Term;
 
@@ -140,14 +138,6 @@ export class Reconciler {
     for (const entry of all) entry.behind = true;
     void this.settleAll(all);
     this.orphans.lookUp(this.term);
-  }
-
-  /**
-   * A command may be in the journal although its opening failed:
-   * looks for it there, and gives it up.
-   */
-  sweepSoon(): void {
-    this.sweep.sweepSoon();
   }
 
   /** A version of a watched command was committed. */

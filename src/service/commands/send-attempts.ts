@@ -1,7 +1,5 @@
-import type { SpanContext } from '@opentelemetry/api';
 import { attemptPrefix, type Command, type CommandRequest } from '../../domain/command.ts';
 import type { Log } from '../../observability/log.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Lease } from '../../runtime/lease.ts';
@@ -26,7 +24,6 @@ interface SendAttemptsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly tracing?: Tracing | undefined;
 }
 
 /** How a cancel-all spreads its cancels: all first attempts go before any other. */
@@ -54,8 +51,6 @@ export interface Sending {
    * answer can't be recorded. Called once or more.
    */
   readonly onAnswered: () => void;
-  /** The span of the command, where it is traced. */
-  readonly span?: SpanContext | undefined;
 }
 
 /**
@@ -169,26 +164,7 @@ export class SendAttempts {
     }
   }
 
-  /** The platform gets no header for its span: the specification names none. */
   private async write(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
-    const span = this.deps.tracing?.begin(`platform ${sending.request.kind}`, {
-      kind: 'client',
-      parent: sending.span,
-      attributes: { 'tidemark.attempt.id': attemptId },
-    });
-    const written = await this.writeOnce(sending, attemptId);
-    if (span === undefined) return written;
-    const { kind, reason } = written.result;
-    span.set({
-      'tidemark.attempt.answer': kind,
-      'tidemark.attempt.reason': reason?.code,
-      'http.response.status_code': reason?.status,
-    });
-    span.end({ failed: kind === 'unknown' ? 'its outcome is not known' : undefined });
-    return written;
-  }
-
-  private async writeOnce(sending: Sending, attemptId: string): Promise<Pick<Answer, 'result' | 'abandoned'>> {
     const { entry, halts, log } = this.deps;
     const { request, under } = sending;
     // Checked before the connection, which may never be made: the

@@ -2,7 +2,6 @@ import type { Command } from '../../domain/command.ts';
 import { settleCommand } from '../../domain/settle-command.ts';
 import type { Finding } from '../../domain/settling.ts';
 import type { Log } from '../../observability/log.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -139,7 +138,6 @@ interface CountMissDeps {
   readonly steps: CommandSteps;
   readonly book: CommandBook;
   readonly clock: Clock;
-  readonly tracing?: Tracing | undefined;
 }
 
 /**
@@ -163,16 +161,7 @@ export async function countMiss(deps: CountMissDeps, entry: Watched, probe: Comp
     return;
   }
   const { commandId, version } = command;
-  const sinceMs = clock.monotonicMs();
   const noted = await journal.noteMiss({ commandId, version, evidence }, term.fence);
   // For a command that has moved on, the miss no longer says anything.
-  if (noted.kind === 'fenced') return;
-  book.adopt(noted.command);
-  const parent = deps.tracing?.ofCommand(commandId);
-  const attributes = {
-    'tidemark.command.id': commandId,
-    'tidemark.evidence.facts': [`${evidence.kind} ${evidence.code}`],
-  };
-  if (parent !== undefined)
-    deps.tracing?.begin('command evidence', { parent, follows: true, sinceMs, attributes }).end();
+  if (noted.kind !== 'fenced') book.adopt(noted.command);
 }

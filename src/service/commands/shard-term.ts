@@ -8,16 +8,18 @@ import { CommandBook } from './command-book.ts';
 import type { CommandBooks } from './command-books.ts';
 import type { CommandGauges } from './command-gauges.ts';
 import type { CommandOptions } from './command-options.ts';
-import { CommandSteps } from './command-steps.ts';
+import { CommandSteps, type MadeStep } from './command-steps.ts';
 import type { HaltWatch } from './halt-watch.ts';
 import type { Halts } from './halts.ts';
 import { Reconciler } from './reconciler.ts';
 import type { SendingTerm } from './sending-term.ts';
 
 /** The ports of its parts, and all that the terms of one process share. */
-type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book'> &
+type ShardTermDeps = Omit<ConstructorParameters<typeof CommandSteps>[0], 'book' | 'onStep'> &
   Omit<ConstructorParameters<typeof Reconciler>[0], 'book' | 'steps'> &
   Omit<ConstructorParameters<typeof CancelTimers>[0], 'maySend' | 'cancelAll'> & {
+    /** A step was committed, or a takeover has made some. */
+    readonly onStep: (made?: MadeStep) => void;
     readonly books: CommandBooks;
     readonly halts: Pick<Halts, 'load' | 'notWaitingFor'>;
     readonly haltWatch: HaltWatch;

@@ -4,7 +4,6 @@ import { canonicalRequest } from '../../domain/command-checks.ts';
 import type { LimitBreach } from '../../domain/limits.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { CommandJournal, NewCommand, OpenResult } from '../../store/commands/command-journal.ts';
@@ -57,12 +56,12 @@ interface SubmitDeps {
   readonly random: Random;
   readonly metrics: Pick<Metrics['commands'], 'idempotency' | 'limited'>;
   readonly log: Log;
+  /** A command was opened, and its event is in the outbox. */
   readonly onStep: () => void;
   /** A command of the shard may be in the journal with no process to send it. */
   readonly sweepSoon: (shard: number) => void;
   /** The account sends more than it should: halts it, at once. */
   readonly trip: (accountId: string, term: Term) => void;
-  readonly tracing?: Tracing | undefined;
 }
 
 type Opened =
@@ -120,17 +119,11 @@ export class SubmitCommand {
   async submit(submission: Submission, under: SendingTerm, pacing?: Pacing): Promise<SubmitResult> {
     const { clock, unseen } = this.deps;
     const { request } = submission;
-    const turns = request.kind === 'cancel' ? this.turnsOfCancels : this.turns;
-    const inTurn = () => {
-      const calledAtMs = clock.monotonicMs();
-      const opening = turns.run(request.accountId, () => this.open(submission, under, calledAtMs, pacing));
-      return opening ?? this.recall(submission, tooManyWait);
-    };
     const calledAtMs = clock.monotonicMs();
-    let opened = await inTurn();
+    let opened = await this.open(submission, under, pacing);
     // Outside the turn, so that other cancels of the account do not wait for it.
     if (opened.kind === 'unseen' && request.kind === 'cancel')
-      opened = (await unseen.objection(request, under.term.over)) ?? (await inTurn());
+      opened = (await unseen.objection(request, under.term.over)) ?? (await this.open(submission, under, pacing));
     return this.answer(opened, submission, calledAtMs);
   }
 
@@ -162,18 +155,17 @@ export class SubmitCommand {
     return { kind: 'journaled', command, replayed: opened.kind === 'replayed' };
   }
 
-  /** Runs in the account's turn. Never rejects. */
-  private async open(
-    submission: Submission,
-    under: SendingTerm,
-    calledAtMs: number,
-    pacing: Pacing | undefined,
-  ): Promise<Opened> {
+  /** In the account's turn. Never rejects. */
+  private async open(submission: Submission, under: SendingTerm, pacing: Pacing | undefined): Promise<Opened> {
     const { request } = submission;
     const { term, book } = under;
+    const calledAtMs = this.deps.clock.monotonicMs();
+    const turn = (request.kind === 'cancel' ? this.turnsOfCancels : this.turns).take(request.accountId);
+    if (turn === undefined) return this.recall(submission, tooManyWait);
+    using _turn = await turn;
     const early = under.stopped();
-    if (early !== undefined) return this.recall(submission, early);
-    if (term.over.aborted) return this.recall(submission, anotherLeads);
+    if (early !== undefined) return await this.recall(submission, early);
+    if (term.over.aborted) return await this.recall(submission, anotherLeads);
     try {
       const checked = await checkSubmission({ ...this.deps, book }, this.options, submission, pacing !== undefined);
       if (checked.kind === 'passed') {
@@ -182,7 +174,7 @@ export class SubmitCommand {
         const late = under.stopped() ?? untradedObjection(this.deps, this.options, request);
         if (late !== undefined) {
           if (checked.tookToken) budgetOf(this.deps.budgets, request).giveBack(request.accountId);
-          return this.recall(submission, late);
+          return await this.recall(submission, late);
         }
         const opened = await this.journalIt(submission, checked, under, { calledAtMs, pacing });
         if (opened.kind !== 'opened' && checked.tookToken)
@@ -252,12 +244,7 @@ export class SubmitCommand {
       attemptId,
     };
     const { commandId } = command;
-    const journaling = this.deps.tracing?.begin('journal command', {
-      parent: submission.span,
-      attributes: { 'tidemark.command.id': commandId, 'tidemark.attempt.id': attemptId },
-    });
-    if (submission.span !== undefined) this.deps.tracing?.rememberCommand(commandId, submission.span);
-    book.opening.add(command.commandId);
+    book.opening.add(commandId);
     // The socket is connected while the journal writes; the write to it waits for `opened`.
     const opening = this.write(command, term);
     const opened = opening.then((result) => {
@@ -271,14 +258,12 @@ export class SubmitCommand {
       tell = resolve;
     });
     const deadlineMs = calledAtMs + this.options.deadlineMs;
-    const { span } = submission;
     const sending = sender
-      .run({ request, attemptId, opened, under, deadlineMs, pacing, onAnswered: tell, span })
+      .run({ request, attemptId, opened, under, deadlineMs, pacing, onAnswered: tell })
       .finally(() => this.inFlight.delete(sending));
     this.inFlight.set(sending, term.fence.shard);
     const [result, watched] = await Promise.all([opening, opened]);
-    journaling?.end({ failed: result.kind === 'opened' ? undefined : result.kind });
-    book.opening.delete(command.commandId);
+    book.opening.delete(commandId);
     return watched === undefined ? this.notOpened(result, submission) : this.isOpened(watched, answered, term);
   }
 

@@ -82,7 +82,7 @@ async function sendUntraced(
     const given = await forwarding.answer({ request, reply, traceparent: span?.traceparent }, result.code, accountId);
     if (given !== undefined) return sendFromElsewhere(reply, given);
   }
-  setAllowance(reply, commands.allowance(accountId));
+  setAllowance(reply, commands.placeBudget.allowance(accountId));
   if (result.kind === 'declined') return sendDecline(reply, result);
   if (waitSeconds !== undefined) reply.header('preference-applied', `wait=${waitSeconds}`);
   if (result.replayed) reply.header('idempotent-replayed', 'true');

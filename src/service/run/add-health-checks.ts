@@ -89,7 +89,7 @@ export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'inge
 
 /** A halt stops placing and replacing only, and a person has to look at it. */
 function commandsCheck(desk: CommandService): CheckResult {
-  const [first, ...others] = desk.operator.halts();
+  const [first, ...others] = desk.operator.halts.list();
   const { enabled, leading, unresolved } = desk.status();
   if (first !== undefined) {
     const [where, whom] =

@@ -59,7 +59,9 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
   const { updatesPerSecond, ...latency } = parts.ratesUpTo(reading);
   const seen = seenSources(sources, scope);
   const quarantined = parts.quarantined()?.filter((row) => seesRow(scope, row));
-  const halts = desk.operator.halts().filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
+  const halts = desk.operator.halts
+    .list()
+    .filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
   const silentLosses = silentLossesOf(seen);
   const nowMs = clock.nowMs();
   return {

@@ -73,49 +73,39 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     return (...args: Args) => retryTransaction(deps, () => query(pool, ...args));
   }
 
+  /** `notes` get each result, with the arguments of the write. */
   function write<Args extends unknown[], Result>(
     statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
-  ) {
-    return (...args: Args) => statement(deps, ...args);
-  }
-
-  /**
-   * `wasFenced`: by this result, the journal has another epoch than the write's fence. The fence
-   * comes last.
-   */
-  function noting<Args extends [...unknown[], Fence | undefined], Result>(
-    statement: (to: CommandJournalDeps, ...args: Args) => Promise<Result>,
-    wasFenced: (result: Result) => boolean,
+    ...notes: ((result: Result, args: Args) => void)[]
   ) {
     return async (...args: Args): Promise<Result> => {
       const result = await statement(deps, ...args);
-      const fence = args.at(-1) as Fence | undefined;
-      if (fence !== undefined && wasFenced(result)) onFenced?.(fence);
+      for (const note of notes) note(result, args);
       return result;
     };
   }
 
-  function witnessed<Args extends unknown[], Result extends OpenResult | StepResult>(
-    work: (...args: Args) => Promise<Result>,
-  ) {
-    return async (...args: Args): Promise<Result> => {
-      const result = await work(...args);
-      if (result.kind === 'opened' || result.kind === 'stepped')
-        witness?.sawCommand(result.command.commandId, result.command.version);
-      return result;
+  /** The journal has another epoch than the write's fence, which comes last. */
+  function fenced<Result>(isFenced: (result: Result) => boolean = saysFenced) {
+    return (result: Result, args: [...unknown[], Fence | undefined]): void => {
+      const fence = args.at(-1) as Fence | undefined;
+      if (fence !== undefined && isFenced(result)) onFenced?.(fence);
     };
+  }
+
+  function sawCommand(result: OpenResult | StepResult): void {
+    if (result.kind === 'opened' || result.kind === 'stepped')
+      witness?.sawCommand(result.command.commandId, result.command.version);
   }
 
   return {
-    open: witnessed(noting(openCommand, isFenced)),
+    open: write(openCommand, fenced(), sawCommand),
     preview: read(readPreview),
-    markSending: async (attemptId, atMs, fence) => {
-      const marked = await markSending(deps, attemptId, atMs, fence);
+    markSending: write(markSending, (marked, [attemptId]) => {
       if (marked === true) witness?.sawSending(attemptId);
-      return marked;
-    },
-    step: witnessed(noting(stepCommand, isFenced)),
-    noteMiss: noting(noteMiss, isFenced),
+    }),
+    step: write(stepCommand, fenced(), sawCommand),
+    noteMiss: write(noteMiss, fenced()),
     addEvidence: write(addEvidence),
     takeOver: write(takeOverCommands),
     find: read(readCommand),
@@ -131,22 +121,29 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     openOrders: read(readOpenOrders),
     namedOrders: read(readNamedOrders),
     unseenPlaces: read(readUnseenPlaces),
-    openCancelAll: async (...asked) => {
-      const result = await noting(openCancelAll, isFenced)(...asked);
+    openCancelAll: write(openCancelAll, fenced(), (result) => {
       if (result.kind === 'opened') witness?.sawStop({ cancelAllId: result.cancelAll.cancelAllId });
-      return result;
-    },
+    }),
     findCancelAll: read(readCancelAll),
     cancelAllsInForce: read(readCancelAllsInForce),
-    endCancelAll: noting(endCancelAll, (held) => !held),
-    setCancelTimers: noting(setCancelTimers, (firesAtMs) => firesAtMs === undefined),
+    endCancelAll: write(
+      endCancelAll,
+      fenced((held) => !held),
+    ),
+    setCancelTimers: write(
+      setCancelTimers,
+      fenced((firesAtMs) => firesAtMs === undefined),
+    ),
     armedCancelTimers: read(readArmedCancelTimers),
-    endCancelTimer: noting(endCancelTimer, (held) => !held),
+    endCancelTimer: write(
+      endCancelTimer,
+      fenced((held) => !held),
+    ),
     activeHalts: read(readActiveHalts),
     holdHalts: write(holdHalts),
     withoutHalt: read(readWithoutHalt),
-    raiseHalt: noting(raiseHalt, isFenced),
-    clearHalts: noting(clearHalts, isFenced),
+    raiseHalt: write(raiseHalt, fenced()),
+    clearHalts: write(clearHalts, fenced()),
     limits: read(readLimits),
     changeLimits: write(changeLimits),
     requestApproval: write(requestApproval),
@@ -157,7 +154,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
   };
 }
 
-function isFenced(result: unknown): boolean {
+function saysFenced(result: unknown): boolean {
   return (
     result === 'fenced' ||
     (typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'fenced')

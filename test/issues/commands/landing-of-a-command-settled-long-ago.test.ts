@@ -25,7 +25,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.command(commandId)).toMatchObject({ state: 'applied', orderId: `of-${commandId}` });
-    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
   });
 
   it('is found by the sweep where it was bound unheard later, also while the journal fails', async () => {
@@ -40,7 +40,7 @@ describe('an order of a place that came to nothing long ago', () => {
     };
     await next.clock.advance(hour);
     expect(rig.state(commandId)).toBe('applied');
-    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('that agrees with the outcome is no landing', async () => {
@@ -52,7 +52,7 @@ describe('an order of a place that came to nothing long ago', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(2 * hour);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(next.desk.operator.halts()).toEqual([]);
+    expect(next.desk.operator.halts.list()).toEqual([]);
   });
 
   it('is looked for by nobody whose term is over', async () => {

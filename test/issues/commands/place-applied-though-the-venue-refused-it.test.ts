@@ -66,7 +66,7 @@ describe.each([
       orderStatus: 'rejected',
       reason: { code: 'RISK', message: 'insufficient buying power' },
     });
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     expect(recomputed(rig, commandId)).toEqual({ state: 'rejected', because: 'venue_refused', agrees: true });
   });
 
@@ -137,7 +137,7 @@ describe('a place that waits for the venue alone', () => {
       rig.land(commandId, pending);
       await rig.clock.advance(10);
     }
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
   });
 
   it.each([
@@ -150,7 +150,7 @@ describe('a place that waits for the venue alone', () => {
     const next = await CommandRig.leading({}, rig);
     await next.clock.advance(1_000);
     expect(rig.state(commandId)).toBe(state);
-    expect(next.desk.operator.halts()).toEqual([]);
+    expect(next.desk.operator.halts.list()).toEqual([]);
   });
 
   it('is still followed by who takes the lane, and settled by what comes then', async () => {
@@ -180,7 +180,7 @@ describe('a place that waits for the venue alone', () => {
     rig.land(commandId, pending);
     await rig.during(sending);
     expect(rig.state(commandId)).toBe('accepted');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
@@ -196,7 +196,7 @@ describe('a place that waits for the venue alone', () => {
     rig.commit(rig.landed(commandId, working));
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(recomputed(rig, commandId)).toMatchObject({ state: 'applied', agrees: true });
   });
 });

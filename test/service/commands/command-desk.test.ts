@@ -216,7 +216,7 @@ describe('a key', () => {
     const rig = await CommandRig.leading({ rate: { perSecond: 0.001, burst: 2 } });
     await rig.send(placeEquity, { idempotencyKey: 'k' });
     for (let i = 0; i < 5; i += 1) await rig.submit(placeEquity, { idempotencyKey: 'k' });
-    expect(rig.desk.allowance('acct-1')).toMatchObject({ limit: 2, remaining: 1 });
+    expect(rig.desk.placeBudget.allowance('acct-1')).toMatchObject({ limit: 2, remaining: 1 });
   });
 });
 

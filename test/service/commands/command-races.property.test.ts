@@ -56,7 +56,7 @@ describe('whatever comes first', () => {
         // The platform denied an order that we have seen: whichever
         // came first, a person hears of it.
         if (rig.entry.sent.length === 1)
-          expect(rig.desk.operator.halts().length).toBe(result.kind === 'refused' ? 1 : 0);
+          expect(rig.desk.operator.halts.list().length).toBe(result.kind === 'refused' ? 1 : 0);
       }),
       { numRuns: 150 },
     );

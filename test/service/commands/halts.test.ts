@@ -27,9 +27,9 @@ describe('unresolved commands', () => {
     rig.commit(workingOrder);
     await doubtful(rig, 1);
     await doubtful(rig, 2);
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     await doubtful(rig, 3);
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     expect(await rig.declined(placeOf(4))).toBe('PLACING_HALTED');
     expect((await rig.send(placeOf(4, 'acct-2'))).state).toBe('accepted');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
@@ -38,9 +38,9 @@ describe('unresolved commands', () => {
   it('halt the service at the tenth', async () => {
     const rig = await CommandRig.leading();
     for (let i = 1; i <= 9; i += 1) await doubtful(rig, i, `acct-${i}`);
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     await doubtful(rig, 10, 'acct-10');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: service }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: service }]);
     expect(await rig.declined(placeOf(1, 'acct-11'))).toBe('PLACING_HALTED');
   });
 
@@ -48,13 +48,13 @@ describe('unresolved commands', () => {
     const rig = await CommandRig.leading();
     for (let i = 0; i < 3; i += 1) rig.entry.scripts.push({ result: unknown });
     await rig.during(Promise.all([1, 2, 3].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.operator.halts()).toHaveLength(1);
+    expect(rig.desk.operator.halts.list()).toHaveLength(1);
   });
 
   it('that are only in flight do not halt', async () => {
     const rig = await CommandRig.leading();
     await rig.during(Promise.all([1, 2, 3, 4].map((qty) => rig.desk.submit(rig.submission(placeOf(qty))))));
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
   });
 
   it('that a takeover finds halt too', async () => {
@@ -65,7 +65,7 @@ describe('unresolved commands', () => {
     }
     await rig.clock.advance(100);
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.operator.halts()).toMatchObject([{ cause: 'unresolved', scope: account }]);
+    expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved', scope: account }]);
     await rig.clock.advance(10);
     expect(rig.journal.halts).toHaveLength(1);
   });
@@ -77,9 +77,9 @@ describe('unresolved commands', () => {
     await rig.clock.advance(100);
     rig.desk.endAll();
     const next = await CommandRig.leading({}, rig);
-    expect(next.desk.operator.halts()).toEqual([]);
+    expect(next.desk.operator.halts.list()).toEqual([]);
     await doubtful(next, 4);
-    expect(next.desk.operator.halts()).toHaveLength(1);
+    expect(next.desk.operator.halts.list()).toHaveLength(1);
   });
 
   it('that settle do not end a halt: only a person does', async () => {
@@ -88,7 +88,7 @@ describe('unresolved commands', () => {
     for (const id of ids) rig.land(id);
     await rig.clock.advance(1_000);
     expect(ids.map((id) => rig.state(id))).toEqual(['applied', 'applied', 'applied']);
-    expect(rig.desk.operator.halts()).toHaveLength(1);
+    expect(rig.desk.operator.halts.list()).toHaveLength(1);
   });
 
   it('are not recorded as such before their halt is durable', async () => {
@@ -117,7 +117,7 @@ describe('the breaker', () => {
     });
     rig.commit(workingOrder);
     for (let qty = 1; qty <= 5; qty += 1) await rig.send(placeOf(qty));
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'rate', scope: account }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'rate', scope: account }]);
     await rig.clock.advance(60_000);
     expect(await rig.declined(placeOf(6))).toBe('PLACING_HALTED');
     expect((await rig.send(cancelWorking)).state).toBe('accepted');
@@ -150,7 +150,7 @@ describe('an operator', () => {
     await rig.during(rig.desk.operator.halt(service, word));
     await rig.during(rig.desk.operator.halt(account, word));
     await rig.during(rig.desk.operator.resume(account, word));
-    expect(rig.desk.operator.halts()).toMatchObject([{ scope: service }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ scope: service }]);
   });
 
   it('is told of every halt that is in force then, not of the one that was asked for alone', async () => {
@@ -183,7 +183,7 @@ describe('an operator', () => {
     const standby = new CommandRig({}, rig);
     await standby.desk.start();
     await standby.clock.advance(10);
-    expect(standby.desk.operator.halts()).toHaveLength(1);
+    expect(standby.desk.operator.halts.list()).toHaveLength(1);
     await standby.desk.drain(new AbortController().signal);
   });
 
@@ -209,7 +209,7 @@ describe('an operator', () => {
     expect(await rig.during(second.desk.operator.resume(service, word))).toMatchObject({ kind: 'done', halts: [] });
     await rig.clock.advance(1_100);
     expect(await places()).toEqual(['journaled', 'journaled']);
-    expect(none.desk.operator.halts()).toEqual([]);
+    expect(none.desk.operator.halts.list()).toEqual([]);
     for (const { desk } of [rig, second, none]) await desk.drain(new AbortController().signal);
   });
 
@@ -238,7 +238,7 @@ describe('an operator', () => {
     rig.land(id);
     await rig.clock.advance(10);
     expect(rig.state(id)).toBe('applied');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('settles nothing that is not there', async () => {

@@ -110,7 +110,13 @@ async function deskIn({
 /** The numbers of what a preview must not touch. */
 function traces(rig: CommandRig) {
   const { commands, events, audits } = rig.journal;
-  return [commands.size, events.length, audits.length, rig.entry.sent.length, rig.desk.allowance('acct-1').remaining];
+  return [
+    commands.size,
+    events.length,
+    audits.length,
+    rig.entry.sent.length,
+    rig.desk.placeBudget.allowance('acct-1').remaining,
+  ];
 }
 
 describe('a preview of a place', () => {
@@ -178,6 +184,6 @@ describe('a preview of a place', () => {
     const ask = () => rig.during(rig.desk.preview({ request: placeEquity, principal: 'desk', requestId: 'r' }));
     expect([(await ask()).kind, (await ask()).kind]).toEqual(['previewed', 'previewed']);
     expect(await ask()).toMatchObject({ kind: 'declined', code: 'RATE_LIMITED' });
-    expect(rig.desk.allowance('acct-1').remaining).toBe(2);
+    expect(rig.desk.placeBudget.allowance('acct-1').remaining).toBe(2);
   });
 });

@@ -244,7 +244,7 @@ describe('presumed absent', () => {
     const order = rig.land(id);
     await rig.clock.advance(10);
     expect(rig.command(id)).toMatchObject({ state: 'applied', orderId: order.orderId, presumedAbsent: false });
-    expect(rig.desk.operator.halts()).toMatchObject([
+    expect(rig.desk.operator.halts.list()).toMatchObject([
       { cause: 'late_landing', scope: { kind: 'account', accountId: 'acct-1' } },
     ]);
     expect(await rig.declined(placePrediction)).toBe('PLACING_HALTED');
@@ -259,7 +259,7 @@ describe('a late landing', () => {
     rig.land(commandId);
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('of a command that was not sent, hours ago, whose hand-over was missed', async () => {
@@ -270,7 +270,7 @@ describe('a late landing', () => {
     rig.commit(rig.landed(commandId), { commandId, handed: false });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('applied');
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
   });
 
   it('is none when the order of a rejected place shows up as rejected', async () => {
@@ -280,7 +280,7 @@ describe('a late landing', () => {
     rig.land(commandId, { status: 'rejected', leavesQty: '0' });
     await rig.clock.advance(10);
     expect(rig.state(commandId)).toBe('rejected');
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
   });
 
   it('halts before it is recorded: while the halt cannot be written, the command waits', async () => {

@@ -312,9 +312,9 @@ describe('what there is once', () => {
   it('is the number of unknown commands that halts the service', async () => {
     const rig = await CommandRig.leading({ shards: [1, 2, 3], shardOf, haltAt: { account: 10, service: 3 } });
     for (const accountId of ['acct-1', 'acct-2']) await unknownPlace(rig, accountId);
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     await unknownPlace(rig, 'acct-3');
-    expect(rig.desk.operator.halts()).toMatchObject([{ scope: { kind: 'service' }, cause: 'unresolved' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ scope: { kind: 'service' }, cause: 'unresolved' }]);
     expect(await rig.declined(of('acct-1', placePrediction))).toBe('PLACING_HALTED');
   });
 

@@ -259,7 +259,7 @@ describe('what goes wrong inside', () => {
     const lines: object[] = [];
     const log = { ...silentLog, error: (line: object) => void lines.push(line) } as typeof silentLog;
     const { address, commands } = await start({ log });
-    commands.halts = () => {
+    commands.halts.list = () => {
       throw new Error('c4n4ry');
     };
     const { status, body, text } = await ask(`${address}/v1/halts`, { headers: { 'x-request-id': 'req-9' } });

@@ -134,22 +134,20 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return this.limitsAnswer;
   }
 
-  async approvals(): Promise<ApprovalsResult> {
-    return { kind: 'done', approvals: this.waiting };
-  }
-
-  async findApproval(id: string): Promise<ApprovalsResult> {
-    return { kind: 'done', approvals: this.waiting.filter((each) => each.approvalId === id) };
-  }
+  readonly approvals = {
+    list: async (): Promise<ApprovalsResult> => ({ kind: 'done', approvals: this.waiting }),
+    find: async (id: string): Promise<ApprovalsResult> => ({
+      kind: 'done',
+      approvals: this.waiting.filter((each) => each.approvalId === id),
+    }),
+  };
 
   async approve(on: string, word: OperatorWord): Promise<ApproveResult> {
     this.words.push({ what: 'approve', on, word });
     return this.approveAnswer;
   }
 
-  halts(): readonly Halt[] {
-    return this.inForce;
-  }
+  readonly halts = { list: (): readonly Halt[] => this.inForce };
 
   async cancelAfter(asked: Parameters<Commands['cancelAfter']>[0]): Promise<CancelAfterResult> {
     this.words.push({
@@ -173,9 +171,7 @@ export class ScriptedCommands implements Commands, OperatorActs {
     return this.reconcileAnswer;
   }
 
-  allowance() {
-    return { limit: 10, remaining: 7, resetMs: 1500 };
-  }
+  readonly placeBudget = { allowance: () => ({ limit: 10, remaining: 7, resetMs: 1500 }) };
 }
 
 /** The command of a submission, in whatever state. */

@@ -46,7 +46,7 @@ export interface SampleStatus {
   readonly sources?: readonly Source[];
   /** One unresolved command each. */
   readonly unresolvedIn?: readonly string[];
-  readonly halts?: ReturnType<StatusParts['desk']['operator']['halts']>;
+  readonly halts?: ReturnType<StatusParts['desk']['operator']['halts']['list']>;
   readonly quarantined?: ReturnType<StatusParts['quarantined']>;
 }
 
@@ -92,7 +92,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
         unresolved: unresolvedOf(scope),
         oldestUnresolvedMs: unresolvedOf(scope) === 0 ? undefined : sampledMs - 7_000,
       }),
-      operator: { halts: () => halts },
+      operator: { halts: { list: () => halts } },
     },
     quarantined: () => quarantined,
     readPipeline: async () => ({ ...quietReading, ...reading }),

@@ -21,7 +21,7 @@ export const listApprovals: Route = {
   answers: { 200: { describe: 'What the token may approve, or has asked for, oldest first', schema: approvalList } },
   problems: { 503: ['STORE_UNAVAILABLE'] },
   handle: async ({ commands }, { reply, principal }) => {
-    const result = await commands.operator.approvals(accountsOf(principal.accounts));
+    const result = await commands.operator.approvals.list(accountsOf(principal.accounts));
     if (result.kind === 'declined') return sendDecline(reply, result);
     return sendJson(reply, 200, {
       items: result.approvals.filter((each) => concerns(each, principal.accounts)).map(approvalBody),
@@ -51,7 +51,7 @@ export const approve: Route = {
     const { approvalId = '' } = params;
     const body = parseReason(request.body);
     if (!body.ok) return sendBodyFaults(reply, 'INVALID_BODY', body.faults);
-    const waiting = await commands.operator.findApproval(approvalId);
+    const waiting = await commands.operator.approvals.find(approvalId);
     if (waiting.kind === 'declined') return sendDecline(reply, waiting);
     const [asked] = waiting.approvals;
     if (asked === undefined || !concerns(asked, principal.accounts)) return sendMissing(reply, 'APPROVAL_NOT_FOUND');

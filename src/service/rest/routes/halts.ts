@@ -21,7 +21,7 @@ export const listHalts: Route = {
   scopes: ['ops:read'],
   answers: { 200: { describe: 'Those of the service and of the accounts of the token', schema: haltList } },
   handle: ({ commands }, { reply, principal }) =>
-    sendJson(reply, 200, haltBody(commands.operator.halts(), principal.accounts)),
+    sendJson(reply, 200, haltBody(commands.operator.halts.list(), principal.accounts)),
 };
 
 export const haltAccount = haltRoute(
@@ -84,7 +84,7 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
       const given = goesToHolder ? await forwarding.answer(call, notLeader.code, accountId) : undefined;
       if (given !== undefined) return sendFromElsewhere(reply, given);
-      const before = commands.operator.halts();
+      const before = commands.operator.halts.list();
       const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
       if (result.kind === 'declined') return sendOfHolder(forwarding, call, result, accountId);

@@ -26,7 +26,7 @@ it('the requests of one principal, equal or not, stand in the way of no other', 
   const asked = await resume('acct-1', word);
   if (asked.kind !== 'requested') throw new Error('the request was refused');
   const { approvalId } = asked.approval;
-  expect(await rig.during(rig.desk.operator.findApproval(approvalId))).toMatchObject({ approvals: [{ approvalId }] });
+  expect(await rig.during(rig.desk.operator.approvals.find(approvalId))).toMatchObject({ approvals: [{ approvalId }] });
   expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
-  expect(await rig.during(rig.desk.operator.approvals())).toMatchObject({ approvals: { length: mostWaiting } });
+  expect(await rig.during(rig.desk.operator.approvals.list())).toMatchObject({ approvals: { length: mostWaiting } });
 });

@@ -23,7 +23,7 @@ it('is a new halt, in the journal before the answer', async () => {
   expect(await rig.journal.activeHalts()).toMatchObject([{ cause: 'operator' }]);
   await rig.desk.start();
   await rig.clock.advance(2_000);
-  expect(rig.desk.operator.halts()).toEqual(await rig.journal.activeHalts());
+  expect(rig.desk.operator.halts.list()).toEqual(await rig.journal.activeHalts());
   expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
 });
 
@@ -32,5 +32,5 @@ it('is the halt that stands, where it was not cleared', async () => {
   started.push(rig);
   for (const _ of [1, 2]) await rig.during(rig.desk.operator.halt(service, word));
   expect(rig.journal.halts).toHaveLength(1);
-  expect(rig.desk.operator.halts()).toEqual(await rig.journal.activeHalts());
+  expect(rig.desk.operator.halts.list()).toEqual(await rig.journal.activeHalts());
 });

@@ -41,7 +41,7 @@ it('holds in the next term of the same process', async () => {
   back();
   await rig.clock.advance(6_000);
   expect(rig.journal.halts).toMatchObject([{ cause: 'operator', reason: word.reason }]);
-  expect(rig.desk.operator.halts()).toHaveLength(1);
+  expect(rig.desk.operator.halts.list()).toHaveLength(1);
 });
 
 it('reaches the journal, and so the new holder, from a process that stands by', async () => {
@@ -49,7 +49,7 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   rig.entry.scripts.push({ result: unknown });
   void rig.desk.submit(rig.submission(placeEquity));
   await rig.clock.advance(3_000);
-  expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'unresolved' }]);
+  expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'unresolved' }]);
   rig.desk.endAll();
   back();
   const next = await CommandRig.leading({ haltAt: { account: 100, service: 100 } }, rig);
@@ -60,10 +60,10 @@ it('reaches the journal, and so the new holder, from a process that stands by', 
   expect(await next.declined(placeEquity)).toBe('PLACING_HALTED');
   await next.during(next.desk.operator.resume({ kind: 'account', accountId: 'acct-1' }, word));
   await rig.clock.advance(11_000);
-  expect([rig.desk.operator.halts(), next.desk.operator.halts()], 'a person has cleared it, for both').toEqual([
-    [],
-    [],
-  ]);
+  expect(
+    [rig.desk.operator.halts.list(), next.desk.operator.halts.list()],
+    'a person has cleared it, for both',
+  ).toEqual([[], []]);
 });
 
 it('is cleared by a person before it is durable, and does not come back', async () => {

@@ -21,7 +21,7 @@ describe('a halt by an operator for every account', () => {
       kind: 'declined',
       code: 'EVERY_ACCOUNT_NEEDED',
     });
-    expect(rig.desk.operator.halts().map(({ cause, by }) => [cause, by])).toEqual([
+    expect(rig.desk.operator.halts.list().map(({ cause, by }) => [cause, by])).toEqual([
       ['account_operator', 'strategy'],
       ['operator', 'olga'],
     ]);
@@ -50,7 +50,7 @@ describe('a halt by an operator for every account', () => {
       code: 'EVERY_ACCOUNT_NEEDED',
     });
     rig.journal.raiseHalt = raiseHalt;
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'operator', by: 'olga' }]);
     expect(await rig.declined(placeEquity)).toBe('PLACING_HALTED');
   });
 

@@ -26,7 +26,7 @@ describe('an order that lands after its place came to nothing', () => {
       const { rig, commandId } = await cameToNothing(how);
       rig.land(commandId, { status: 'pending_new' });
       await rig.clock.advance(10);
-      expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
+      expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing', scope: { accountId: 'acct-1' } }]);
       expect(rig.command(commandId)).toMatchObject({ state: 'accepted', orderId: `of-${commandId}` });
 
       rig.commit(rig.landed(commandId, { status: 'new' }));
@@ -41,10 +41,10 @@ describe('an order that lands after its place came to nothing', () => {
     const { rig, commandId } = await cameToNothing('answered');
     rig.land(commandId, { status: 'pending_new' });
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     rig.commit(rig.landed(commandId, { status: 'new' }));
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -57,7 +57,7 @@ describe('an order that lands after its place came to nothing', () => {
     expect(rig.state(commandId)).toBe('rejected');
     rig.commit(rig.landed(commandId, { status: 'filled', cumQty: '10', leavesQty: '0' }));
     await rig.clock.advance(10);
-    expect(rig.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+    expect(rig.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
     expect(rig.state(commandId)).toBe('applied');
   });
 
@@ -70,7 +70,7 @@ describe('an order that lands after its place came to nothing', () => {
       const next = await CommandRig.leading({}, rig);
       next.commit(rig.landed(commandId, { status: 'pending_new' }), { commandId, handed: how === 'handed over' });
       await next.clock.advance(600_000);
-      expect(next.desk.operator.halts()).toMatchObject([{ cause: 'late_landing' }]);
+      expect(next.desk.operator.halts.list()).toMatchObject([{ cause: 'late_landing' }]);
       next.commit(rig.landed(commandId, { status: 'rejected' }));
       await next.clock.advance(10);
       expect(rig.state(commandId)).toBe('rejected');

@@ -11,7 +11,7 @@ const account = accountScope('acct-1');
 const second = { ...word, by: 'bob', reason: 'agreed' };
 
 async function waiting(rig: CommandRig): Promise<Approval> {
-  const result = await rig.during(rig.desk.operator.approvals());
+  const result = await rig.during(rig.desk.operator.approvals.list());
   const [first] = result.kind === 'done' ? result.approvals : [];
   if (first === undefined) throw new Error('nothing waits');
   return first;
@@ -28,7 +28,7 @@ describe('with four eyes', () => {
       code: 'SECOND_PRINCIPAL_NEEDED',
     });
     expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
-    expect(rig.desk.operator.halts()).toEqual([]);
+    expect(rig.desk.operator.halts.list()).toEqual([]);
     expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
       code: 'APPROVAL_NOT_FOUND',
     });
@@ -78,7 +78,7 @@ describe('with four eyes', () => {
     await rig.during(rig.desk.operator.resume(account, word));
     const { approvalId } = await waiting(rig);
     await rig.clock.advance(3_600_000);
-    expect(await rig.during(rig.desk.operator.approvals())).toEqual({ kind: 'done', approvals: [] });
+    expect(await rig.during(rig.desk.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
     expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({
       code: 'APPROVAL_NOT_FOUND',
     });
@@ -88,7 +88,7 @@ describe('with four eyes', () => {
     const rig = await CommandRig.leading();
     await rig.during(rig.desk.operator.halt(account, word));
     expect(await rig.during(rig.desk.operator.resume(account, word))).toEqual({ kind: 'done', halts: [] });
-    expect(await rig.during(rig.desk.operator.approvals())).toEqual({ kind: 'done', approvals: [] });
+    expect(await rig.during(rig.desk.operator.approvals.list())).toEqual({ kind: 'done', approvals: [] });
   });
 });
 

@@ -13,7 +13,7 @@ async function realRig() {
   const change = (scope: LimitScope, bounds: BoundsChange) =>
     rig.during(rig.desk.operator.changeLimits(scope, bounds, word));
   const approveAll = async () => {
-    const waiting = await rig.during(rig.desk.operator.approvals());
+    const waiting = await rig.during(rig.desk.operator.approvals.list());
     if (waiting.kind !== 'done') throw new Error(waiting.message);
     for (const { approvalId } of waiting.approvals)
       expect(await rig.during(rig.desk.operator.approve(approvalId, second))).toMatchObject({ kind: 'done' });
@@ -78,11 +78,11 @@ describe('a resume, with four eyes', () => {
     expect(await rig.during(rig.desk.operator.resume(scope, { ...word, ofSomeAccounts: true }))).toMatchObject({
       kind: 'requested',
     });
-    const waiting = await rig.during(rig.desk.operator.approvals());
+    const waiting = await rig.during(rig.desk.operator.approvals.list());
     const [asked] = waiting.kind === 'done' ? waiting.approvals : [];
     expect(await rig.during(rig.desk.operator.approve(asked?.approvalId ?? '', second))).toMatchObject({
       code: 'EVERY_ACCOUNT_NEEDED',
     });
-    expect(rig.desk.operator.halts()).toHaveLength(1);
+    expect(rig.desk.operator.halts.list()).toHaveLength(1);
   });
 });

@@ -29,7 +29,7 @@ it.each([equity, prediction])(
     desk.reads.hidden.clear();
     await desk.until(() => desk.command(commandId).state === 'applied', 60 * minute);
     expect(desk.command(commandId)).toMatchObject({ orderId, presumedAbsent: false });
-    expect(desk.service.commands.operator.halts()).toMatchObject([
+    expect(desk.service.commands.operator.halts.list()).toMatchObject([
       { cause: 'late_landing', scope: { kind: 'account' } },
     ]);
     expect(desk.writes).toHaveLength(1);
