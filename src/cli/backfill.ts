@@ -1,11 +1,12 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import type { z } from 'zod';
 import { type AccountRepairDocument, accountRepairList } from '../contract/account-answers.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
 import { printable } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { follow } from './rest/follow.ts';
-import { type RestClient, type RestRequest, understood } from './rest/rest-client.ts';
-import { addRestFlags, type RestFlags, reasonText, restClient, segment, waitSeconds } from './rest/rest-flags.ts';
+import { endAs, follow, stillAsked } from './rest/follow.ts';
+import { understood } from './rest/rest-client.ts';
+import { type RestFlags, reasonText, segment, waitSeconds } from './rest/rest-flags.ts';
+import { type Verb, type VerbRun, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -22,59 +23,54 @@ interface BackfillFlags extends RestFlags {
   readonly reason: string;
 }
 
+type Reads = z.infer<typeof accountRepairList> & { readonly account?: string };
+
+export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> = {
+  name: 'backfill',
+  does: 'Has the running service read a whole account, and waits until it is committed.',
+  help: examples,
+  route: 'POST /v1/accounts/{accountId}/backfill',
+  takes: [['<account>', 'id of the account']],
+  flags: (command) =>
+    command
+      .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
+      .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds(99_999), 300)
+      .option('--reason <text>', 'why: recorded in the audit trail', reasonText, 'at the command line'),
+  ask: ({ reason, stream }) => ({ body: { reason, stream } }),
+  about: 'reads of an account',
+  answer: accountRepairList,
+  complete: untilRead,
+  text: ({ items, account = '' }) =>
+    items
+      .map(answerOf)
+      .map(({ stream, outcome, detail }) => `${stream} ${account}: ${outcome}, ${printable(detail)}\n`)
+      .join(''),
+  json: (_body, shown) => shown?.items.map(answerOf),
+  end: (io, { items }) => endAs(io, items.map(answerOf)),
+};
+
 /** Asks for a complete read of an account. */
 export function backfillCommand(io: CliIo): Command {
-  const command = new Command('backfill')
-    .description('Has the running service read a whole account, and waits until it is committed.')
-    .argument('<account>', 'id of the account')
-    .addOption(new Option('--stream <name>', 'only this stream').choices(['account', 'prediction']))
-    .option('--wait <seconds>', 'how long to wait for the answer', waitSeconds(99_999), 300)
-    .option('--reason <text>', 'why: recorded in the audit trail', reasonText, 'at the command line');
-  return addRestFlags(command)
-    .addHelpText('after', examples)
-    .action((accountId: string, flags: BackfillFlags) => backfill(io, accountId, flags));
+  return verbCommand(io, backfillVerb);
 }
 
-async function backfill(io: CliIo, accountId: string, flags: BackfillFlags): Promise<void> {
-  const client = restClient(io, flags);
-  const { stream, reason, wait } = flags;
-  const path = `/v1/accounts/${segment(accountId)}`;
-  const body = { reason, ...(stream !== undefined && { stream }) };
-  const asked = await ask(client, { method: 'POST', path: `${path}/backfill`, body }).catch((error: unknown) => {
-    throw error instanceof ProgramError && error.code === 'ACCOUNT_NOT_FOUND' ? unknown(accountId, stream) : error;
-  });
-  const repairs = await follow(io, asked, {
+async function untilRead(
+  { items: asked }: Reads,
+  { io, client, flags, args: [account = ''] }: VerbRun<BackfillFlags>,
+): Promise<Reads> {
+  const items = await follow(io, asked, {
     read: async () => {
-      const newest = await ask(client, { method: 'GET', path: `${path}/repairs` });
+      const { body } = await client.ask({ method: 'GET', path: `/v1/accounts/${segment(account)}/repairs` });
+      const newest = understood(backfillVerb.about, accountRepairList, body).items;
       return asked.map((each) => newest.find(({ requestId }) => requestId === each.requestId) ?? each);
     },
     isOver: (newest) => newest.every(({ state }) => state !== 'waiting'),
-    progress: (_newest, waitedMs) => ({ words: `the service reads ${accountId}, ${Math.floor(waitedMs / 1_000)} s` }),
-    seconds: wait,
+    progress: (_newest, waitedMs) => ({ words: `the service reads ${account}, ${Math.floor(waitedMs / 1_000)} s` }),
+    seconds: flags.wait,
   });
-  const answers = repairs.map(answerOf);
-  io.stdout.write(
-    flags.json
-      ? `${JSON.stringify(answers)}\n`
-      : answers.map((each) => `${each.stream} ${accountId}: ${each.outcome}, ${printable(each.detail)}\n`).join(''),
-  );
-  if (answers.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
-  else if (answers.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);
-}
-
-async function ask(client: RestClient, request: RestRequest): Promise<readonly AccountRepairDocument[]> {
-  return understood('reads of an account', accountRepairList, (await client.ask(request)).body).items;
+  return { items, account };
 }
 
 function answerOf({ stream, state, detail }: AccountRepairDocument) {
-  const open = 'no process that follows the account has read it yet; it stays asked for';
-  return { stream, outcome: state, detail: detail ?? (state === 'waiting' ? open : '-') };
-}
-
-function unknown(accountId: string, stream: string | undefined): ProgramError {
-  const where = stream === undefined ? '' : ` on ${stream}`;
-  return new ProgramError(`the service has never followed ${accountId}${where}, or this token may not see it`, {
-    code: 'NO_ACCOUNT',
-    fix: '`tidemark status` shows the accounts that are followed.',
-  });
+  return { stream, outcome: state, detail: detail ?? (state === 'waiting' ? stillAsked : '-') };
 }

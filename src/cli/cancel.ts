@@ -1,24 +1,23 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { z } from 'zod';
 import { cancelAfterAnswer, cancelAllAnswer } from '../contract/rest-answers.ts';
 import { plural } from '../runtime/plural.ts';
 import { exitCodes } from '../runtime/program-error.ts';
+import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
-import { longestHoldMs, understood } from './rest/rest-client.ts';
+import type { KeyFlags } from './rest/request-key.ts';
+import { longestHoldMs } from './rest/rest-client.ts';
 import {
-  query,
   type RestFlags,
   reasonText,
   refuseFlags,
   restExitCodes,
-  segment,
   tellUnanswered,
   waitSeconds,
 } from './rest/rest-flags.ts';
-import { addSendFlags, askWithKey, type SendFlags, sendAndPrint } from './rest/send-command.ts';
-import { type Verb, verbCommand } from './rest/verb.ts';
+import { commandOf, runVerb, type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -34,54 +33,12 @@ With --all the accounts are read first. It names the places whose outcome is not
 may be open. Orders that land later are cancelled too. Orders have to match each of --symbol, --side, --principal and --ref that is given; unresolved places as well.
 ${restExitCodes}`;
 
-/** Cancels an order, or every open order of an account. */
-export function cancelCommand(io: CliIo): Command {
-  const command = new Command('cancel')
-    .description('Cancels an order, or with --all every open order of an account.')
-    .argument('[order]', 'id of the order')
-    .option('--account <id>', 'account of the order; with --all left out: every account of the token')
-    .option('--prediction', 'it is a prediction order; without it the order is for equities or options')
-    .option('--if-revision <n>', 'only while the order is at this revision of ours', revision)
-    .option('--all', 'every open order that matches, on both streams; needs --reason')
-    .option('--symbol <symbol>', 'with --all: only orders of this symbol')
-    .addOption(
-      new Option('--side <side>', 'with --all: only orders of this side; a short sale sells').choices(['buy', 'sell']),
-    )
-    .option('--principal <name>', 'with --all: only orders that this principal has placed')
-    .option(
-      '--ref <text>',
-      'with --all: only orders with this reference, as the caller gave it or as the platform has it',
-    )
-    .option('--reason <text>', 'why: recorded with --all')
-    .option(
-      '--leave-landing',
-      'with --all: leave the orders of unresolved places that land later; else they are cancelled',
-    );
-  return addSendFlags(command)
-    .addHelpText('after', examples)
-    .action((order: string | undefined, flags: CancelFlags) => {
-      if (flags.all) return cancelAll(io, order, flags);
-      if (order === undefined || flags.account === undefined)
-        throw usage('which order? Give its id and its --account, and --prediction for a prediction order; or --all');
-      refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
-      refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
-      refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
-      const path = flags.prediction ? '/v1/predictions/orders' : '/v1/orders';
-      return sendAndPrint(io, flags, {
-        method: 'DELETE',
-        path: `${path}/${segment(order)}${query({ accountId: flags.account })}`,
-        headers: ifMatch(flags.ifRevision),
-      });
-    });
-}
-
-interface CancelFlags extends SendFlags {
+interface CancelFlags extends KeyFlags, RevisionFlags {
   /** Left out with `--all`: every account of the token. */
   readonly account?: string;
   readonly prediction?: true;
   readonly all?: true;
   readonly reason?: string;
-  readonly ifRevision?: number;
   readonly leaveLanding?: true;
   readonly symbol?: string;
   readonly side?: 'buy' | 'sell';
@@ -92,47 +49,98 @@ interface CancelFlags extends SendFlags {
 /** These flags select among the open orders. */
 const selectingFlags = ['symbol', 'side', 'principal', 'ref'] as const;
 
+export const cancelVerb: Verb<typeof sentAnswer, CancelFlags> = {
+  name: 'cancel',
+  does: 'Cancels an order, or with --all every open order of an account.',
+  help: examples,
+  route: ['DELETE /v1/orders/{orderId}', 'DELETE /v1/predictions/orders/{orderId}'],
+  isSecond: ({ prediction = false }) => prediction,
+  takes: [['[order]', 'id of the order']],
+  flags: (command) =>
+    addRevisionFlag(
+      command
+        .option('--account <id>', 'account of the order; with --all left out: every account of the token')
+        .option('--prediction', 'it is a prediction order; without it the order is for equities or options'),
+    )
+      .option('--all', 'every open order that matches, on both streams; needs --reason')
+      .option('--symbol <symbol>', 'with --all: only orders of this symbol')
+      .addOption(
+        new Option('--side <side>', 'with --all: only orders of this side; a short sale sells').choices([
+          'buy',
+          'sell',
+        ]),
+      )
+      .option('--principal <name>', 'with --all: only orders that this principal has placed')
+      .option(
+        '--ref <text>',
+        'with --all: only orders with this reference, as the caller gave it or as the platform has it',
+      )
+      .option('--reason <text>', 'why: recorded with --all', reasonText)
+      .option(
+        '--leave-landing',
+        'with --all: leave the orders of unresolved places that land later; else they are cancelled',
+      ),
+  ask: ({ account: accountId, ifRevision }) => ({ query: { accountId }, headers: ifMatch(ifRevision) }),
+  ...sentFields,
+};
+
 // Each part may be left out by a service of an earlier version, and the others still count.
 const swept = cancelAllAnswer.partial();
 type Swept = z.infer<typeof swept>;
 
 /**
- * `cancel --all`: a command for each open order of the account, or of every account, that the flags
- * select. The key names the sweep: used again it sends nothing twice, and shows the results.
+ * `cancel --all`: a command for each open order that the flags select. The key names all of them:
+ * used again it sends nothing twice, and shows the results.
  */
-async function cancelAll(io: CliIo, order: string | undefined, flags: CancelFlags): Promise<void> {
+export const cancelAllVerb: Verb<typeof swept, CancelFlags> = {
+  name: 'cancel --all',
+  does: 'Cancels every open order that matches.',
+  route: ['POST /v1/cancel-all', 'POST /v1/accounts/{accountId}/cancel-all'],
+  keyed: true,
+  ask: ({ reason, leaveLanding, symbol, side, principal, ref: reference }) => ({
+    waitMs: longestHoldMs,
+    body: { reason, ...(leaveLanding && { onLanding: 'leave' }), symbol, side, principal, reference },
+  }),
+  about: 'what was cancelled',
+  answer: swept,
+  text: (answer, flags) =>
+    sweepTable(
+      answer,
+      selectingFlags.some((name) => flags[name] !== undefined) ? 'No open order matches.' : 'No order is open.',
+    ),
+  end: (io, answer, { json }, { key }) => {
+    const { open = false, unread = [], unanswered } = answer;
+    if (open && !json)
+      io.stderr.write(`something may still be open; run the same line with --idempotency-key ${key} to see more\n`);
+    for (const { accountId, stream, detail } of json ? [] : unread)
+      io.stderr.write(`${printable(`${accountId} ${stream}: ${detail}`)}\n`);
+    const code = tellUnanswered(io, unanswered) ? exitCodes.unresolved : sweepCode(answer);
+    if (code !== undefined) io.exit(code);
+  },
+};
+
+/** Cancels an order, or every open order of an account. */
+export function cancelCommand(io: CliIo): Command {
+  return commandOf<CancelFlags>(cancelVerb, (args, flags) => {
+    const [order] = args;
+    if (flags.all) {
+      refuseForAll(order, flags);
+      return runVerb(io, cancelAllVerb, [], flags);
+    }
+    if (order === undefined || flags.account === undefined)
+      throw usage('which order? Give its id and its --account, and --prediction for a prediction order; or --all');
+    refuseFlags(flags, ['reason'], 'goes with --all only: nothing would record it');
+    refuseFlags(flags, ['leaveLanding'], 'goes with --all only: one order has landed');
+    refuseFlags(flags, selectingFlags, 'goes with --all only: one order is named by its id');
+    return runVerb(io, cancelVerb, args, flags);
+  });
+}
+
+function refuseForAll(order: string | undefined, flags: CancelFlags): void {
   if (order !== undefined) throw usage('give an order or --all, not both');
   if (flags.reason === undefined) throw usage('--all needs --reason: it is recorded');
-  refuseFlags(
-    flags,
-    ['prediction', 'ifRevision', 'wait'],
-    'does not go with --all: open orders are cancelled on both streams',
-  );
-  const { account, symbol, side, principal, ref: reference } = flags;
-  const { body, key } = await askWithKey(io, flags, {
-    method: 'POST',
-    path: `/v1${account === undefined ? '' : `/accounts/${segment(account)}`}/cancel-all`,
-    waitMs: longestHoldMs,
-    // Undefined fields are not in the JSON.
-    body: {
-      reason: reasonText(flags.reason),
-      ...(flags.leaveLanding && { onLanding: 'leave' }),
-      ...{ symbol, side, principal, reference },
-    },
-  });
-  const answer = understood('what was cancelled', swept, body);
-  const { open = false, unread = [], unanswered } = answer;
-  const isSelective = selectingFlags.some((name) => flags[name] !== undefined);
-  if (flags.json) io.stdout.write(`${JSON.stringify({ ...body, idempotencyKey: key })}\n`);
-  else {
-    io.stdout.write(sweepTable(answer, isSelective ? 'No open order matches.' : 'No order is open.'));
-    if (open)
-      io.stderr.write(`something may still be open; run the same line with --idempotency-key ${key} to see more\n`);
-    for (const { accountId, stream, detail } of unread)
-      io.stderr.write(`${printable(`${accountId} ${stream}: ${detail}`)}\n`);
-  }
-  const code = tellUnanswered(io, unanswered) ? exitCodes.unresolved : sweepCode(answer);
-  if (code !== undefined) io.exit(code);
+  const sent = ['prediction', 'ifRevision', 'wait'] as const;
+  refuseFlags(flags, sent, 'does not go with --all: open orders are cancelled on both streams');
 }
 
 function sweepCode({ open, orders = [], places = [], unread = [], declined = [] }: Swept): number | undefined {
@@ -171,65 +179,6 @@ function sweepTable({ orders = [], places = [], unread = [], declined = [] }: Sw
     },
     none,
   );
-}
-
-const replaceExamples = `
-Examples:
-  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --price 0.45
-  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --price 0.45 --wait 10
-  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --if-revision 4      refused (412) if it has changed since
-
-Only prediction orders can be replaced; for an account order the platform has cancel and a new order. --qty is the new total, filled part included.
-${restExitCodes}`;
-
-interface ReplaceFlags extends SendFlags {
-  readonly account: string;
-  readonly qty?: string;
-  readonly price?: string;
-  readonly stopPrice?: string;
-  readonly tif?: string;
-  readonly expireTime?: string;
-  readonly ifRevision?: number;
-}
-
-/** Replaces terms of a working prediction order. */
-export function replaceCommand(io: CliIo): Command {
-  const command = new Command('replace')
-    .description('Changes terms of a working prediction order; terms that are left out stay as they are.')
-    .argument('<order>', 'whole id of the order')
-    .requiredOption('--account <id>', 'account of the order')
-    .option('--qty <decimal>', 'new total quantity')
-    .option('--price <decimal>', 'new limit price')
-    .option('--stop-price <decimal>', 'new stop price')
-    .option('--tif <word>', 'new time in force')
-    .option('--expire-time <instant>', 'new expiry of a gtd order')
-    .option('--if-revision <n>', 'only while the order is at this revision of ours', revision);
-  return addSendFlags(command)
-    .addHelpText('after', replaceExamples)
-    .action((order: string, flags: ReplaceFlags) =>
-      sendAndPrint(io, flags, {
-        method: 'PATCH',
-        path: `/v1/predictions/orders/${segment(order)}`,
-        headers: ifMatch(flags.ifRevision),
-        body: {
-          accountId: flags.account,
-          quantity: flags.qty,
-          price: flags.price,
-          stopPx: flags.stopPrice,
-          timeInForce: flags.tif?.toLowerCase(),
-          expireTime: flags.expireTime,
-        },
-      }),
-    );
-}
-
-function revision(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number above 0.');
-}
-
-function ifMatch(at: number | undefined): Readonly<Record<string, string>> {
-  return at === undefined ? {} : { 'if-match': `"${at}"` };
 }
 
 const cancelAfterExamples = `

@@ -99,7 +99,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'replace',
     summary: 'change terms of a working prediction order',
-    load: async () => (await import('./cancel.ts')).replaceCommand,
+    load: async () => (await import('./place.ts')).replaceCommand,
   },
   {
     name: 'cancel',

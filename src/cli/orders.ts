@@ -1,15 +1,15 @@
 import { Command, Option } from 'commander';
-import { orderPage, updatePage } from '../contract/rest-answers.ts';
+import { orderAnswer, orderPage, updatePage } from '../contract/rest-answers.ts';
 import { orderStatuses } from '../domain/order.ts';
 import { ProgramError } from '../runtime/program-error.ts';
 import type { CliIo } from './io/io.ts';
 import { historyText, type ListedOrder, orderTable, orderText, type Update } from './io/order-text.ts';
 import { namesOrder } from './io/short-id.ts';
 import { usage } from './io/usage.ts';
-import { readPages } from './rest/read-pages.ts';
+import { type ListFlags, type ListVerb, listCommand, readPages } from './rest/list-verb.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
-import { addRestFlags, query, type RestFlags, restClient, restExitCodes, segment } from './rest/rest-flags.ts';
-import { type ListFlags, type ListVerb, listCommand } from './rest/verb.ts';
+import { query, type RestFlags, restExitCodes, segment } from './rest/rest-flags.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -31,10 +31,6 @@ interface OrderListFlags extends ListFlags {
   readonly find?: string;
   readonly since?: string;
   readonly all?: true;
-}
-
-interface ShowFlags extends RestFlags {
-  readonly stream?: string;
 }
 
 const streams = ['account', 'prediction'];
@@ -66,41 +62,49 @@ export const ordersLs: ListVerb<typeof orderPage, OrderListFlags> = {
   },
   about: 'orders',
   page: orderPage,
-  text: (orders, flags, io) => {
-    if (orders.length > 0) return orderTable(orders, io.clock.nowMs(), (word) => io.colours.word(word));
-    return isOfAll(flags) ? 'No orders.\n' : 'No open orders; --all shows those that are over too.\n';
-  },
+  text: (orders, flags, io) =>
+    orderTable(orders, {
+      nowMs: io.clock.nowMs(),
+      paint: (word) => io.colours.word(word),
+      none: isOfAll(flags) ? 'No orders.' : 'No open orders; --all shows those that are over too.',
+    }),
 };
 
 /** `orders ls` and `orders show`. */
 export function ordersCommand(io: CliIo): Command {
-  const command = new Command('orders')
+  return new Command('orders')
     .description('Shows orders as the service has them, over REST.')
     .addCommand(listCommand(io, ordersLs))
+    .addCommand(verbCommand(io, ordersShow))
     .addHelpText('after', examples);
-  addRestFlags(
-    command
-      .command('show')
-      .description('Prints one order, and every change that led to its state.')
-      .argument('<order>', 'its id, or the end of it that tail shows')
-      .addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
-  ).action((id: string, flags: ShowFlags) => showOrder(io, id, flags));
-  return command;
 }
 
-async function showOrder(io: CliIo, id: string, flags: ShowFlags): Promise<void> {
-  const client = restClient(io, flags);
-  const order = await findOrder(client, id, flags.stream);
-  const updates = await readUpdates(client, order);
-  if (flags.json) io.stdout.write(`${JSON.stringify({ order, updates })}\n`);
-  else io.stdout.write(`${orderText(order, io.clock.nowMs())}\n${historyText(updates)}`);
+interface ShowFlags extends RestFlags {
+  readonly stream?: string;
 }
+
+type WithUpdates = ListedOrder & { readonly updates?: readonly Update[] };
+
+export const ordersShow: Verb<typeof orderAnswer, ShowFlags, WithUpdates> = {
+  name: 'show',
+  does: 'Prints one order, and every change that led to its state.',
+  route: 'GET /v1/orders/{stream}/{orderId}',
+  takes: [['<order>', 'its id, or the end of it that tail shows']],
+  resolve: findOrder,
+  flags: (command) =>
+    command.addOption(new Option('--stream <name>', 'of its stream, where both have the id').choices(streams)),
+  about: 'an order',
+  answer: orderAnswer,
+  complete: async (order, { client }) => ({ ...order, updates: await readUpdates(client, order) }),
+  text: ({ updates = [], ...order }, _flags, io) => `${orderText(order, io.clock.nowMs())}\n${historyText(updates)}`,
+  json: (order, shown) => ({ order, updates: shown?.updates }),
+};
 
 /**
- * An id alone, or the end of it that `tail` shows, names an order on either stream: the platform
- * gives both kinds of id by itself.
+ * Stream and id of an order. An id alone, or the end of it that `tail` shows, names one on either
+ * stream: the platform gives both kinds of id by itself.
  */
-async function findOrder(client: RestClient, id: string, stream: string | undefined): Promise<ListedOrder> {
+async function findOrder(client: RestClient, id: string, { stream }: ShowFlags): Promise<readonly string[]> {
   segment(id);
   const list = { about: 'orders', path: '/v1/orders', filter: { q: id, stream }, page: orderPage, most: 100 };
   const { items: orders } = await readPages(client, list);
@@ -111,9 +115,8 @@ async function findOrder(client: RestClient, id: string, stream: string | undefi
       code: 'ORDER_NOT_FOUND',
       fix: 'Give the whole id, or its end as tail shows it. `tidemark orders ls --all --find TEXT` takes any part of it.',
     });
-  if (other === undefined) return found;
-  const isOneStream = found.stream === other.stream;
-  throw isOneStream
+  if (other === undefined) return [found.stream, found.orderId];
+  throw found.stream === other.stream
     ? usage(`several orders end with ${id}`, `Give the whole id: \`tidemark orders ls --find ${id}\` lists them.`)
     : usage(`both streams have an order ${id}`, 'Give --stream account or --stream prediction.');
 }

@@ -1,7 +1,9 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { addRevisionFlag, ifMatch, type RevisionFlags, type sentAnswer, sentFields } from './command/sent-command.ts';
 import type { CliIo } from './io/io.ts';
+import type { KeyFlags } from './rest/request-key.ts';
 import { refuseFlags, restExitCodes } from './rest/rest-flags.ts';
-import { addSendFlags, type SendFlags, sendAndPrint } from './rest/send-command.ts';
+import { type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -14,7 +16,7 @@ Examples:
 A command that a \`504\` of the platform left open is unknown (exit code 75) until the service finds out; it is never sent again by itself.
 ${restExitCodes}`;
 
-interface PlaceFlags extends SendFlags {
+interface PlaceFlags extends KeyFlags {
   readonly prediction?: true;
   readonly account: string;
   readonly symbol: string;
@@ -33,43 +35,86 @@ interface PlaceFlags extends SendFlags {
   readonly supersedes?: string;
 }
 
-/**
- * Places an order. The service checks every rule; only the upper or lower case of words is adapted
- * here, to their endpoint.
- */
+/** The service checks every rule; only the upper or lower case of words is adapted here. */
+export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
+  name: 'place',
+  does: 'Places an order: equities and options, or with --prediction on a prediction market.',
+  help: examples,
+  route: ['POST /v1/orders', 'POST /v1/predictions/orders'],
+  isSecond: ({ prediction = false }) => prediction,
+  flags: (command) =>
+    command
+      .requiredOption('--account <id>', 'account to trade on')
+      .requiredOption('--symbol <symbol>', 'instrument')
+      .requiredOption('--side <side>', 'buy, sell; for equities also sell_short, buy_to_cover', oneOf(...sides))
+      .requiredOption('--type <type>', 'market, limit, stop, stop_limit', oneOf(...types))
+      .requiredOption('--qty <decimal>', 'total quantity')
+      .option('--tif <word>', 'time in force: day, gtc, ioc, fok; on prediction markets also gtd', 'day')
+      .option('--price <decimal>', 'limit price')
+      .option('--stop-price <decimal>', 'price that triggers a stop')
+      .option('--prediction', 'a prediction order')
+      .option('--outcome <word>', 'prediction orders: YES or NO')
+      .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')
+      .option('--currency <code>', 'account orders: three letters')
+      .option('--destination <name>', 'account orders: exchange destination')
+      .option('--leg <symbol:side:ratio:effect>', 'account orders: an option leg (OPEN or CLOSE); up to four', collect)
+      .option('--ref <text>', 'your own reference; it comes back as callerRef on every update of the order')
+      .option('--supersedes <command>', 'the presumed absent command that this one takes the place of'),
+  ask: (flags) => ({ body: flags.prediction ? predictionBody(flags) : accountBody(flags) }),
+  ...sentFields,
+};
+
 export function placeCommand(io: CliIo): Command {
-  const command = new Command('place')
-    .description('Places an order: equities and options, or with --prediction on a prediction market.')
-    .requiredOption('--account <id>', 'account to trade on')
-    .requiredOption('--symbol <symbol>', 'instrument')
-    .requiredOption(
-      '--side <side>',
-      'buy, sell; for equities also sell_short, buy_to_cover',
-      oneOf('buy', 'sell', 'sell_short', 'buy_to_cover'),
-    )
-    .requiredOption('--type <type>', 'market, limit, stop, stop_limit', oneOf('market', 'limit', 'stop', 'stop_limit'))
-    .requiredOption('--qty <decimal>', 'total quantity')
-    .option('--tif <word>', 'time in force: day, gtc, ioc, fok; on prediction markets also gtd', 'day')
-    .option('--price <decimal>', 'limit price')
-    .option('--stop-price <decimal>', 'price that triggers a stop')
-    .option('--prediction', 'a prediction order')
-    .option('--outcome <word>', 'prediction orders: YES or NO')
-    .option('--expire-time <instant>', 'prediction orders, gtd: when it ends, as 2026-12-31T21:00:00Z')
-    .option('--currency <code>', 'account orders: three letters')
-    .option('--destination <name>', 'account orders: exchange destination')
-    .option('--leg <symbol:side:ratio:effect>', 'account orders: an option leg (OPEN or CLOSE); up to four', collect)
-    .option('--ref <text>', 'your own reference; it comes back as callerRef on every update of the order')
-    .option('--supersedes <command>', 'the presumed absent command that this one takes the place of');
-  return addSendFlags(command)
-    .addHelpText('after', examples)
-    .action((flags: PlaceFlags) =>
-      sendAndPrint(io, flags, {
-        method: 'POST',
-        path: flags.prediction ? '/v1/predictions/orders' : '/v1/orders',
-        body: flags.prediction ? predictionBody(flags) : accountBody(flags),
-      }),
-    );
+  return verbCommand(io, placeVerb);
 }
+
+const replaceExamples = `
+Examples:
+  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --price 0.45
+  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --price 0.45 --wait 10
+  $ tidemark replace 7d0c2f6e-… --account SIM-1001 --qty 80 --if-revision 4      refused (412) if it has changed since
+
+Only prediction orders can be replaced; for an account order the platform has cancel and a new order. --qty is the new total, filled part included.
+${restExitCodes}`;
+
+interface ReplaceFlags extends KeyFlags, RevisionFlags {
+  readonly account: string;
+  readonly qty?: string;
+  readonly price?: string;
+  readonly stopPrice?: string;
+  readonly tif?: string;
+  readonly expireTime?: string;
+}
+
+export const replaceVerb: Verb<typeof sentAnswer, ReplaceFlags> = {
+  name: 'replace',
+  does: 'Changes terms of a working prediction order; terms that are left out stay as they are.',
+  help: replaceExamples,
+  route: 'PATCH /v1/predictions/orders/{orderId}',
+  takes: [['<order>', 'whole id of the order']],
+  flags: (command) =>
+    addRevisionFlag(
+      command
+        .requiredOption('--account <id>', 'account of the order')
+        .option('--qty <decimal>', 'new total quantity')
+        .option('--price <decimal>', 'new limit price')
+        .option('--stop-price <decimal>', 'new stop price')
+        .option('--tif <word>', 'new time in force')
+        .option('--expire-time <instant>', 'new expiry of a gtd order'),
+    ),
+  ask: ({ account: accountId, qty: quantity, price, stopPrice: stopPx, tif, expireTime, ifRevision }) => ({
+    headers: ifMatch(ifRevision),
+    body: { accountId, quantity, price, stopPx, timeInForce: tif?.toLowerCase(), expireTime },
+  }),
+  ...sentFields,
+};
+
+export function replaceCommand(io: CliIo): Command {
+  return verbCommand(io, replaceVerb);
+}
+
+const sides = ['buy', 'sell', 'sell_short', 'buy_to_cover'];
+const types = ['market', 'limit', 'stop', 'stop_limit'];
 
 /** In upper or lower case. */
 function oneOf(...words: readonly string[]): (text: string) => string {

@@ -13,8 +13,8 @@ import { printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
 import { usage } from './io/usage.ts';
 import { follow } from './rest/follow.ts';
-import { understood } from './rest/rest-client.ts';
-import { addRestFlags, type RestFlags, reasonText, refuseFlags, restClient, segment } from './rest/rest-flags.ts';
+import { type RestClient, understood } from './rest/rest-client.ts';
+import { type RestFlags, reasonText, refuseFlags, segment } from './rest/rest-flags.ts';
 import type { Verb } from './rest/verb.ts';
 
 const jobOrJobs = z.union([quarantineJobAnswer, quarantineJobList]);
@@ -34,15 +34,13 @@ export interface JobFlags extends RestFlags {
 }
 
 export function addJobFlags(command: Command): Command {
-  return addRestFlags(
-    command
-      .option('--all', 'every row that matches, as one job of the service, asked for over REST')
-      .option('--reason <text>', 'why: recorded in the audit trail; --all needs it', reasonText)
-      .addOption(new Option('--stream <name>', 'with --all, only this stream').choices(['account', 'prediction']))
-      .option('--account <id>', 'with --all, only rows of this account')
-      .option('--only <reason>', 'with --all, only rows that are in quarantine for this reason, such as bad_decimal')
-      .option('--dry-run', 'with --all, only count the rows'),
-  );
+  return command
+    .option('--all', 'every row that matches, as one job of the service, asked for over REST')
+    .option('--reason <text>', 'why: recorded in the audit trail; --all needs it', reasonText)
+    .addOption(new Option('--stream <name>', 'with --all, only this stream').choices(['account', 'prediction']))
+    .option('--account <id>', 'with --all, only rows of this account')
+    .option('--only <reason>', 'with --all, only rows that are in quarantine for this reason, such as bad_decimal')
+    .option('--dry-run', 'with --all, only count the rows');
 }
 
 /** Throws unless the line names either rows, or `--all` with a reason. True: `--all`. */
@@ -63,53 +61,60 @@ export function isForAll(
 /** An hour: a full quarantine of different orders is read again in a little over half of one. */
 const jobSeconds = 3_600;
 
+const openedJob = z.union([quarantineJobAnswer, quarantineJobSize]);
+
 /**
  * Has the service make the job, and shows its progress until it has ended. A user who interrupts
  * stops watching; the job goes on.
  */
-export async function runJob(
-  io: CliIo,
-  action: 'retry' | 'discard',
-  flags: JobFlags & { readonly reason: string },
-): Promise<void> {
-  const { stream, account, only, reason, dryRun = false } = flags;
-  const client = restClient(io, flags);
-  const filter = { stream, accountId: account, reason: only };
-  const { body } = await client.ask({
-    method: 'POST',
-    path: '/v1/quarantine/jobs',
-    body: { action, filter, reason, dryRun },
+const ofAll = (action: 'retry' | 'discard'): Verb<typeof openedJob, JobFlags> => ({
+  name: `${action} --all`,
+  does: `One job of the service, to ${action} every row that matches.`,
+  route: 'POST /v1/quarantine/jobs',
+  ask: ({ stream, account: accountId, only, reason, dryRun = false }) => ({
+    body: { action, filter: { stream, accountId, reason: only }, reason, dryRun },
+  }),
+  about: 'a job',
+  answer: openedJob,
+  complete: async (opened, { io, client, flags }) =>
+    'job' in opened ? untilEnded(io, client, opened, flags.wait ?? jobSeconds) : opened,
+  text: (opened) => ('job' in opened ? jobText(opened.job) : sizeLine(action, opened)),
+  json: (_body, shown) => shown,
+  end: (io, opened) => {
+    if ('job' in opened) endOfJob(io, opened.job);
+  },
+});
+
+export const jobVerbs = [ofAll('retry'), ofAll('discard')] as const;
+
+type JobAnswer = z.infer<typeof quarantineJobAnswer>;
+
+function untilEnded(io: CliIo, client: RestClient, opened: JobAnswer, seconds: number): Promise<JobAnswer> {
+  return follow(io, opened, {
+    read: async ({ job: { jobId } }) => {
+      const { body } = await client.ask({ method: 'GET', path: `/v1/quarantine/jobs/${segment(jobId)}` });
+      return understood('a job', quarantineJobAnswer, body);
+    },
+    isOver: ({ job: { state } }) => state !== 'running',
+    progress: ({ job }) => progressOf(job),
+    seconds,
   });
-  if (dryRun) {
-    const size = understood('rows of the quarantine', quarantineJobSize, body);
-    io.stdout.write(flags.json ? `${JSON.stringify(body)}\n` : sizeLine(action, size));
-    return;
-  }
-  const job = await follow(io, jobOf(body), {
-    read: async ({ jobId }) =>
-      jobOf((await client.ask({ method: 'GET', path: `/v1/quarantine/jobs/${segment(jobId)}` })).body),
-    isOver: ({ state }) => state !== 'running',
-    progress: progressOf,
-    seconds: flags.wait ?? jobSeconds,
-  });
-  io.stdout.write(flags.json ? `${JSON.stringify({ job })}\n` : jobText(job));
-  if (job.state === 'running') {
+}
+
+function endOfJob(io: CliIo, { state, jobId, failed, withdrawn }: QuarantineJobDocument): void {
+  if (state === 'running') {
     io.stderr.write(
-      `It goes on without this command. \`tidemark quarantine jobs ${job.jobId}\` shows it, \`cancel-job\` cancels it.\n`,
+      `It goes on without this command. \`tidemark quarantine jobs ${jobId}\` shows it, \`cancel-job\` cancels it.\n`,
     );
     io.exit(exitCodes.unresolved);
-  } else if (job.failed > 0) io.exit(exitCodes.failed);
-  else if (job.withdrawn > 0) io.exit(exitCodes.unresolved);
+  } else if (failed > 0) io.exit(exitCodes.failed);
+  else if (withdrawn > 0) io.exit(exitCodes.unresolved);
 }
 
 function progressOf({ done, failed, withdrawn, total }: QuarantineJobDocument) {
   const answered = done + failed + withdrawn;
   const failures = failed === 0 ? '' : `, ${failed} failed`;
   return { part: total === 0 ? 1 : answered / total, words: `${answered} of ${plural(total, 'row')}${failures}` };
-}
-
-function jobOf(body: unknown): QuarantineJobDocument {
-  return understood('a job', quarantineJobAnswer, body).job;
 }
 
 /** `quarantine jobs`: the newest, or one. */

@@ -1,14 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import { quarantineAnswer, quarantinePage } from '../contract/quarantine-bodies.ts';
-import { exitCodes, ProgramError } from '../runtime/program-error.ts';
-import { formatTable, printable, tableText } from './io/format-text.ts';
+import type { ProgramError } from '../runtime/program-error.ts';
+import { factsText, printable, tableText } from './io/format-text.ts';
 import type { CliIo } from './io/io.ts';
-import { addJobFlags, cancelJobVerb, isForAll, type JobFlags, jobsVerb, runJob } from './quarantine-jobs.ts';
-import { follow } from './rest/follow.ts';
+import { addJobFlags, cancelJobVerb, isForAll, type JobFlags, jobsVerb, jobVerbs } from './quarantine-jobs.ts';
+import { type EachVerb, each, runEach } from './rest/each-verb.ts';
+import { endAs, follow, stillAsked } from './rest/follow.ts';
+import { type ListFlags, type ListVerb, listCommand } from './rest/list-verb.ts';
 import { type RestClient, understood } from './rest/rest-client.ts';
-import { type RestFlags, restClient, segment, waitSeconds } from './rest/rest-flags.ts';
-import { type ListFlags, type ListVerb, listCommand, type Verb, verbCommand } from './rest/verb.ts';
+import { segment, waitSeconds } from './rest/rest-flags.ts';
+import { commandOf, runVerb, type Verb, verbCommand } from './rest/verb.ts';
 
 const examples = `
 Examples:
@@ -69,47 +71,24 @@ export function quarantineCommand(io: CliIo): Command {
     .addCommand(listCommand(io, quarantineLs))
     .addCommand(verbCommand(io, quarantineShow))
     .addHelpText('after', examples);
-  addJobFlags(
-    command
-      .command('retry')
-      .description(
-        'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
-      )
-      .argument('[ids...]', 'of the rows', rowIds)
-      .option(
-        '--wait <seconds>',
-        'how long to wait for the answers: 60 without it, and 3600 with --all',
-        waitSeconds(99_999),
+  for (const [at, verb] of rowVerbs.entries()) {
+    const ofAll = jobVerbs[at] as (typeof jobVerbs)[0];
+    command.addCommand(
+      commandOf<JobFlags>(verb, async (ids, flags) =>
+        isForAll(ids, flags) ? runVerb(io, ofAll, [], flags) : runEach(io, verb, ids, flags),
       ),
-  ).action((ids: string[], flags: JobFlags) =>
-    isForAll(ids, flags) ? runJob(io, 'retry', flags) : dealWith(io, 'retry', ids, flags),
-  );
-  addJobFlags(
-    command
-      .command('discard')
-      .description('Marks rows as dealt with. They are kept as long as the log is.')
-      .argument('[ids...]', 'of the rows', rowIds),
-  ).action((ids: string[], flags: JobFlags) =>
-    isForAll(ids, flags) ? runJob(io, 'discard', flags) : dealWith(io, 'discard', ids, flags),
-  );
+    );
+  }
   return command.addCommand(verbCommand(io, jobsVerb)).addCommand(verbCommand(io, cancelJobVerb));
-}
-
-function rowId(text: string): string {
-  if (/^\d{1,18}$/.test(text)) return String(BigInt(text));
-  throw new InvalidArgumentError('It must be the number of a row.');
-}
-
-function rowIds(text: string, before: string[] = []): string[] {
-  return [...before, rowId(text)];
 }
 
 function rowText({ raw, retry, id, stream, accountId, orderId, reason, detail, ...times }: Row): string {
   const { observedAt, recordedAt, dealtAt } = times;
-  const fields = { id, stream, accountId, orderId, reason, detail, observedAt, recordedAt, dealtAt };
-  const lines = Object.entries(fields).map(([name, value]) => [name, printable(value ?? '-')]);
-  const asked = retry && ['retry', printable(`${retry.outcome ?? 'waiting'}, asked ${retry.requestedAt}`)];
-  return `${formatTable(asked === undefined ? lines : [...lines, asked])}\n${printable(raw)}\n`;
+  return `${factsText({
+    ...{ id, stream, accountId: accountId ?? '-', orderId: orderId ?? '-', reason, detail, observedAt, recordedAt },
+    dealtAt: dealtAt ?? '-',
+    retry: retry && `${retry.outcome ?? 'waiting'}, asked ${retry.requestedAt}`,
+  })}\n${printable(raw)}\n`;
 }
 
 interface Result {
@@ -118,46 +97,66 @@ interface Result {
   readonly detail: string;
 }
 
+type RowVerb = EachVerb<typeof quarantineAnswer, JobFlags, Result>;
+
 /** Says it of each row, waits for the answers, and prints a line for each. */
-async function dealWith(
-  io: CliIo,
-  verb: 'retry' | 'discard',
-  ids: readonly string[],
-  { reason = 'at the command line', wait = 60, ...flags }: JobFlags,
-): Promise<void> {
-  const client = restClient(io, flags);
-  const asked: Result[] = [];
-  for (const id of ids) {
-    try {
-      const path = `/v1/quarantine/${segment(id)}/${verb}`;
-      const { body } = await client.ask({ method: 'POST', path, body: { reason } });
-      asked.push(verb === 'discard' ? { id, outcome: 'done', detail: 'discarded' } : resultOf(body));
-    } catch (error) {
-      if (!(error instanceof ProgramError)) throw error;
-      asked.push({ id, outcome: 'failed', detail: await whyNot(client, id, error) });
-      io.exit(error.exitCode);
-      // The next one would fail in the same way: the service does not answer, or refuses the token.
-      if (error.exitCode === exitCodes.unavailable || error.exitCode === exitCodes.denied) break;
-    }
-  }
-  const results = await follow(io, asked, {
-    read: (newest) => Promise.all(newest.map((result) => (isWaiting(result) ? lookAgain(client, result.id) : result))),
-    isOver: (newest) => !newest.some(isWaiting),
-    seconds: wait,
-  });
-  printResults(io, results, flags);
+const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' | 'result'>): RowVerb => ({
+  name,
+  route: `POST /v1/quarantine/{rowId}/${name}`,
+  takes: [['[ids...]', 'of the rows', each(rowId)]],
+  ask: ({ reason = 'at the command line' }) => ({ body: { reason } }),
+  about: quarantineShow.about,
+  answer: quarantineAnswer,
+  refused: async (id, error, client) => ({ id, outcome: 'failed', detail: await whyNot(client, id, error) }),
+  complete: (asked, { io, client, flags: { wait = 60 } }) =>
+    follow(io, asked, {
+      read: (newest) =>
+        Promise.all(newest.map((result) => (isWaiting(result) ? lookAgain(client, result.id) : result))),
+      isOver: (newest) => !newest.some(isWaiting),
+      seconds: wait,
+    }),
+  text: (results) => results.map(({ id, outcome, detail }) => `${id}: ${outcome}, ${printable(detail)}\n`).join(''),
+  end: endAs,
+  ...more,
+});
+
+export const rowVerbs = [
+  ofRow('retry', {
+    does: 'Has the running service read the orders again from the platform; a row is dealt with once its order passes ingest.',
+    flags: (command) =>
+      addJobFlags(command).option(
+        '--wait <seconds>',
+        'how long to wait for the answers: 60 without it, and 3600 with --all',
+        waitSeconds(99_999),
+      ),
+    result: resultOf,
+  }),
+  ofRow('discard', {
+    does: 'Marks rows as dealt with. They are kept as long as the log is.',
+    flags: addJobFlags,
+    result: (id) => ({ id, outcome: 'done', detail: 'discarded' }),
+  }),
+];
+
+function rowId(text: string): string {
+  if (/^\d{1,18}$/.test(text)) return String(BigInt(text));
+  throw new InvalidArgumentError('It must be the number of a row.');
 }
 
 const isWaiting = ({ outcome }: Result) => outcome === 'waiting';
 
-async function lookAgain(client: RestClient, id: string): Promise<Result> {
-  return resultOf((await client.ask({ method: 'GET', path: `/v1/quarantine/${segment(id)}` })).body);
+function resultOf(id: string, { retry }: Row): Result {
+  const { outcome = 'waiting', detail = outcome === 'waiting' ? stillAsked : '-' } = retry ?? {};
+  return { id, outcome, detail };
 }
 
-function resultOf(body: unknown): Result {
-  const { id, retry } = understood(quarantineShow.about, quarantineAnswer, body);
-  if (retry?.outcome !== undefined) return { id, outcome: retry.outcome, detail: retry.detail ?? '-' };
-  return { id, outcome: 'waiting', detail: 'no process that follows the account has read it yet; it stays asked for' };
+async function lookAgain(client: RestClient, id: string): Promise<Result> {
+  return resultOf(id, await readRow(client, id));
+}
+
+async function readRow(client: RestClient, id: string): Promise<Row> {
+  const { body } = await client.ask({ method: 'GET', path: `/v1/quarantine/${segment(id)}` });
+  return understood(quarantineShow.about, quarantineAnswer, body);
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -167,17 +166,6 @@ const reasons: Readonly<Record<string, string>> = {
 
 async function whyNot(client: RestClient, id: string, { code, message }: ProgramError): Promise<string> {
   if (code !== 'NAMES_NO_ORDER') return reasons[code] ?? message;
-  const { body } = await client.ask({ method: 'GET', path: `/v1/quarantine/${segment(id)}` });
-  const { accountId } = understood(quarantineShow.about, quarantineAnswer, body);
+  const { accountId } = await readRow(client, id);
   return `it names no order: ${accountId === undefined ? 'check it' : `run \`tidemark backfill ${accountId}\``}, and discard it`;
-}
-
-function printResults(io: CliIo, results: readonly Result[], { json }: RestFlags): void {
-  io.stdout.write(
-    json
-      ? `${JSON.stringify(results)}\n`
-      : results.map(({ id, outcome, detail }) => `${id}: ${outcome}, ${printable(detail)}\n`).join(''),
-  );
-  if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
-  else if (results.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);
 }

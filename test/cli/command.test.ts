@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { sampleUpdate } from '../support/orders/sample-update.ts';
 import { commandBody, problemBody, restServer, runAgainst } from '../support/rest/rest-answers.ts';
 import { json, type Received } from '../support/servers/http-server.ts';
 
@@ -140,26 +139,22 @@ describe('command show', () => {
     expect(out).toMatch(/read missed +startedAt 2026-11-21T\d\d:\d\d:09\.123Z, misses 1$/m);
   });
 
-  const order = { orderId: 'o-9', accountId: 'SIM-1001', clOrdId: landed.attemptId };
+  const rule = 'an order that carries the reference of this command is there, and the venue has taken it';
+  const verdict = { state: 'applied', because: 'landed', rule, agrees: true, complete: true };
 
-  /** REST of one command, and of an order that carries its reference. */
+  /** REST of one command, with the verdict by its evidence. */
   function restOf(command: Readonly<Record<string, unknown>>, shown: readonly object[] = timeline) {
-    return restServer(({ path }, response) => {
-      if (path.includes('/updates'))
-        json(response, 200, { items: [JSON.parse(sampleUpdate(order))], recordedAt: ['2026-11-21T15:00:00.000Z'] });
-      else json(response, 200, { ...commandBody(command), timeline: shown });
-    });
+    return restServer((_request, response) =>
+      json(response, 200, { recomputed: verdict, ...commandBody(command), timeline: shown }),
+    );
   }
 
   it('prints the timeline, and the verdict as the evidence alone gives it', async () => {
     const rest = await restOf(settled);
     const { code, out } = await runAgainst(rest.url, ['command', 'show', id]);
-    expect(rest.received.map(({ path }) => path)).toEqual([
-      `/v1/commands/${id}`,
-      '/v1/orders/account/o-9/updates?after=0&limit=500',
-    ]);
+    expect(rest.received.map(({ path }) => path)).toEqual([`/v1/commands/${id}`]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^evidence +computed again: applied, by landed$/m);
+    expect(out).toContain(`evidence  computed again: applied, since ${rule}\n`);
     expect(out).toMatch(/^2026-11-21T15:00:00\.001Z {2}attempt 1 prepared +tm-0a1b$/m);
     expect(out).toMatch(
       /^2026-11-21T15:00:02\.004Z {2}attempt 1 answered unknown {2}the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m,
@@ -182,13 +177,7 @@ describe('command show', () => {
       { at: '2026-11-21T15:00:02.004Z', ...answer },
       { at: '2026-11-21T15:00:00.001Z', ...note },
     ];
-    const rest = await restServer(({ path }, response) =>
-      json(
-        response,
-        200,
-        path.includes('/updates') ? { items: [], recordedAt: [] } : { ...commandBody(settled), timeline: all },
-      ),
-    );
+    const rest = await restOf(settled, all);
     const { out } = await runAgainst(rest.url, ['command', 'show', id]);
     expect(out).toMatch(
       /^2026-11-21T15:00:02\.004Z {2}answer unknown +the platform does not know \(OUTCOME_UNKNOWN, 504\)$/m,
@@ -198,9 +187,10 @@ describe('command show', () => {
   });
 
   it('says when what is recorded does not follow from the evidence', async () => {
-    const rest = await restOf({ ...settled, outcome: 'rejected', state: 'rejected' });
-    expect((await runAgainst(rest.url, ['command', 'show', id])).out).toMatch(
-      /^evidence +DIFFERS: computed again it is applied, by landed$/m,
+    const recomputed = { ...verdict, agrees: false };
+    const rest = await restOf({ ...settled, outcome: 'rejected', state: 'rejected', recomputed });
+    expect((await runAgainst(rest.url, ['command', 'show', id])).out).toContain(
+      `evidence  DIFFERS: computed again it is applied, since ${rule}\n`,
     );
     const { out } = await runAgainst(rest.url, ['command', 'show', id, '--json']);
     expect(JSON.parse(out)).toMatchObject({

@@ -24,6 +24,9 @@ async function run(argv: readonly string[], ...pages: readonly (readonly unknown
     const url = new URL(path, 'http://x');
     if (url.pathname.endsWith('/updates'))
       return json(response, 200, { items: updates, recordedAt: updates.map(() => '2026-11-21T14:30:02.000Z') });
+    const [, , , , id] = url.pathname.split('/');
+    const one = pages.flat().find((order) => (order as { readonly orderId: string }).orderId === id);
+    if (id !== undefined) return json(response, 200, one);
     const at = Number(url.searchParams.get('cursor') ?? 0);
     return json(response, 200, { items: pages[at] ?? [], ...(at + 1 < pages.length && { next: String(at + 1) }) });
   });

@@ -57,25 +57,20 @@ function text(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Ids under which the venue or the platform may know the order, for the person who calls them. */
-export interface VenueIds {
-  readonly orderId?: string;
-  readonly venueOrderId?: string;
-}
-
 /**
  * All that a person on call needs for one unresolved command: age, terms, the ids for the venue,
  * the evidence, and the line that settles it.
  */
-export function describeUnresolved(command: RestCommand, venue: VenueIds, nowMs: number): string {
-  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderStatus } = command;
+export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
+  const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderId, orderStatus } = command;
+  const { venueOrderId } = command;
   const label = presumedAbsent ? ', presumed absent' : '';
   const lines = [
     `${outcome}${label}  ${kind}  ${accountId}  ${stream}  ${ageOf(createdAt, nowMs)} old`,
     `  command   ${commandId}`,
     `  terms     ${describeTerms(kind, command.terms ?? {})}`,
     `  reference ${command.attempts.map(({ attemptId }) => attemptId).join(', ') || '-'}`,
-    `  order     ${venue.orderId ?? command.orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venue.venueOrderId === undefined ? '' : `, at the venue ${venue.venueOrderId}`}`,
+    `  order     ${orderId ?? 'none seen'}${orderStatus === undefined ? '' : ` (${orderStatus})`}${venueOrderId === undefined ? '' : `, at the venue ${venueOrderId}`}`,
     ...(command.callerRef === undefined ? [] : [`  caller    ${command.callerRef}`]),
     ...evidenceLines(command),
     `  settle    ${settleLine(command)}`,

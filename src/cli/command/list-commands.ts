@@ -1,14 +1,11 @@
 import { Option } from 'commander';
-import type { z } from 'zod';
 import { commandPage } from '../../contract/rest-answers.ts';
 import { ageOf, printable, tableText } from '../io/format-text.ts';
-import type { CliIo } from '../io/io.ts';
+import type { ListFlags, ListVerb } from '../rest/list-verb.ts';
 import type { RestClient } from '../rest/rest-client.ts';
-import { restClient } from '../rest/rest-flags.ts';
-import { type ListFlags, type ListVerb, readList } from '../rest/verb.ts';
-import { describeTerms, describeUnresolved, parseCommand, type RestCommand, type VenueIds } from './describe-terms.ts';
+import { describeTerms, describeUnresolved, parseCommand, type RestCommand } from './describe-terms.ts';
 
-export interface CommandListFlags extends ListFlags {
+interface CommandListFlags extends ListFlags {
   readonly unresolved?: true;
   readonly account?: string;
   readonly kind?: string;
@@ -16,8 +13,11 @@ export interface CommandListFlags extends ListFlags {
   readonly ref?: string;
 }
 
-/** `command ls`: a table of commands, the newest first. */
-export const commandLs: ListVerb<typeof commandPage, CommandListFlags> = {
+/** A command of the list; an unresolved one with its evidence and the venue's id of its order. */
+type Listed = RestCommand & { readonly venueOrderId?: string };
+
+/** `command ls`: a table. With `--unresolved` a block for each, and the line that settles it. */
+export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> = {
   name: 'ls',
   does: 'Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.',
   route: 'GET /v1/commands',
@@ -37,48 +37,41 @@ export const commandLs: ListVerb<typeof commandPage, CommandListFlags> = {
   }),
   about: 'a command',
   page: commandPage,
-  text: (commands, _flags, io) => commandTable(commands, io.clock.nowMs()),
+  // Oldest first: the one that has been exposed longest should be looked at first.
+  complete: async (commands, { client, flags }) => {
+    const shown: Listed[] = [];
+    for (const command of flags.unresolved ? commands.toReversed() : [])
+      shown.push(await withEvidence(client, command.commandId));
+    return flags.unresolved ? shown : commands;
+  },
+  text: (commands, { unresolved }, io) => {
+    const nowMs = io.clock.nowMs();
+    if (!unresolved) return commandTable(commands, nowMs);
+    if (commands.length === 0) return 'No command is unresolved.\n';
+    return commands.map((command) => escaped(describeUnresolved(command, nowMs))).join('\n');
+  },
 };
-
-/**
- * `command ls --unresolved`: a block for each with its evidence and the line that settles it.
- * Oldest first: the one that has been exposed longest should be looked at first.
- */
-export async function listUnresolved(io: CliIo, flags: CommandListFlags): Promise<void> {
-  const client = restClient(io, flags);
-  const commands = await readList(io, client, commandLs, flags);
-  const shown: { readonly command: RestCommand; readonly venue: VenueIds }[] = [];
-  for (const { commandId } of commands.toReversed()) {
-    const { body } = await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` });
-    const command = parseCommand(body);
-    shown.push({ command, venue: await venueIds(client, command) });
-  }
-  if (flags.json) io.stdout.write(`${JSON.stringify(shown.map(({ command, venue }) => ({ ...command, ...venue })))}\n`);
-  else if (shown.length === 0) io.stdout.write('No command is unresolved.\n');
-  else
-    io.stdout.write(
-      shown.map(({ command, venue }) => escaped(describeUnresolved(command, venue, io.clock.nowMs()))).join('\n'),
-    );
-}
 
 /** Line by line, since the line ends are our own and must stay. */
 function escaped(block: string): string {
   return block.split('\n').map(printable).join('\n');
 }
 
-async function venueIds(client: RestClient, { stream, orderId }: RestCommand): Promise<VenueIds> {
-  if (orderId === undefined) return {};
-  const order = await client.ask({ method: 'GET', path: `/v1/orders/${stream}/${encodeURIComponent(orderId)}` }).then(
-    ({ body }) => body,
+async function withEvidence(client: RestClient, commandId: string): Promise<Listed> {
+  const command = parseCommand((await client.ask({ method: 'GET', path: `/v1/commands/${commandId}` })).body);
+  const { stream, orderId } = command;
+  if (orderId === undefined) return command;
+  const read = client.ask({ method: 'GET', path: `/v1/orders/${stream}/${encodeURIComponent(orderId)}` });
+  // An order that is not shown now does not hide the command.
+  const order = await read.then(
+    ({ body }) => body['order'] as { readonly venueOrderId?: unknown } | undefined,
     () => undefined,
   );
-  const state = order?.['order'];
-  const venueOrderId =
-    typeof state === 'object' && state !== null && 'venueOrderId' in state ? state.venueOrderId : undefined;
-  return { orderId, ...(typeof venueOrderId === 'string' && { venueOrderId }) };
+  const venueOrderId = order?.venueOrderId;
+  return { ...command, ...(typeof venueOrderId === 'string' && { venueOrderId }) };
 }
 
-function commandTable(commands: z.infer<typeof commandPage>['items'], nowMs: number): string {
+function commandTable(commands: readonly Listed[], nowMs: number): string {
   return tableText(
     commands,
     {

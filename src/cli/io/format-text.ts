@@ -22,11 +22,22 @@ type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) =
  * A table of texts from outside, safe for a terminal; a value that is not there is a dash.
  * `none`: the sentence that stands for no row.
  */
-export function tableText<Row>(rows: readonly Row[], columns: Columns<Row>, none?: string): string {
+export function tableText<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  none?: string,
+  paint?: (cell: string) => string,
+): string {
   if (rows.length === 0 && none !== undefined) return `${none}\n`;
   const cell = (row: Row, of: Columns<Row>[string]) => (typeof of === 'string' ? row[of] : of(row)) ?? '-';
   const cells = rows.map((row) => Object.values(columns).map((of) => printable(String(cell(row, of)))));
-  return formatTable([Object.keys(columns), ...cells]);
+  return formatTable([Object.keys(columns), ...cells], paint);
+}
+
+/** A line for each fact that is known, its name first; texts as in `tableText`. */
+export function factsText(facts: Readonly<Record<string, string | undefined>>): string {
+  const known = Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined);
+  return formatTable(known.map(([name, value]) => [name, printable(value)]));
 }
 
 /** "90 s", "12 min", "3 h", "4 days": how long ago, for people who have to act on it. */

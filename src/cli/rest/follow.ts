@@ -48,3 +48,12 @@ export async function follow<T>(
     bar?.end();
   }
 }
+
+/** Of a request that was not answered in time. */
+export const stillAsked = 'no process that follows the account has read it yet; it stays asked for';
+
+/** The exit code of what a process was asked to do: 1 where a part failed, 75 where one is open. */
+export function endAs(io: CliIo, results: readonly { readonly outcome: string }[]): void {
+  if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
+  else if (results.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);
+}

@@ -3,157 +3,185 @@ import type { z } from 'zod';
 import { exitCodes, ProgramError } from '../../runtime/program-error.ts';
 import { printable } from '../io/format-text.ts';
 import type { CliIo } from '../io/io.ts';
-import { type Listed, readPages } from './read-pages.ts';
+import { addKeyFlags, namingKey, requestKey, withKey } from './request-key.ts';
 import { type RestAnswer, type RestClient, type RestRequest, understood } from './rest-client.ts';
-import { addReasonFlag, addRestFlags, query, type RestFlags, restClient, rowLimit, segment } from './rest-flags.ts';
+import { addReasonFlag, addRestFlags, query, type RestFlags, restClient, segment } from './rest-flags.ts';
 
 type Method = RestRequest['method'];
 type RouteName = `${Method} /v1/${string}`;
 
 /** An argument: as help writes it (`<id>`), what it is, and the grammar of its text. */
-type Argument = readonly [name: string, about: string, read?: (text: string) => string | number];
+type Argument = readonly [name: string, about: string, read?: (text: string) => string | number | readonly string[]];
 
 /**
  * A verb that makes one request over REST. A test holds each to the table of routes: that its route
  * exists, and answers in this shape.
  */
-export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFlags> {
+export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFlags, Shown = z.infer<Shape>> {
   readonly name: string;
   readonly does: string;
   /** Below its help. */
   readonly help?: string;
   /**
-   * As in the table of routes. The parameters of its path are `--account` and the arguments, in
-   * this order. Of two, the second is that of one account, or of the thing that was named.
+   * As in the table of routes. The parameters of its path are the last of `--account` and the
+   * arguments. Of two, the second is that of one account, or of the thing that was named.
    */
-  readonly route: RouteName | readonly [ofAll: RouteName, ofOne: RouteName];
+  readonly route: RouteName | readonly [RouteName, RouteName];
+  /** Takes the second route for another reason. */
+  readonly isSecond?: (flags: Flags) => boolean;
   readonly takes?: readonly Argument[];
-  /** What was typed for an argument, as the service names it. */
-  readonly resolve?: (client: RestClient, typed: string) => Promise<string>;
+  /** An argument as the path has it, one part or several. */
+  readonly resolve?: (client: RestClient, typed: string, flags: Flags) => Promise<string | readonly string[]>;
   readonly flags?: (command: Command) => Command;
   /** It has `--reason`, and sends it. */
   readonly reasoned?: true;
-  /** What flags and arguments say to REST. */
+  /** It sends to the platform, so it has a key: `--idempotency-key` and `--wait`. */
+  readonly keyed?: true;
+  /** The part of the request that flags and arguments say. */
   readonly ask?: (
     flags: Flags,
     args: readonly unknown[],
   ) => {
     readonly query?: Readonly<Record<string, string | undefined>>;
     readonly body?: object;
+    readonly headers?: Readonly<Record<string, string>>;
     readonly waitMs?: number;
   };
   /** What the answer is about, for the case that it is not understood: `the fleet`. */
   readonly about: string;
   readonly answer: Shape;
-  readonly text: (answer: z.infer<Shape>, flags: Flags, io: CliIo) => string;
-  /** The part of the answer that `--json` prints. Left out: all, also fields of later versions. */
-  readonly json?: (body: Readonly<Record<string, unknown>>) => unknown;
+  /** What is shown, where that needs further requests. */
+  readonly complete?: (answer: z.infer<Shape>, run: VerbRun<Flags>) => Promise<Shown>;
+  readonly text: (shown: Shown, flags: Flags, io: CliIo, sent: Sent) => string;
+  /** What `--json` prints. Left out: the whole answer, also fields of later versions. */
+  readonly json?: (body: Readonly<Record<string, unknown>>, shown: Shown | undefined) => unknown;
   /** After it was printed: what is said on stderr, and the exit code. */
-  readonly end?: (io: CliIo, answer: z.infer<Shape>, flags: Flags) => void;
+  readonly end?: (io: CliIo, shown: Shown, flags: Flags, sent: Sent) => void;
 }
 
-/** The verb as a command. */
-export function verbCommand<Shape extends z.ZodType, Flags extends RestFlags>(
-  io: CliIo,
-  verb: Verb<Shape, Flags>,
-): Command {
+/** One run of a verb, for its further requests. */
+export interface VerbRun<Flags> {
+  readonly io: CliIo;
+  readonly client: RestClient;
+  readonly flags: Flags;
+  readonly args: readonly string[];
+}
+
+/** How it was answered: with 202 it is not over. */
+export interface Sent {
+  readonly isOpen: boolean;
+  /** It was sent before with the same key. */
+  readonly replayed: boolean;
+  /** Of a verb that is keyed. */
+  readonly key: string | undefined;
+}
+
+type Runner<Flags> = (args: readonly string[], flags: Flags) => Promise<void>;
+type Spoken = Pick<Verb<z.ZodType>, 'name' | 'does' | 'help' | 'takes' | 'flags' | 'reasoned' | 'keyed'>;
+
+/** The words of a verb as a command. `run`: this verb, or a choice of two with the same flags. */
+export function commandOf<Flags extends RestFlags>(verb: Spoken, run: Runner<Flags>): Command {
   const command = new Command(verb.name).description(verb.does);
   for (const [name, about, read = String] of verb.takes ?? []) command.argument(name, about, read);
   const flagged = verb.flags?.(command) ?? command;
+  if (verb.keyed) addKeyFlags(flagged);
   const called = verb.reasoned ? addReasonFlag(flagged) : addRestFlags(flagged);
   if (verb.help !== undefined) called.addHelpText('after', verb.help);
-  return called.action(async (...given: unknown[]) => {
+  return called.action((...given: unknown[]) =>
     // The last is the command itself: a flag that its parent has too is there.
-    const flags = (given.at(-1) as Command).optsWithGlobals<Flags>();
-    await runVerb(io, verb, given.slice(0, -2) as string[], flags);
-  });
+    run(
+      given
+        .slice(0, -2)
+        .flat()
+        .filter((each) => each !== undefined) as string[],
+      (given.at(-1) as Command).optsWithGlobals<Flags>(),
+    ),
+  );
+}
+
+/** The verb as a command. */
+export function verbCommand<Shape extends z.ZodType, Flags extends RestFlags, Shown = z.infer<Shape>>(
+  io: CliIo,
+  verb: Verb<Shape, Flags, Shown>,
+): Command {
+  return commandOf<Flags>(verb, (args, flags) => runVerb(io, verb, args, flags));
 }
 
 /** Asks, prints the answer, and sets the exit code. */
-export async function runVerb<Shape extends z.ZodType, Flags extends RestFlags>(
+export async function runVerb<Shape extends z.ZodType, Flags extends RestFlags, Shown = z.infer<Shape>>(
   io: CliIo,
-  verb: Verb<Shape, Flags>,
-  args: readonly string[],
+  verb: Verb<Shape, Flags, Shown>,
+  typed: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const client = restClient(io, flags);
   const { resolve } = verb;
-  const names = resolve === undefined ? args : await Promise.all(args.map((typed) => resolve(client, typed)));
-  const { body } = expectDone(await client.ask(requestOf(verb, names, flags)));
-  if (flags.json) io.stdout.write(`${JSON.stringify(verb.json?.(body) ?? body)}\n`);
-  if (flags.json && verb.end === undefined) return;
-  const answer = understood(verb.about, verb.answer, body);
-  if (!flags.json) io.stdout.write(verb.text(answer, flags, io));
-  verb.end?.(io, answer, flags);
+  const args =
+    resolve === undefined ? typed : (await Promise.all(typed.map((each) => resolve(client, each, flags)))).flat();
+  const request = requestOf(verb, args, flags);
+  const run = { io, client, flags, args };
+  if (!verb.keyed) return show(run, verb, await client.ask(request));
+  const key = requestKey(io, flags);
+  try {
+    await show(run, verb, await client.ask(withKey(request, key, flags)), key);
+  } catch (error) {
+    throw namingKey(error, key);
+  }
 }
 
-function requestOf<Shape extends z.ZodType, Flags extends RestFlags>(
-  { route, ask, reasoned }: Verb<Shape, Flags>,
+async function show<Shape extends z.ZodType, Flags extends RestFlags, Shown>(
+  run: VerbRun<Flags>,
+  verb: Verb<Shape, Flags, Shown>,
+  answered: RestAnswer,
+  key?: string,
+): Promise<void> {
+  const { io, flags } = run;
+  const { status, headers, body: given } = expectDone(answered);
+  const sent = { isOpen: status === 202, replayed: headers.get('idempotent-replayed') === 'true', key };
+  const body = key === undefined ? given : { ...given, idempotencyKey: key, replayed: sent.replayed };
+  const asJson = (shown?: Shown) => printJson(io, verb.json?.(body, shown) ?? body);
+  const { complete, end } = verb;
+  if (flags.json && complete === undefined) asJson();
+  if (flags.json && complete === undefined && end === undefined) return;
+  const answer = understood(verb.about, verb.answer, given);
+  const shown = complete === undefined ? (answer as Shown) : await complete(answer, run);
+  if (!flags.json) io.stdout.write(verb.text(shown, flags, io, sent));
+  else if (complete !== undefined) asJson(shown);
+  end?.(io, shown, flags, sent);
+}
+
+export function printJson(io: CliIo, value: unknown): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+/** The part of a verb that makes its request. */
+export type AskingVerb<Shape extends z.ZodType, Flags extends RestFlags> = Pick<
+  Verb<Shape, Flags>,
+  'name' | 'does' | 'help' | 'route' | 'isSecond' | 'takes' | 'flags' | 'reasoned' | 'ask' | 'about' | 'answer'
+>;
+
+export function requestOf<Shape extends z.ZodType, Flags extends RestFlags>(
+  { route, isSecond, ask, reasoned }: AskingVerb<Shape, Flags>,
   args: readonly string[],
   flags: Flags,
 ): RestRequest {
   const { account } = flags as { readonly account?: string };
   const named = [account, ...args].filter((each) => typeof each === 'string');
-  const one = typeof route === 'string' ? route : route[named.length === 0 ? 0 : 1];
+  const one = typeof route === 'string' ? route : route[(isSecond?.(flags) ?? named.length > 0) ? 1 : 0];
   const [method = '', pattern = ''] = one.split(' ');
-  const { query: parameters = {}, body, waitMs } = ask?.(flags, args) ?? {};
-  const path = pattern.replace(/\{\w+\}/g, () => segment(named.shift() ?? ''));
+  const { query: parameters = {}, body, headers, waitMs } = ask?.(flags, args) ?? {};
+  const places = pattern.match(/\{\w+\}/g) ?? [];
+  const ids = named.slice(named.length - places.length);
+  const path = pattern.replace(/\{\w+\}/g, () => segment(ids.shift() ?? ''));
   const reason = reasoned ? { reason: (flags as { readonly reason?: string }).reason } : undefined;
-  const sent = body === undefined ? reason : { ...reason, ...body };
+  const sent = body === undefined ? reason : { ...body, ...reason };
   return {
     method: method as Method,
     path: `${path}${query(parameters)}`,
     ...(sent !== undefined && { body: sent }),
+    ...(headers !== undefined && { headers }),
     ...(waitMs !== undefined && { waitMs }),
   };
-}
-
-export interface ListFlags extends RestFlags {
-  readonly limit: number;
-}
-
-/** A verb that shows a list of REST: `--limit` rows of it, `--json` as an array. */
-export interface ListVerb<Page extends z.ZodType<Listed>, Flags extends ListFlags = ListFlags>
-  extends Pick<Verb<Page, Flags>, 'name' | 'does' | 'help' | 'flags' | 'about'> {
-  readonly route: `GET /v1/${string}`;
-  /** What the flags say to REST. */
-  readonly filter: (flags: Flags) => Readonly<Record<string, string | undefined>>;
-  readonly page: Page;
-  readonly text: (rows: z.infer<Page>['items'], flags: Flags, io: CliIo) => string;
-}
-
-/** The list as a command. */
-export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFlags>(
-  io: CliIo,
-  verb: ListVerb<Page, Flags>,
-): Command {
-  const command = new Command(verb.name).description(verb.does);
-  addRestFlags((verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', rowLimit, 50));
-  if (verb.help !== undefined) command.addHelpText('after', verb.help);
-  return command.action((flags: Flags) => runList(io, verb, flags));
-}
-
-/** Reads, prints the rows, and says on stderr where there are more. */
-export async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags>(
-  io: CliIo,
-  verb: ListVerb<Page, Flags>,
-  flags: Flags,
-): Promise<void> {
-  const items = await readList(io, restClient(io, flags), verb, flags);
-  io.stdout.write(flags.json ? `${JSON.stringify(items)}\n` : verb.text(items, flags, io));
-}
-
-/** The rows; where there are more, that is said on stderr. */
-export async function readList<Page extends z.ZodType<Listed>, Flags extends ListFlags>(
-  io: CliIo,
-  client: RestClient,
-  { about, route, filter, page }: ListVerb<Page, Flags>,
-  flags: Flags,
-): Promise<z.infer<Page>['items'][number][]> {
-  const list = { about, page, path: route.slice(4), filter: filter(flags), most: flags.limit };
-  const { items, more } = await readPages(client, list);
-  if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
-  return items;
 }
 
 /**

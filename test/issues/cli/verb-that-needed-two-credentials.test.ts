@@ -79,7 +79,7 @@ it('a backfill names its principal and its reason, and waits for the answer', as
   ] as const)
     expect(await run(name, 'backfill', account)).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`never followed ${account}, or this token may not see it`),
+      err: 'tidemark: there is no such account (ACCOUNT_NOT_FOUND)\n  `tidemark status` shows the accounts that are followed; a token may see fewer.\n',
     });
 });
 

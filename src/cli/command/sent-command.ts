@@ -1,0 +1,62 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { z } from 'zod';
+import { commandAnswer } from '../../contract/rest-answers.ts';
+import { exitCodes } from '../../runtime/program-error.ts';
+import { printable } from '../io/format-text.ts';
+import type { CliIo } from '../io/io.ts';
+import { fixOfCode } from '../rest/rest-client.ts';
+import type { Sent } from '../rest/verb.ts';
+
+/** The part of a command that its sender is shown. */
+export const sentAnswer = commandAnswer
+  .pick({ commandId: true, outcome: true, orderId: true, orderStatus: true, reason: true })
+  .extend({ presumedAbsent: commandAnswer.shape.presumedAbsent.optional() });
+type SentCommand = z.infer<typeof sentAnswer>;
+
+/** `place`, `replace` and `cancel` are answered alike. */
+export const sentFields = {
+  keyed: true,
+  about: 'a command',
+  answer: sentAnswer,
+  text: sentText,
+  end: (io: CliIo, { outcome }: SentCommand, _flags: object, { isOpen }: Sent) => {
+    const tookEffect = outcome === 'accepted' || outcome === 'applied';
+    io.exit(isOpen ? exitCodes.unresolved : tookEffect ? exitCodes.ok : exitCodes.failed);
+  },
+} as const;
+
+function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, replayed }: Sent): string {
+  const { commandId, outcome, orderId, orderStatus, reason } = command;
+  const order =
+    orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
+  const lines = [`${outcome}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
+  if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
+  // The platform has the same code for an order that is not found, and the same fix applies.
+  if (outcome === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
+  if (isOpen) lines.push(`  ${nextStep(command)}: tidemark command show ${commandId}`);
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function nextStep({ outcome, presumedAbsent }: SentCommand): string {
+  if (outcome === 'conflict') return 'The facts contradict each other, and a person has to settle it';
+  if (presumedAbsent)
+    return 'Its outcome is not known. Many complete reads did not show it, and a person has to decide';
+  return 'Its outcome is not known yet. The service is finding out';
+}
+
+export interface RevisionFlags {
+  readonly ifRevision?: number;
+}
+
+export function addRevisionFlag(command: Command): Command {
+  return command.option('--if-revision <n>', 'only while the order is at this revision of ours', revision);
+}
+
+function revision(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number above 0.');
+}
+
+export function ifMatch(at: number | undefined): Readonly<Record<string, string>> {
+  return at === undefined ? {} : { 'if-match': `"${at}"` };
+}

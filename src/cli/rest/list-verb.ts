@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { CliIo } from '../io/io.ts';
+import { type RestClient, understood } from './rest-client.ts';
+import { query, type RestFlags, restClient, rowLimit } from './rest-flags.ts';
+import { commandOf, printJson, type Verb, type VerbRun } from './verb.ts';
+
+export interface ListFlags extends RestFlags {
+  readonly limit: number;
+}
+
+/** A verb that shows a list of REST: `--limit` rows of it, `--json` as an array. */
+export interface ListVerb<
+  Page extends z.ZodType<Listed>,
+  Flags extends ListFlags = ListFlags,
+  Row = z.infer<Page>['items'][number],
+> extends Pick<Verb<Page, Flags>, 'name' | 'does' | 'help' | 'flags' | 'about'> {
+  readonly route: `GET /v1/${string}`;
+  /** What the flags say to REST. */
+  readonly filter: (flags: Flags) => Readonly<Record<string, string | undefined>>;
+  readonly page: Page;
+  /** The rows as they are shown, where that needs further requests. */
+  readonly complete?: (
+    rows: z.infer<Page>['items'],
+    run: Pick<VerbRun<Flags>, 'client' | 'flags'>,
+  ) => Promise<readonly Row[]>;
+  readonly text: (rows: readonly Row[], flags: Flags, io: CliIo) => string;
+}
+
+/** The list as a command. */
+export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFlags, Row>(
+  io: CliIo,
+  verb: ListVerb<Page, Flags, Row>,
+): Command {
+  const flags = (command: Command) =>
+    (verb.flags?.(command) ?? command).option('--limit <n>', 'at most so many', rowLimit, 50);
+  return commandOf<Flags>({ ...verb, flags }, (_args, given) => runList(io, verb, given));
+}
+
+/** Reads, prints the rows, and says on stderr where there are more. */
+async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, Row>(
+  io: CliIo,
+  { about, route, filter, page, complete, text }: ListVerb<Page, Flags, Row>,
+  flags: Flags,
+): Promise<void> {
+  const client = restClient(io, flags);
+  const list = { about, page, path: route.slice(4), filter: filter(flags), most: flags.limit };
+  const { items, more } = await readPages(client, list);
+  if (more) io.stderr.write(`There are more: raise --limit (${flags.limit}).\n`);
+  const rows = complete === undefined ? (items as Row[]) : await complete(items, { client, flags });
+  if (flags.json) printJson(io, rows);
+  else io.stdout.write(text(rows, flags, io));
+}
+
+/** A page of any list of REST. */
+export interface Listed {
+  readonly items: readonly unknown[];
+  readonly next?: string | undefined;
+}
+
+const mostOfAPage = 500;
+
+/**
+ * Reads pages until there are so many rows, or no more. A page of few matches may be empty and
+ * still have a next one.
+ */
+export async function readPages<Page extends z.ZodType<Listed>>(
+  client: RestClient,
+  list: {
+    readonly about: string;
+    readonly path: string;
+    readonly filter: Readonly<Record<string, string | undefined>>;
+    readonly page: Page;
+    readonly most: number;
+  },
+): Promise<{ readonly items: z.infer<Page>['items'][number][]; readonly more: boolean }> {
+  const items: z.infer<Page>['items'][number][] = [];
+  let cursor: string | undefined;
+  do {
+    const limit = String(Math.min(mostOfAPage, list.most - items.length));
+    const { body } = await client.ask({
+      method: 'GET',
+      path: `${list.path}${query({ ...list.filter, limit, cursor })}`,
+    });
+    const page = understood(list.about, list.page, body);
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined && items.length < list.most);
+  return { items, more: cursor !== undefined };
+}

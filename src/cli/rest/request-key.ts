@@ -1,0 +1,66 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { exitCodes, isUnconnected, ProgramError } from '../../runtime/program-error.ts';
+import type { CliIo } from '../io/io.ts';
+import type { RestRequest } from './rest-client.ts';
+import { type RestFlags, waitSeconds } from './rest-flags.ts';
+
+/** The flags of a verb that sends to the platform. */
+export interface KeyFlags extends RestFlags {
+  readonly idempotencyKey?: string;
+  readonly wait?: number;
+}
+
+export function addKeyFlags(command: Command): Command {
+  const about = 'the same key never sends twice; when left out, one is made and printed';
+  return command
+    .option('--idempotency-key <key>', about, idempotencyKey)
+    .option('--wait <seconds>', 'how long to wait for the final outcome, at most 30', waitSeconds(30));
+}
+
+function idempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]{1,128}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 128 visible characters without blanks.');
+}
+
+/**
+ * The key of a request. One that is made is printed before anything is sent: with it the same line
+ * can be given again after any failure, and nothing is sent twice.
+ */
+export function requestKey(io: CliIo, { idempotencyKey: given }: KeyFlags): string {
+  if (given !== undefined) return given;
+  const key = io.random.uuid();
+  io.stderr.write(`idempotency key ${key}\n`);
+  return key;
+}
+
+export function withKey(request: RestRequest, key: string, { wait }: KeyFlags): RestRequest {
+  const prefer = wait === undefined ? undefined : { prefer: `wait=${wait}` };
+  const headers = { ...request.headers, ...prefer, 'idempotency-key': key };
+  return { ...request, headers, waitMs: (request.waitMs ?? 0) + (wait ?? 0) * 1000 };
+}
+
+/** Errors after which the request may have been carried out. */
+const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED', 'ANSWER']);
+
+/**
+ * The error of a request that carried the key, with the next step. A problem says that nothing was
+ * journaled, and stays as it is. Where the service, or the instance that it asked, did not answer,
+ * the request may have arrived, unless no connection came about: the error then names the one line
+ * that is safe to give, and has its own exit code.
+ */
+export function namingKey(error: unknown, key: string): unknown {
+  if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;
+  const { code, message, exitCode, fix = '' } = error;
+  if (isUnconnected(error.cause))
+    return new ProgramError(message, { code, exitCode, fix: `Nothing was sent. ${fix}`, cause: error });
+  return new ProgramError(message, {
+    code,
+    exitCode: exitCodes.unresolved,
+    fix: [
+      'It is not known whether the service took it. Give the same line again with',
+      `  --idempotency-key ${key}`,
+      'which shows its outcome, and sends it only if it had not arrived.',
+    ].join('\n'),
+    cause: error,
+  });
+}
