@@ -16,7 +16,7 @@ function followed(everyMs: (value: { waits: boolean } | undefined) => number) {
 }
 
 describe('something that is read again and again', () => {
-  it('comes as often as its value asks for, and at once after a deed', async () => {
+  it('comes as often as its value asks for, and at once after an action', async () => {
     const { rig, polled, answerWith, reads } = followed((value) => (value?.waits === true ? 1_000 : 10_000));
     await rig.settle();
     expect(polled.state.value).toEqual({ value: { waits: true }, fault: undefined });
@@ -54,7 +54,7 @@ describe('something that is read again and again', () => {
     expect(polled.state.value).toEqual({ value: { waits: false }, fault: undefined });
   });
 
-  it('reads one time more after a deed that comes while it is read', async () => {
+  it('reads one time more after an action that comes while it is read', async () => {
     const { rig, polled, reads } = followed(() => 10_000);
     polled.again();
     await rig.settle();

@@ -270,7 +270,7 @@ describe('the console in Chromium, in memory', () => {
     await page.getByRole('heading', { name: 'CommitsLost', exact: true }).waitFor();
   });
 
-  it('offers operators no deed that the token may not do, and says why a screen is empty', async () => {
+  it('offers operators no action that the token may not do, and says why a screen is empty', async () => {
     const token = { name: 'reader', sha256: sha256('secret'), scopes: ['ops:read'], accounts: ['ACC-1'] };
     const { address, service } = await inMemory({ auth: { tokens: [token] } });
     service.consumersAnswer = { kind: 'unavailable' };

@@ -41,6 +41,7 @@ const given: Readonly<Record<string, string>> = {
   Seat: 'Assignment',
   Card: 'Introduction',
   Tenant: 'Work',
+  Deed: 'Action',
 };
 
 it.each(Object.entries(given))('no exported type is called %s: say %s', (word) => {

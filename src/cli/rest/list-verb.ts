@@ -53,7 +53,7 @@ async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, 
 }
 
 /** A page of any list of REST. */
-export interface Listed {
+interface Listed {
   readonly items: readonly unknown[];
   readonly next?: string | undefined;
 }

@@ -12,7 +12,7 @@ export function haltCauseText(cause: string): string {
   return causes[cause] ?? cause.replaceAll('_', ' ');
 }
 
-/** The name of a scope; it is typed to confirm a deed. */
+/** The name of a scope; it is typed to confirm an action. */
 export function scopeText(accountId: string | undefined): string {
   return accountId ?? 'all accounts';
 }

@@ -56,7 +56,7 @@ export class Polled<T> {
     return fault === undefined ? everyMs : Math.min(everyMs, afterFaultMs);
   }
 
-  /** Reads again at once, after a deed that changes the answer. */
+  /** Reads again at once, after an action that changes the answer. */
   again(): void {
     this.resting.abort();
   }

@@ -45,7 +45,7 @@ export class Session {
     rest.onRefused = (token) => this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
-  /** Whether the token has this scope. A deed that it may not do has no button. */
+  /** Whether the token has this scope. An action that it may not do has no button. */
   may(scope: Scope): boolean {
     const state = this.state.peek();
     return state.kind === 'open' && state.rights.scopes.includes(scope);

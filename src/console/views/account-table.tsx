@@ -36,7 +36,7 @@ export function AccountTable({ rows, chosen, nowMs, open, ask }: TableProps) {
           </th>
           {ask !== undefined && (
             <th scope="col">
-              <span class="unseen">Deeds</span>
+              <span class="unseen">Actions</span>
             </th>
           )}
         </tr>
@@ -107,7 +107,7 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
       </td>
       {ask !== undefined && (
         <td>
-          <div class="deeds">
+          <div class="actions">
             <button aria-label={`Read now: ${stream} ${accountId}`} onClick={() => ask('read', row)}>
               Read now
             </button>

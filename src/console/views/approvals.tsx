@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ApprovalDocument } from '../../contract/halt-answers.ts';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
 import { scopeText } from '../parts/halt-words.ts';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -14,7 +14,7 @@ interface ApprovalsProps {
   readonly done: (note: string | undefined) => void;
 }
 
-/** Deeds that wait for a second person. Without four eyes there are none, and nothing is shown. */
+/** Actions waiting for a second person. Without four eyes there are none, and nothing is shown. */
 export function Approvals({ state, watch, done }: ApprovalsProps) {
   const { value, fault } = usePolled(watch.approvals);
   const [asked, setAsked] = useState<ApprovalDocument | undefined>(undefined);
@@ -44,14 +44,14 @@ export function Approvals({ state, watch, done }: ApprovalsProps) {
         </table>
       </div>
       {asked !== undefined && (
-        <DeedDialog
-          title={`Approve: ${deedText(asked)}?`}
+        <ActionDialog
+          title={`Approve: ${actionText(asked)}?`}
           text={`${asked.by} gave this reason: ${asked.reason}. Your approval does it.`}
           label="Approve"
           run={(reason: string) =>
             state.rest.send('POST', `/v1/approvals/${asked.approvalId}/approve`, { body: { reason } })
           }
-          done={() => done(`Approved and done: ${deedText(asked)}.`)}
+          done={() => done(`Approved and done: ${actionText(asked)}.`)}
           close={() => setAsked(undefined)}
         />
       )}
@@ -66,7 +66,7 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
   const nowMs = ports.nowMs();
   return (
     <tr key={approvalId}>
-      <th scope="row">{deedText(approval)}</th>
+      <th scope="row">{actionText(approval)}</th>
       <td>
         {by}, {timeText(requestedAt, nowMs)}
         <br />
@@ -78,7 +78,7 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
           <span class="soft">asked for by you: another person has to approve</span>
         ) : (
           session.may('ops:write') && (
-            <button aria-label={`Approve: ${deedText(approval)}`} onClick={ask}>
+            <button aria-label={`Approve: ${actionText(approval)}`} onClick={ask}>
               Approve …
             </button>
           )
@@ -88,9 +88,9 @@ function lineOf(approval: ApprovalDocument, { ports, session }: ConsoleState, as
   );
 }
 
-function deedText({ action: deed, accountId }: ApprovalDocument): string {
-  if (deed.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
-  if (deed.kind === 'settle')
-    return `settle command ${String(deed['commandId'])}: ${commandStateText(String(deed['outcome']))}`;
-  return `change limits of ${scopeText(accountId)}: ${JSON.stringify(deed['change'])}`;
+function actionText({ action, accountId }: ApprovalDocument): string {
+  if (action.kind === 'resume') return `resume placing on ${scopeText(accountId)}`;
+  if (action.kind === 'settle')
+    return `settle command ${String(action['commandId'])}: ${commandStateText(String(action['outcome']))}`;
+  return `change limits of ${scopeText(accountId)}: ${JSON.stringify(action['change'])}`;
 }

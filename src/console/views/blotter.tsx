@@ -119,7 +119,7 @@ function emptyOf(orders: OrderStore, view: BlotterView, load: LoadState, change:
   );
   return (
     <>
-      {text} <span class="deeds">{hidingFilters(view, orders.rows.values()).map(drop)}</span>
+      {text} <span class="actions">{hidingFilters(view, orders.rows.values()).map(drop)}</span>
     </>
   );
 }

@@ -137,7 +137,7 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
                 </Link>
               </td>
               <td>
-                <span class={`swept ${state.replaceAll(' ', '-')}`}>
+                <span class={`swept ${state === 'not cancelled' ? 'not-cancelled' : state}`}>
                   {status === undefined ? wordText(word) : statusText(status)}
                 </span>
                 {state !== 'done' && why !== undefined && (

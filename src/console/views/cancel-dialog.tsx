@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { Stream } from '../../../types/records.d.ts';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { KeyedSend } from '../state/commands/keyed-send.ts';
-import { orderPath } from '../state/commands/order-deeds.ts';
+import { orderPath } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface CancelProps {
@@ -20,7 +20,7 @@ export function CancelDialog({ state, order, close, done }: CancelProps) {
   const { orderId, accountId } = order;
   const path = `${orderPath(order)}?${new URLSearchParams({ accountId })}`;
   return (
-    <DeedDialog
+    <ActionDialog
       title="Cancel the order"
       text={
         <>

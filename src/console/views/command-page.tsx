@@ -9,14 +9,14 @@ import { useValue } from '../parts/use-value.ts';
 import { statusText } from '../parts/words.ts';
 import { addressOf, orderAddress } from '../state/address.ts';
 import { CommandFollower } from '../state/commands/command-follower.ts';
-import { CommandDeedBar } from './command-deeds.tsx';
+import { CommandActionBar } from './command-actions.tsx';
 import { CommandTimeline } from './command-timeline.tsx';
 import { CommandVerdict } from './command-verdict.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 /**
  * One command: its outcome and the facts that it rests on, the
- * deeds, and all that happened by attempt.
+ * actions, and all that happened by attempt.
  */
 export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
   const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);
@@ -63,7 +63,7 @@ export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) 
         </p>
       )}
       <CommandVerdict state={state} command={command} />
-      <CommandDeedBar state={state} command={command} done={() => watch.readAgain()} say={setNote} />
+      <CommandActionBar state={state} command={command} done={() => watch.readAgain()} say={setNote} />
       {note !== undefined && (
         <p class="note calm" role="status">
           {note}

@@ -64,7 +64,7 @@ function bodyOf(proof: ProofDocument, nowMs: number): VNode {
           </div>
         ))}
       </dl>
-      <p class="proof-why soft">{whyOf(figures)}</p>
+      <p class="soft">{whyOf(figures)}</p>
       <p class="proof-commands">{commandText(figures.commands)}</p>
       {figures.faults.length > 0 && (
         <ul class="fault">

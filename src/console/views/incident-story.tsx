@@ -34,7 +34,7 @@ export function IncidentStory({ incident, nowMs, folded = false, settle }: Story
       </ol>
       {harmed > 0 && <p class="story-count">{countText(harmed, recovered)}</p>}
       {commandId !== undefined && (
-        <p class="deeds story-deeds">
+        <p class="actions story-buttons">
           {state === 'waits' && <button onClick={() => settle(commandId)}>Settle it as rejected</button>}
           <Link to={addressOf('command', { commandId })}>Open the command</Link>
         </p>

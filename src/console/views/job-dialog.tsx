@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { QuarantineJobSizeDocument } from '../../contract/quarantine-bodies.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { countText } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { filterText, type QuarantineFilter } from '../state/quarantine-list.ts';
@@ -28,7 +28,7 @@ export function JobDialog({ state, action, filter, done, close }: DialogProps) {
       ? 'The orders of these rows are read again from the platform; the old messages are never used.'
       : 'These rows were checked and need no action; they are kept, and no longer listed.';
   return (
-    <DeedDialog
+    <ActionDialog
       title={`${action === 'retry' ? 'Retry' : 'Discard'}: ${filterText(filter)}`}
       text={effect}
       label={action === 'retry' ? 'Retry' : 'Discard'}
@@ -40,7 +40,7 @@ export function JobDialog({ state, action, filter, done, close }: DialogProps) {
       <p class="job-size" role="status">
         {sizeText(size)}
       </p>
-    </DeedDialog>
+    </ActionDialog>
   );
 }
 

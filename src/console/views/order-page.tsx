@@ -12,8 +12,8 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { OrderHistory } from '../state/orders/order-history.ts';
 import { directionOf, type ListedOrder } from '../state/orders/order-row.ts';
 import { ladderOf } from '../state/orders/version-ladder.ts';
+import { OrderActions } from './order-actions.tsx';
 import { OrderCommands } from './order-commands.tsx';
-import { OrderDeeds } from './order-deeds.tsx';
 import { VersionLadder } from './version-ladder.tsx';
 
 interface OrderPageProps {
@@ -57,7 +57,7 @@ export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   return (
     <article class="order">
       {headOf(shown.order)}
-      <OrderDeeds state={state} order={shown.order} />
+      <OrderActions state={state} order={shown.order} />
       {termsOf(shown.order, state.ports.nowMs())}
       <OrderCommands state={state} order={shown.order} />
       <h2>Versions</h2>

@@ -50,10 +50,10 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
     event.key === 'Enter' && event.target instanceof HTMLInputElement && event.preventDefault();
   const locked = !ticket.mayChange();
   return (
-    <section class="screen place" aria-labelledby="place-title">
+    <section class="screen" aria-labelledby="place-title">
       <div class="screen-head">
         <h1 id="place-title">Place an order</h1>
-        <div class="deeds" role="group" aria-label="Kind of order">
+        <div class="actions" role="group" aria-label="Kind of order">
           {Object.entries(kindNames).map(([kind, name]) => (
             <button
               class="kind"
@@ -75,7 +75,7 @@ function OpenTicket({ state, ticket }: { readonly state: ConsoleState; readonly 
             accounts={accounts?.kind === 'ok' ? accounts.body.items : []}
           />
           {noteOf(progress, ticket.key)}
-          <div class="deeds">
+          <div class="actions">
             <button type="submit" class="main" disabled={progress.kind === 'sending' || progress.kind === 'sent'}>
               {buttonText(progress)}
             </button>

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { QuarantineJobDocument } from '../../contract/quarantine-bodies.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { staleNote, waitingNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { usePolled } from '../parts/use-polled.ts';
@@ -64,7 +64,7 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
               <th scope="col">Progress</th>
               <th scope="col">Reason</th>
               <th scope="col">
-                <span class="unseen">Deeds</span>
+                <span class="unseen">Actions</span>
               </th>
             </tr>
           </thead>
@@ -72,7 +72,7 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
         </table>
       </div>
       {cancelling !== undefined && (
-        <DeedDialog
+        <ActionDialog
           title="Cancel the job"
           text="Its rows that are still open stay in quarantine."
           label="Cancel the job"

@@ -67,7 +67,7 @@ export function QuarantinePage({ state, query }: ScreenProps) {
           }
         />
         {mayAct && (
-          <div class="deeds">
+          <div class="actions">
             {button('retry', false, `Retry chosen (${chosen.size})`)}{' '}
             {button('discard', false, `Discard chosen (${chosen.size})`)}
             {button('retry', true, 'Retry all that match')} {button('discard', true, 'Discard all that match')}

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { QuarantineRowDocument } from '../../contract/quarantine-bodies.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { Link } from '../parts/link.tsx';
 import { staleNote } from '../parts/polled-notes.tsx';
 import { timeText } from '../parts/time-text.tsx';
@@ -24,7 +24,7 @@ export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) 
     });
   }, [state, rowId]);
   const shown = usePolled(row);
-  const [deed, setDeed] = useState<JobAction | undefined>(undefined);
+  const [action, setAction] = useState<JobAction | undefined>(undefined);
   const { value } = shown;
   if (value === undefined)
     return (
@@ -42,15 +42,15 @@ export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) 
       <header class="screen-head">
         <h1>Row {rowId}</h1>
         {mayAct && (
-          <div class="deeds">
+          <div class="actions">
             <button
               disabled={nameless || isOpen(value)}
               title={nameless ? 'It names no order that could be read again' : undefined}
-              onClick={() => setDeed('retry')}
+              onClick={() => setAction('retry')}
             >
               Retry
             </button>
-            <button class="danger" onClick={() => setDeed('discard')}>
+            <button class="danger" onClick={() => setAction('discard')}>
               Discard
             </button>
           </div>
@@ -61,19 +61,19 @@ export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) 
       <pre class="raw" tabindex={0} aria-label="The message as it came">
         {rawText(value.raw)}
       </pre>
-      {deed !== undefined && (
-        <DeedDialog
-          title={`${deed === 'retry' ? 'Retry' : 'Discard'} row ${rowId}`}
+      {action !== undefined && (
+        <ActionDialog
+          title={`${action === 'retry' ? 'Retry' : 'Discard'} row ${rowId}`}
           text={
-            deed === 'retry'
+            action === 'retry'
               ? 'Its order is read again from the platform; the old message is never used.'
               : 'It was checked and needs no action. It is kept, and no longer listed.'
           }
-          label={deed === 'retry' ? 'Retry' : 'Discard'}
-          danger={deed === 'discard'}
-          run={(reason: string) => state.rest.send('POST', `/v1/quarantine/${rowId}/${deed}`, { body: { reason } })}
+          label={action === 'retry' ? 'Retry' : 'Discard'}
+          danger={action === 'discard'}
+          run={(reason: string) => state.rest.send('POST', `/v1/quarantine/${rowId}/${action}`, { body: { reason } })}
           done={() => row.again()}
-          close={() => setDeed(undefined)}
+          close={() => setAction(undefined)}
         />
       )}
     </article>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import type { AccountRow } from '../state/account-rows.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 
@@ -25,7 +25,7 @@ export function ReadDialog({ state, kind, row: { accountId, stream }, done, clos
   const newest =
     'All orders that changed since the last complete read are read from the platform, and each order that is open here.';
   return (
-    <DeedDialog
+    <ActionDialog
       title={`${kind === 'read' ? 'Read now' : 'Backfill'}: ${accountId}, ${stream}`}
       text={`${kind === 'read' ? newest : whole} Nothing that is known already is changed by it.`}
       label={kind === 'read' ? 'Read now' : 'Backfill'}
@@ -44,6 +44,6 @@ export function ReadDialog({ state, kind, row: { accountId, stream }, done, clos
           />
         </label>
       )}
-    </DeedDialog>
+    </ActionDialog>
   );
 }

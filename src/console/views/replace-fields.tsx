@@ -1,6 +1,6 @@
 import type { NormalisedOrder } from '../../../types/records.d.ts';
 import { predictionTimesInForce } from '../parts/ticket-words.ts';
-import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/commands/order-deeds.ts';
+import { changedTerms, type NewTerms, type TermName, termsOf } from '../state/commands/order-actions.ts';
 
 const labels: Readonly<Record<TermName, string>> = {
   quantity: 'Total quantity',
@@ -59,7 +59,7 @@ function changesOf(order: NormalisedOrder, wanted: NewTerms) {
   const changes = changedTerms(order, wanted);
   if (changes.length === 0) return <p class="hint">Change at least one term.</p>;
   return (
-    <ul class="old-new" aria-label="Old and new terms">
+    <ul aria-label="Old and new terms">
       {changes.map(({ name, now, to }) => (
         <li key={name}>
           <span class="soft">{labels[name].replace(/ \(.*/, '')}</span> <s>{now === '' ? 'none' : now}</s> → <b>{to}</b>

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { scopeText } from '../parts/halt-words.ts';
 import { CancelAllRun } from '../state/commands/cancel-all-run.ts';
 import type { ConsoleState } from '../state/console-state.ts';
@@ -15,7 +15,7 @@ export interface AskedStop {
 interface StopDialogProps {
   readonly state: ConsoleState;
   readonly asked: AskedStop;
-  /** With a line for the reader, where the deed does not show by itself. */
+  /** With a line for the reader, where the action does not show by itself. */
   readonly done: (note: string | undefined) => void;
   readonly close: () => void;
 }
@@ -35,7 +35,7 @@ function HaltDialog({ state, asked: { verb, accountId }, done, close }: StopDial
   const scope = scopeText(accountId);
   const path = accountId === undefined ? `/v1/${verb}` : `/v1/accounts/${encodeURIComponent(accountId)}/${verb}`;
   return (
-    <DeedDialog
+    <ActionDialog
       title={`${verb === 'halt' ? 'Halt placing on' : 'Resume placing on'} ${scope}?`}
       text={texts[verb]}
       typed={scope}
@@ -88,7 +88,7 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: StopDialo
   const set = (name: string) => (event: Event) =>
     setOnly({ ...only, [name]: (event.target as HTMLInputElement | HTMLSelectElement).value });
   return (
-    <DeedDialog
+    <ActionDialog
       title={`Cancel the open orders of ${scope}?`}
       text="A cancel is sent for each order that is open now. Orders that are filled meanwhile stay filled. New orders can still be placed, unless you halt as well."
       typed={scope}
@@ -132,6 +132,6 @@ function CancelAllDialog({ state, asked: { accountId }, done, close }: StopDialo
         />
         <span>Cancel orders that appear later from places whose outcome is not known now</span>
       </label>
-    </DeedDialog>
+    </ActionDialog>
   );
 }

@@ -14,7 +14,7 @@ interface StopsProps {
 }
 
 /**
- * Where placing is halted, since when, by whom and why; and the deeds that halt, resume and cancel.
+ * Where placing is halted, since when, by whom and why; and buttons to halt, resume and cancel.
  */
 export function Stops({ state, watch, ask }: StopsProps) {
   const halts = usePolled(watch.halts);
@@ -85,7 +85,7 @@ function lineOf(line: ScopeLine, state: ConsoleState, ask: StopsProps['ask']) {
           </p>
         ))}
       </td>
-      <td>{mayStop(state, accountId) && deedsOf(line, scope, ask)}</td>
+      <td>{mayStop(state, accountId) && actionsOf(line, scope, ask)}</td>
     </tr>
   );
 }
@@ -100,14 +100,14 @@ function mayStop({ session }: ConsoleState, accountId: string | undefined): bool
   );
 }
 
-function deedsOf({ accountId, halts }: ScopeLine, scope: string, ask: StopsProps['ask']) {
+function actionsOf({ accountId, halts }: ScopeLine, scope: string, ask: StopsProps['ask']) {
   const button = (verb: AskedStop['verb'], label: string, danger = false) => (
     <button class={danger ? 'danger' : ''} aria-label={`${label} ${scope}`} onClick={() => ask({ verb, accountId })}>
       {label} …
     </button>
   );
   return (
-    <div class="deeds">
+    <div class="actions">
       {button('halt', 'Halt')} {halts.length > 0 && button('resume', 'Resume')}{' '}
       {button('cancel-all', 'Cancel all', true)}
     </div>

@@ -51,7 +51,7 @@ function rungOf({ update, changes, delayMs, storedAfterMs }: Step, nowMs: number
           {changes.length === 0 ? <span class="soft">no visible field changed</span> : changes.map(changeText)}
         </p>
         {fill !== undefined && (
-          <p class="rung-fill">
+          <p>
             filled <b>{fill.quantity}</b>
             {fill.price !== undefined && (
               <>

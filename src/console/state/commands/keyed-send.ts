@@ -12,7 +12,7 @@ interface KeyedRequest {
 const waitsMs = [500, 2_000] as const;
 
 /**
- * One deed under one idempotency key, for as long as the deed is wanted: the service does it once,
+ * One action under one idempotency key, for as long as it is wanted: the service does it once,
  * however often it is asked. So a second click while a request is under way joins that request, and
  * a request without an answer is sent again.
  */

@@ -69,7 +69,7 @@ export class RiskWatch {
     };
   }
 
-  /** After a deed: reads at once what it may have changed. */
+  /** After an action: reads at once what it may have changed. */
   again(): void {
     this.halts.again();
     this.approvals.again();

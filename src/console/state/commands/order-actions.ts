@@ -20,8 +20,8 @@ interface Term {
   readonly now: string;
 }
 
-/** Deeds that this reader may do with an order now. */
-export function orderDeeds(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
+/** Actions that this reader may do with an order now. */
+export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
   // The platform has no way to replace an account order. What it makes of the cancel of an order
   // that has ended here is for it to say.
@@ -53,7 +53,7 @@ export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly
  * changed since, the service does nothing (412); the reader then looks at the order as it
  * is, and decides again, under the same key.
  */
-export class OrderDeed {
+export class OrderAction {
   /** The order that the reader has before the eyes. */
   seen: ListedOrder;
   private readonly state: ConsoleState;

@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 
-interface DeedProps {
+interface ActionDialogProps {
   readonly title: string;
-  /** One or two sentences: the effect of the deed. */
+  /** One or two sentences: the effect of the action. */
   readonly text: ComponentChildren;
   /**
-   * The reader has to type it: the name of the thing that the deed is
+   * The reader has to type it: the name of the thing that the action is
    * about. Left out: nothing has to be typed.
    */
   readonly typed?: string;
@@ -16,9 +16,9 @@ interface DeedProps {
   readonly danger?: boolean;
   /** Further fields, between the text and the reason. */
   readonly children?: ComponentChildren;
-  /** False: the service takes no reason for this deed, so none is asked for. */
+  /** False: the service takes no reason for this action, so none is asked for. */
   readonly asksReason?: boolean;
-  /** False: the further fields do not say a deed yet. */
+  /** False: the further fields do not say an action yet. */
   readonly ready?: boolean;
   /** Words for an answer that is not what was asked for, where the service's own are not enough. */
   readonly explain?: (answer: Exclude<Answer<unknown>, { kind: 'ok' }>) => string | undefined;
@@ -30,10 +30,10 @@ interface DeedProps {
 }
 
 /**
- * Asks for a reason, and for the name of the thing where a slip would be costly; then does the deed
+ * Asks for a reason, and for the name of the thing where a slip would be costly; then acts
  * once, and says why where it is refused.
  */
-export function DeedDialog(props: DeedProps) {
+export function ActionDialog(props: ActionDialogProps) {
   const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
@@ -55,9 +55,9 @@ export function DeedDialog(props: DeedProps) {
     dialog.current?.close();
   };
   return (
-    <dialog ref={dialog} class="deed" aria-labelledby="deed-title" onClose={close}>
+    <dialog ref={dialog} class="action-dialog" aria-labelledby="action-title" onClose={close}>
       <form class="form" onSubmit={submit}>
-        <h2 id="deed-title">{title}</h2>
+        <h2 id="action-title">{title}</h2>
         <p>{text}</p>
         {children}
         {typed !== undefined && (
@@ -87,7 +87,7 @@ export function DeedDialog(props: DeedProps) {
             {fault}
           </p>
         )}
-        <div class="deeds">
+        <div class="actions">
           <button type="submit" class={danger === true ? 'danger' : 'main'} disabled={!ready}>
             {busy ? 'Working …' : label}
           </button>

@@ -1,17 +1,17 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { CommandAnswer } from '../../contract/rest-answers.ts';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { CommandNote } from '../parts/command-note.tsx';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
 import { instrumentText } from '../parts/instrument-text.ts';
 import { fieldText, sideText, statusText } from '../parts/words.ts';
-import { changedTerms, type NewTerms, OrderDeed, orderDeeds } from '../state/commands/order-deeds.ts';
+import { changedTerms, type NewTerms, OrderAction, orderActions } from '../state/commands/order-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { type Change, changesBetween } from '../state/orders/version-ladder.ts';
 import type { Answer } from '../state/rest.ts';
 import { ReplaceFields } from './replace-fields.tsx';
 
-interface OrderDeedsProps {
+interface OrderActionsProps {
   readonly state: ConsoleState;
   readonly order: ListedOrder;
 }
@@ -20,55 +20,57 @@ interface OrderDeedsProps {
  * Cancel and replace of one order, where this reader may do them, and
  * the state of the command that came of it.
  */
-export function OrderDeeds({ state, order }: OrderDeedsProps) {
+export function OrderActions({ state, order }: OrderActionsProps) {
   const [asked, setAsked] = useState<'cancel' | 'replace' | undefined>(undefined);
   const [sent, setSent] = useState<CommandAnswer | undefined>(undefined);
-  const deeds = orderDeeds(state.session, order);
+  const actions = orderActions(state.session, order);
   const close = () => setAsked(undefined);
   return (
-    <div class="order-deeds">
-      {deeds.length > 0 && (
-        <div class="deeds">
-          {deeds.includes('replace') && <button onClick={() => setAsked('replace')}>Replace …</button>}
+    <div class="order-actions">
+      {actions.length > 0 && (
+        <div class="actions">
+          {actions.includes('replace') && <button onClick={() => setAsked('replace')}>Replace …</button>}
           <button class="danger" onClick={() => setAsked('cancel')}>
             Cancel order …
           </button>
         </div>
       )}
       {sent !== undefined && <CommandNote state={state} command={sent} />}
-      {asked !== undefined && <OrderDeedDialog state={state} order={order} kind={asked} done={setSent} close={close} />}
+      {asked !== undefined && (
+        <OrderActionDialog state={state} order={order} kind={asked} done={setSent} close={close} />
+      )}
     </div>
   );
 }
 
-interface DialogProps extends OrderDeedsProps {
+interface DialogProps extends OrderActionsProps {
   readonly kind: 'cancel' | 'replace';
   readonly done: (command: CommandAnswer) => void;
   readonly close: () => void;
 }
 
 /**
- * One deed, made when the dialog opens: it keeps its key and the order that the reader saw,
+ * One action, made when the dialog opens: it keeps its key and the order that the reader saw,
  * whatever comes meanwhile.
  */
-function OrderDeedDialog({ state, order, kind, done, close }: DialogProps) {
-  const deed = useMemo(() => new OrderDeed(state, order), [state]);
+function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {
+  const action = useMemo(() => new OrderAction(state, order), [state]);
   const [wanted, setWanted] = useState<NewTerms>({});
   const [meanwhile, setMeanwhile] = useState<readonly Change[]>([]);
-  const { seen } = deed;
+  const { seen } = action;
   const run = async (): Promise<Answer<CommandAnswer>> => {
-    const answer = await (kind === 'cancel' ? deed.cancel() : deed.replace(wanted));
+    const answer = await (kind === 'cancel' ? action.cancel() : action.replace(wanted));
     if (isChanged(answer)) {
-      const before = await deed.lookAgain();
-      if (before !== undefined) setMeanwhile(changesBetween(before.order, deed.seen.order));
+      const before = await action.lookAgain();
+      if (before !== undefined) setMeanwhile(changesBetween(before.order, action.seen.order));
     }
     return answer;
   };
   const what = `${sideText(seen.order.side)} ${seen.order.working.quantity} ${instrumentText(seen.order.instrument)}, ${statusText(seen.order.status)}, revision ${seen.revision}`;
   return (
-    <DeedDialog
+    <ActionDialog
       title={kind === 'cancel' ? 'Cancel this order?' : 'Replace the terms of this order'}
-      text={<span class="deed-about">{what}</span>}
+      text={<span class="action-about">{what}</span>}
       label={kind === 'cancel' ? 'Cancel the order' : 'Replace'}
       danger={kind === 'cancel'}
       asksReason={false}
@@ -82,7 +84,7 @@ function OrderDeedDialog({ state, order, kind, done, close }: DialogProps) {
     >
       {meanwhile.length > 0 && meanwhileList(meanwhile)}
       {kind === 'replace' && <ReplaceFields order={seen.order} wanted={wanted} change={setWanted} />}
-    </DeedDialog>
+    </ActionDialog>
   );
 }
 
@@ -92,7 +94,7 @@ function isChanged(answer: Answer<unknown>): boolean {
 
 function meanwhileList(changes: readonly Change[]) {
   return (
-    <div class="meanwhile">
+    <div>
       <p class="soft">Changed meanwhile; look again before you decide:</p>
       <ul>
         {changes.map(({ field, from, to }) => (

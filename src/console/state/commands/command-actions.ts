@@ -18,8 +18,8 @@ export function settlements(kind: CommandHistory['kind']): readonly (readonly [o
   ];
 }
 
-/** The deeds that make sense now and that this reader may do. */
-interface CommandDeeds {
+/** The actions that make sense now and that this reader may do. */
+interface CommandActions {
   readonly reconcile: boolean;
   readonly settle: boolean;
   readonly cancel: boolean;
@@ -30,10 +30,10 @@ const overStatuses = ['filled', 'canceled', 'rejected', 'expired', 'replaced'];
 /**
  * `may`: whether the token has a scope. `commandsOn`: whether the service takes commands at all.
  */
-export function deedsOf(
+export function actionsOf(
   { state, orderId, orderStatus, kind }: Pick<CommandHistory, 'state' | 'orderId' | 'orderStatus' | 'kind'>,
   { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
-): CommandDeeds {
+): CommandActions {
   const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !overStatuses.includes(orderStatus);
   // The platform is not asked about a place whose order is there: the stream brings the rest.
   const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));

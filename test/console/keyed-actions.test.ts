@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OrderDeed, orderDeeds } from '../../src/console/state/commands/order-deeds.ts';
+import { OrderAction, orderActions } from '../../src/console/state/commands/order-actions.ts';
 import { prefilledBy } from '../../src/console/state/commands/ticket.ts';
 import { fieldOfPath, requestOf } from '../../src/console/state/commands/ticket-body.ts';
 import { changesBetween } from '../../src/console/state/orders/version-ladder.ts';
@@ -152,39 +152,39 @@ describe('a ticket', () => {
   });
 });
 
-describe('a deed of an order', () => {
+describe('an action of an order', () => {
   const seen = listedOf(updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 4 }));
   const cancelPath = 'DELETE /v1/predictions/orders/p%201?accountId=ACC-1';
 
   it('is for readers that may send commands, and for orders that are open', async () => {
     const rig = await started();
     const { session } = rig.state;
-    expect(orderDeeds(session, seen)).toEqual(['cancel', 'replace']);
-    expect(orderDeeds(session, listedOf(updateOf()))).toEqual(['cancel']);
-    expect(orderDeeds(session, listedOf(updateOf({ status: 'filled' })))).toEqual(['cancel']);
-    expect(orderDeeds((await started((each) => each.rights.scopes.splice(1, 1))).state.session, seen)).toEqual([]);
+    expect(orderActions(session, seen)).toEqual(['cancel', 'replace']);
+    expect(orderActions(session, listedOf(updateOf()))).toEqual(['cancel']);
+    expect(orderActions(session, listedOf(updateOf({ status: 'filled' })))).toEqual(['cancel']);
+    expect(orderActions((await started((each) => each.rights.scopes.splice(1, 1))).state.session, seen)).toEqual([]);
     const off = await started((each) => {
       each.rights.commands = 'off';
     });
-    expect(orderDeeds(off.state.session, seen)).toEqual([]);
+    expect(orderActions(off.state.session, seen)).toEqual([]);
   });
 
   it('is done only to the revision that was seen; after a change the newer one has to be seen first, under the same key', async () => {
     const rig = await started((each) =>
       each.answers.set(cancelPath, { status: 412, body: { code: 'REVISION_MISMATCH', detail: 'it changed' } }),
     );
-    const deed = new OrderDeed(rig.state, seen);
-    expect(await deed.cancel()).toMatchObject({ kind: 'problem', status: 412 });
+    const action = new OrderAction(rig.state, seen);
+    expect(await action.cancel()).toMatchObject({ kind: 'problem', status: 412 });
     const newer = listedOf(
       updateOf({ stream: 'prediction', orderId: 'p 1', accountId: 'ACC-1', revision: 7, cumQty: '60' }),
     );
     rig.answers.set('/v1/orders/prediction/p%201', { status: 200, body: newer });
-    const before = await deed.lookAgain();
-    expect(changesBetween(before?.order ?? seen.order, deed.seen.order)).toEqual([
+    const before = await action.lookAgain();
+    expect(changesBetween(before?.order ?? seen.order, action.seen.order)).toEqual([
       { field: 'cumQty', from: '40', to: '60' },
     ]);
     rig.answers.set(cancelPath, { status: 200, body: { commandId } });
-    expect(await deed.cancel()).toMatchObject({ kind: 'ok' });
+    expect(await action.cancel()).toMatchObject({ kind: 'ok' });
     const [first, second] = sent(rig, 'DELETE');
     expect([first?.headers['if-match'], second?.headers['if-match']]).toEqual(['"4"', '"7"']);
     expect(first && keyOf(first)).toBe(second && keyOf(second));
@@ -193,7 +193,7 @@ describe('a deed of an order', () => {
   it('replaces the terms that differ, and no others', async () => {
     const rig = await started();
     const { quantity, price } = seen.order.working;
-    await new OrderDeed(rig.state, seen).replace({ quantity: ` ${quantity} `, price: '0.5', stopPx: '' });
+    await new OrderAction(rig.state, seen).replace({ quantity: ` ${quantity} `, price: '0.5', stopPx: '' });
     expect(price).not.toBe('0.5');
     expect(sent(rig, 'PATCH').map(({ body }) => body)).toEqual([{ accountId: 'ACC-1', price: '0.5' }]);
   });

@@ -1,22 +1,22 @@
 import type { VNode } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import type { CommandAnswer, CommandHistory } from '../../contract/rest-answers.ts';
+import { ActionDialog } from '../parts/action-dialog.tsx';
 import { commandStateText } from '../parts/command-words.ts';
-import { DeedDialog } from '../parts/deed-dialog.tsx';
 import { Go, Link } from '../parts/link.tsx';
 import { plural } from '../parts/plural.ts';
 import { addressOf } from '../state/address.ts';
-import { deedsOf, settlements } from '../state/commands/command-deeds.ts';
+import { actionsOf, settlements } from '../state/commands/command-actions.ts';
 import type { ConsoleState } from '../state/console-state.ts';
 import { type Answer, sentenceOf } from '../state/rest.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 
-interface DeedBarProps {
+interface ActionBarProps {
   readonly state: ConsoleState;
   readonly command: CommandHistory;
   /** Something was done: the page has to read again. */
   readonly done: () => void;
-  /** A sentence about what a deed did. */
+  /** A sentence about what an action did. */
   readonly say: (text: VNode | undefined) => void;
 }
 
@@ -25,14 +25,14 @@ interface ReconcileReport {
   readonly settled: readonly { readonly commandId: string; readonly outcome: string }[];
 }
 
-/** The deeds that this reader may do to the command as it is now. */
-export function CommandDeedBar({ state, command, done, say }: DeedBarProps) {
+/** The actions that this reader may do to the command as it is now. */
+export function CommandActionBar({ state, command, done, say }: ActionBarProps) {
   const [open, setOpen] = useState<'settle' | 'cancel' | undefined>(undefined);
   const [asking, setAsking] = useState(false);
   const go = useContext(Go);
   const session = state.session.state.peek();
   const commandsOn = session.kind === 'open' && session.rights.commands === 'on';
-  const deeds = deedsOf(command, { may: (scope) => state.session.may(scope), commandsOn });
+  const actions = actionsOf(command, { may: (scope) => state.session.may(scope), commandsOn });
   const reconcile = async () => {
     setAsking(true);
     say(<span>Asking the platform …</span>);
@@ -43,16 +43,16 @@ export function CommandDeedBar({ state, command, done, say }: DeedBarProps) {
     done();
   };
   const close = () => setOpen(undefined);
-  if (!deeds.reconcile && !deeds.settle && !deeds.cancel && open === undefined) return null;
+  if (!actions.reconcile && !actions.settle && !actions.cancel && open === undefined) return null;
   return (
-    <div class="deeds" role="group" aria-label="Deeds">
-      {deeds.reconcile && (
+    <div class="actions" role="group" aria-label="Actions">
+      {actions.reconcile && (
         <button class="main" disabled={asking} onClick={reconcile}>
           Ask the platform now
         </button>
       )}
-      {deeds.settle && <button onClick={() => setOpen('settle')}>Settle by hand</button>}
-      {deeds.cancel && (
+      {actions.settle && <button onClick={() => setOpen('settle')}>Settle by hand</button>}
+      {actions.cancel && (
         <button class="danger" onClick={() => setOpen('cancel')}>
           Cancel the order
         </button>
@@ -79,7 +79,7 @@ function reconciledText(answer: Answer<ReconcileReport>, commandId: string): str
     : `${asked} The outcome is: ${commandStateText(settled.outcome)}.`;
 }
 
-function SettleDialog({ state, command, close, done, say }: DeedBarProps & { readonly close: () => void }) {
+function SettleDialog({ state, command, close, done, say }: ActionBarProps & { readonly close: () => void }) {
   const [outcome, setOutcome] = useState('');
   const run = (reason: string): Promise<Answer<unknown>> => {
     if (outcome === '') return Promise.resolve(noOutcome);
@@ -97,7 +97,7 @@ function SettleDialog({ state, command, close, done, say }: DeedBarProps & { rea
     done();
   };
   return (
-    <DeedDialog
+    <ActionDialog
       title="Settle by hand"
       text="Say what became of it only by the word of a source that knows, such as the support of the platform or the venue. It is kept with your name and your reason."
       label="Settle"
@@ -118,7 +118,7 @@ function SettleDialog({ state, command, close, done, say }: DeedBarProps & { rea
           ))}
         </select>
       </label>
-    </DeedDialog>
+    </ActionDialog>
   );
 }
 
