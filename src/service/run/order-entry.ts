@@ -12,7 +12,8 @@ interface OrderEntryDeps extends Omit<WriteDeps, 'tokens'> {
 /**
  * The port `OrderEntry` over the platform's writes (`venue/platform/order-writes.ts`): one call is
  * at most one request, with the tokens that reach the account. An order in the answer goes to
- * ingest by the account's own intake, like every other row in it.
+ * ingest by the account's own intake, like every other row in it. One that is named by its id alone
+ * is looked at there, as the order of this attempt.
  */
 export class PlatformOrderEntry implements OrderEntry {
   private readonly deps: OrderEntryDeps;
@@ -29,7 +30,9 @@ export class PlatformOrderEntry implements OrderEntry {
     if (tokens === undefined) return notSent('NO_CREDENTIAL', 'no credential follows the account');
     const takeReply = accounts.account(request.stream, request.accountId)?.expectReply();
     const result = await writeOrder({ ...deps, tokens }, this.addresses, request, attemptId, options);
-    if ('order' in result && result.order !== undefined) takeReply?.(result.order);
+    if (!('answer' in result)) return result;
+    const { order, orderId } = result;
+    takeReply?.(order, orderId === undefined ? undefined : { orderId, reference: attemptId });
     return result;
   }
 }

@@ -51,9 +51,17 @@ export interface AccountAccess {
   lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook>;
   /**
    * Called before a write leaves. Returns a function that takes the order shown by its answer,
-   * unless the platform's store was lost in between.
+   * unless the platform's store was lost in between. `row`: undefined where the answer shows none.
+   * `unnamed`: the order that the answer names by its id alone, without the reference that the
+   * write gave it; it is read at once where the answer does not show it.
    */
-  expectReply(): (row: unknown) => void;
+  expectReply(): (row: unknown, unnamed?: UnnamedOrder) => void;
+}
+
+/** An order whose reference is known from the write that placed it, and from no row. */
+export interface UnnamedOrder {
+  readonly orderId: string;
+  readonly reference: string;
 }
 
 /** What the platform's lists say of an account. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
-import type { AccountAccess, AccountLook } from './account-access.ts';
+import type { AccountAccess, AccountLook, UnnamedOrder } from './account-access.ts';
 import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -105,11 +105,16 @@ export class AccountLooks implements AccountAccess {
     return await orGivenUp(read(), either.signal);
   }
 
-  expectReply(): (row: unknown) => void {
+  expectReply(): (row: unknown, unnamed?: UnnamedOrder) => void {
     const { intake, clock } = this.deps;
     const storeMark = intake.mark;
-    return (row) => {
-      if (intake.suspended || this.options.signal.aborted) return;
+    return (row, unnamed) => {
+      if (intake.suspended || intake.mark !== storeMark || this.options.signal.aborted) return;
+      if (unnamed !== undefined) intake.expectOwn(unnamed);
+      if (row === undefined) {
+        if (unnamed !== undefined) void this.lookAt(unnamed.orderId, this.options.signal);
+        return;
+      }
       const text = JSON.stringify(row);
       const receivedMs = clock.monotonicMs();
       intake.takeRow(row, { cause: 'reply', urgent: true, receivedMs, bytes: text.length, raw: () => text, storeMark });

@@ -4,6 +4,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import type { UnnamedOrder } from './account-access.ts';
 import { decodeOrder, type ForeignRow, type RowOrigin } from './decode-order.ts';
 import type { ObservationSink } from './observation-sink.ts';
 
@@ -52,6 +53,8 @@ interface RowIntakeDeps {
 }
 
 const rememberedFaults = 1_000;
+/** Orders of ours that no row has named yet. Mostly the first row of one binds it, within a second. */
+const rememberedOwn = 1_000;
 
 /**
  * The one way of an account's rows into ingest, from its stream and from its lists. Every row ends
@@ -70,6 +73,8 @@ export class RowIntake {
    * up to 64 KiB, were 64 MB for an account.
    */
   private readonly faults = new Map<string, string>();
+  /** The references of orders that an answer to our own write named by their ids alone. */
+  private readonly own = new Map<string, string>();
   private foreignSeen = false;
   private readonly deps: RowIntakeDeps;
   private readonly stream: Stream;
@@ -114,13 +119,23 @@ export class RowIntake {
 
   get rememberedBytes(): number {
     let bytes = 0;
-    for (const [name, digest] of this.faults) bytes += name.length + digest.length;
+    for (const kept of [this.faults, this.own]) for (const [id, text] of kept) bytes += id.length + text.length;
     return bytes;
+  }
+
+  /**
+   * From now on the rows of this order that have no reference have this one. A row with another
+   * reference keeps its own.
+   */
+  expectOwn({ orderId, reference }: UnnamedOrder): void {
+    const [oldest] = this.own.keys();
+    if (this.own.size >= rememberedOwn && oldest !== undefined) this.own.delete(oldest);
+    this.own.set(orderId, reference);
   }
 
   takeRow(row: unknown, source: RowSource): TakenRow {
     if (source.storeMark !== undefined && source.storeMark !== this.store) return { kind: 'withheld' };
-    const item = decodeOrder(row, this.originOf(source), source.raw);
+    const item = this.withReference(decodeOrder(row, this.originOf(source), source.raw));
     if (item.kind === 'order' && this.deps.guard(item)) return { kind: 'withheld' };
     if (this.suspended && source.cause === 'stream') return { kind: 'withheld' };
     if (item.kind === 'order') {
@@ -140,6 +155,15 @@ export class RowIntake {
     const source = { cause: 'snapshot', receivedMs: this.deps.clock.monotonicMs(), bytes: 0, raw: () => '' } as const;
     const item = decodeOrder(row, this.originOf(source), source.raw);
     if (item.kind === 'order') this.deps.guard(item);
+  }
+
+  private withReference(item: Observation | Unreadable | ForeignRow): Observation | Unreadable | ForeignRow {
+    if (this.own.size === 0 || item.kind !== 'order') return item;
+    const { view } = item;
+    const reference = this.own.get(view.orderId);
+    const field = this.stream === 'account' ? 'clOrdId' : 'clientOrderRef';
+    if (reference === undefined || view[field] !== undefined) return item;
+    return { ...item, view: { ...view, [field]: reference } };
   }
 
   private originOf({ cause, receivedMs, bytes, correction, urgent }: RowSource): RowOrigin {

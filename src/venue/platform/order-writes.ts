@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { CommandRequest } from '../../domain/command.ts';
-import { isOrderId, orderWord } from '../../domain/order.ts';
+import { isOrderId, orderWord, type Stream } from '../../domain/order.ts';
 import { directionOf } from '../../domain/view-content.ts';
 import type { WriteReading } from './judge-write.ts';
-import { neededText } from './wire/optional-field.ts';
+import { neededText, optionalText } from './wire/optional-field.ts';
 import { ordersPath, predictionOrdersPath, rawPredictionAnswer } from './wire/order-pages.ts';
 import { orderRequest, orderResponse, predictionOrderRequest, replaceRequest } from './wire/order-writes.ts';
 import { type WriteDeps, type WriteName, type WriteOptions, writePlatform } from './write-platform.ts';
@@ -29,6 +29,11 @@ interface Write extends Omit<WriteReading, 'read'> {
   readonly source: 'specification' | 'contract';
   /** An answer is known by this field to be about our order: it has to be there. */
   readonly names: string;
+  /**
+   * A place: the answer's field with the order's id. Where the reference is left out, the order is
+   * known by it: nothing else was asked on the connection of the one write.
+   */
+  readonly orderId?: string;
   /**
    * The answer's fields that repeat the body, each with its field there. All but `names` may be
    * left out.
@@ -89,10 +94,12 @@ const writes = {
     answer: orderResponse,
     source: 'specification',
     names: 'clOrdId',
-    repeats: { clOrdId: 'clientId', side: 'side' },
+    orderId: 'ordId',
+    repeats: { clOrdId: 'clientId', accountId: 'accountId', side: 'side' },
     evidence: [
       'success',
       'clOrdId',
+      'ordId',
       'status',
       'symbol',
       'side',
@@ -126,7 +133,11 @@ const writes = {
     method: 'POST',
     body: predictionOrderRequest.required({ clientOrderRef: true }),
     reference: 'clientOrderRef',
+    answer: rawPredictionAnswer
+      .transform(({ data }) => data)
+      .pipe(z.looseObject({ orderId: optionalText, clientOrderRef: optionalText })),
     names: 'clientOrderRef',
+    orderId: 'orderId',
     repeats: {
       accountId: 'accountId',
       clientOrderRef: 'clientOrderRef',
@@ -169,7 +180,8 @@ export async function writeOrder(
   if (write.method === 'DELETE') url += `?${new URLSearchParams({ accountId })}`;
   const sent = { ...request, ...body?.data };
   const call = { method: write.method, url, ...(body && { body: JSON.stringify(body.data) }) };
-  return writePlatform(deps, name, call, { ...write, read: (value) => readAnswer(write, value, sent) }, options);
+  const read = (value: unknown) => readAnswer(write, value, sent, stream);
+  return writePlatform(deps, name, call, { ...write, read }, options);
 }
 
 function writeName({ stream, kind }: CommandRequest): WriteName {
@@ -177,32 +189,48 @@ function writeName({ stream, kind }: CommandRequest): WriteName {
   return `${kind}_prediction_order`;
 }
 
-function readAnswer(write: Write, value: unknown, sent: Readonly<Record<string, unknown>>): WriteAnswer | string {
+function readAnswer(
+  write: Write,
+  value: unknown,
+  sent: Readonly<Record<string, unknown>>,
+  stream: Stream,
+): WriteAnswer | string {
   const parsed = write.answer.safeParse(value);
   if (!parsed.success) return `the answer has another shape than the ${write.source} says`;
   const order = parsed.data;
-  if (
-    Object.entries(write.repeats).some(([field, of]) =>
-      contradicts(field, order[field], sent[of], field === write.names),
-    )
-  )
+  if (Object.entries(write.repeats).some(([field, of]) => contradicts(field, order[field], sent[of])))
     return 'the answer is about another order';
+  const orderId = idIn(order, write.orderId, stream);
+  const isNamed = isThere(order[write.names]);
+  if (!isNamed && orderId === undefined) return 'the answer does not name the order';
   const answer = kept(order, write.evidence);
-  if (write.showsOrder) return { kind: 'accepted', answer, order };
-  if (order['success'] === true) return { kind: 'accepted', answer };
+  const onlyId = isNamed || orderId === undefined ? undefined : { orderId };
+  // An answer by our reference alone shows no order that could be stored.
+  const shows = write.showsOrder && (write.orderId === undefined || orderId !== undefined);
+  if (write.showsOrder) return { kind: 'accepted', answer, ...(shows && { order }), ...onlyId };
+  if (order['success'] === true) return { kind: 'accepted', answer, ...onlyId };
   const { ordRejReason, text } = answer;
   const code = cut(String(ordRejReason ?? 'REJECTED'), 100);
-  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 } };
+  return { kind: 'rejected', answer, reason: { code, message: String(text ?? code), status: 200 }, ...onlyId };
+}
+
+function idIn(order: Readonly<Record<string, unknown>>, field: string | undefined, stream: Stream): string | undefined {
+  const id = field === undefined ? undefined : order[field];
+  return typeof id === 'string' && isOrderId(stream, id) ? id : undefined;
 }
 
 /**
  * The platform may name the symbol and the side otherwise than the request did: our reference and
- * the direction are enough.
+ * the direction are enough. What is left out contradicts nothing.
  */
-function contradicts(field: string, answered: unknown, sent: unknown, isNeeded: boolean): boolean {
-  if (answered === undefined || answered === null || answered === '') return isNeeded;
+function contradicts(field: string, answered: unknown, sent: unknown): boolean {
+  if (!isThere(answered)) return false;
   if (field !== 'side') return String(answered) !== String(sent);
   return directionOf(orderWord(String(answered))) !== directionOf(orderWord(String(sent)));
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
 }
 
 function kept(answer: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, unknown>> {

@@ -27,13 +27,15 @@ export type WriteResult =
 
 /**
  * An answer about our order. `answer`: its content, for the evidence; no secrets. `order`: the
- * order, if the answer shows it, for ingest.
+ * order, if the answer shows it, for ingest. `orderId`: the order's id, where the answer to a place
+ * leaves our reference out and names the order by it alone.
  */
 export interface WriteAnswer {
   readonly kind: 'accepted' | 'rejected';
   readonly reason?: Reason;
   readonly answer: Readonly<Record<string, unknown>>;
   readonly order?: unknown;
+  readonly orderId?: string;
 }
 
 /** Nothing was sent, and the next attempt would end the same way. */

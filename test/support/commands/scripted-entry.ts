@@ -12,8 +12,8 @@ import type { LedgerWrite } from '../../simulation/write-ledger.ts';
 /** What becomes of one write: whether and when it is done, and what its sender is told. */
 export interface WriteScript {
   readonly applied: 'yes' | 'no' | { readonly lateMs: number };
-  /** `plain`: what order entry has to say of it. */
-  readonly answer: HttpOutcome | 'plain';
+  /** `plain`: what order entry has to say of it; a function: that in other words. */
+  readonly answer: HttpOutcome | 'plain' | ((plain: HttpOutcome) => HttpOutcome);
   /** Before the answer. */
   readonly answerAfterMs?: number;
 }
@@ -80,6 +80,7 @@ export class ScriptedEntry {
     const plain = this.apply(script, write, asked);
     write.told = script.answer === 'plain' ? 'certain' : script.answer === atCapacity ? 'not_sent' : 'nothing';
     await this.clock.sleep(script.answerAfterMs ?? wayMs);
+    if (typeof script.answer === 'function') return script.answer(plain);
     return script.answer === 'plain' ? plain : script.answer;
   }
 

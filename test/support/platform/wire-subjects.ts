@@ -244,6 +244,11 @@ export const wireSubjects: readonly WireSubject[] = [
       read: (text) => write(name, status, text),
     }),
   ),
+  {
+    name: 'answer to placeOrder that names its order by the id alone',
+    answer: json({ success: true, ordId: 'ord-1', clOrdId: null, accountId: 'acct-1', side: 'BUY', status: 'NEW' }),
+    read: (text) => write('placeOrder', 200, text),
+  },
   { name: 'rejected place', answer: json(rejection), read: (text) => write('placeOrder', 200, text) },
   {
     name: 'refused place (400, flat)',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longestOptionSymbol } from '../../../domain/symbol.ts';
 import { accountOrderSides, accountOrderTimesInForce, accountOrderTypes } from './account-order.ts';
-import { neededFlag, neededText, optionalText } from './optional-field.ts';
+import { neededFlag, optionalText } from './optional-field.ts';
 import {
   predictionOrderTypes,
   predictionOutcomes,
@@ -41,15 +41,16 @@ export const orderRequest = z.strictObject({
 
 /**
  * The answer to `POST /v1/orders`. Specification, "Equity or option order response": the fields. It
- * names no order id.
+ * names no order id; a platform that names one calls it `ordId`, as in its rows.
  *
  * Assumption: status 200 also when the order is rejected (`success` false); `clOrdId` repeats the
  * sent `clientId`, else is a UUID; every field is present but `text` and `ordRejReason`. A reader
- * needs the first two: they say if our order was accepted.
+ * needs `success` and one of the two names: they say if our order was accepted.
  */
 export const orderResponse = z.looseObject({
   success: neededFlag,
-  clOrdId: neededText,
+  clOrdId: optionalText,
+  ordId: optionalText,
   status: optionalText,
   symbol: optionalText,
   side: optionalText,
