@@ -63,9 +63,9 @@ export function mergeCancelAlls<Body extends CancelAllBody>(
   };
 }
 
-/** Another holder has the account. */
+/** Another holder has the account, or soon will. */
 function isLeftOut({ code }: { readonly code: string }): boolean {
-  return code === 'NOT_LEADER';
+  return code === 'NOT_LEADER' || code === 'DRAINING';
 }
 
 /** The first with each key; of those, the first that is `better`. */
@@ -129,5 +129,5 @@ export function cancelAfterOfShards(answers: readonly ShardAnswer<CancelAfterRes
 function refusalOf(answers: readonly ShardAnswer<{ readonly kind: 'done' } | Declined>[]): Declined | undefined {
   const refusals = answers.flatMap(({ result }) => (result.kind === 'declined' ? [result] : []));
   if (refusals.length < answers.length) return undefined;
-  return refusals.find(({ code }) => code !== 'NOT_LEADER') ?? refusals[0] ?? anotherLeads;
+  return refusals.find((each) => !isLeftOut(each)) ?? refusals[0] ?? anotherLeads;
 }

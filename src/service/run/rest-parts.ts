@@ -36,6 +36,8 @@ const mostForwards = 64;
  * that time, so not until the others have taken over.
  */
 const silentPart = 0.8;
+/** The shards of an instance that died are taken over within this part of that time. */
+const takenPart = 1.5;
 /** Longer than any route's answer; a command may be tried for its whole deadline before. */
 const forwardMs = 60_000;
 
@@ -58,7 +60,11 @@ export function restParts(
       fleet: new PostgresFleetDesk({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
       forwarding: new Forwarding(
         { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
-        { instance, mostInFlight: mostForwards, answerWithinMs: config.leaseExpireMs * silentPart },
+        {
+          ...{ instance, mostInFlight: mostForwards },
+          answerWithinMs: config.leaseExpireMs * silentPart,
+          askAgainForMs: config.leaseExpireMs * takenPart,
+        },
       ),
       auditTrail: new AuditTrail({ ...deps, journal }),
       ...(config.authPrincipals === 'on' && { principals }),

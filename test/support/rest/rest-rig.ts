@@ -40,8 +40,11 @@ export interface RestRigOptions extends Partial<Omit<RestServerOptions, 'stream'
   readonly instance?: string;
   /** Left out: it knows no other instance. */
   readonly others?: OtherInstances;
-  /** How many forwards may be in flight, and how long each may take. */
-  readonly forwards?: { readonly most?: number; readonly ms?: number };
+  /**
+   * How many forwards may be in flight, how long each may take, and for how long a request is asked
+   * again while no instance holds its account (left out: it is not).
+   */
+  readonly forwards?: { readonly most?: number; readonly ms?: number; readonly againMs?: number };
   /** Instead of those that live in memory. */
   readonly ports?: Partial<Pick<RestParts, 'commands' | 'reads' | 'commandReads' | 'quarantine' | 'tracing'>>;
 }
@@ -55,7 +58,10 @@ export function forwardingOf(
   const http = new UndiciHttp({ clock: systemClock }, { totalMs: forwards.ms ?? 5_000 });
   return new Forwarding(
     { http, others, clock: systemClock, metrics: metrics.rest, log: silentLog },
-    { instance, mostInFlight: forwards.most ?? 64, answerWithinMs: forwards.ms ?? 5_000 },
+    {
+      ...{ instance, mostInFlight: forwards.most ?? 64, answerWithinMs: forwards.ms ?? 5_000 },
+      askAgainForMs: forwards.againMs ?? 0,
+    },
   );
 }
 

@@ -30,6 +30,11 @@ interface ForwardingOptions {
    * the caller asks us to wait is added.
    */
   readonly answerWithinMs: number;
+  /**
+   * For so long an operator's request is asked again while no process holds its account: a shard
+   * that moves is without one for a second, that of a process that died for a lease.
+   */
+  readonly askAgainForMs: number;
 }
 
 interface AnyCall {
@@ -63,6 +68,9 @@ export type FromElsewhere =
 
 /** How often an instance that has not answered is looked up: from memory. */
 const lookEveryMs = 250;
+/** Between two times that a request is asked, at first; it doubles. */
+const firstPauseMs = 250;
+const longestPauseMs = 2_000;
 
 /** Declined for a reason of this process alone: another one may do it. */
 const ofThisProcess: ReadonlySet<string> = new Set(['NOT_LEADER', 'DRAINING']);
@@ -127,6 +135,45 @@ export class Forwarding {
       if (isLast || !isOfThisProcess(codeOf(answer))) return { kind: 'answered', answer, by };
     }
     return undefined;
+  }
+
+  /**
+   * The answer to an operator's request, which must not fail because a shard is between two
+   * processes: it is asked here and elsewhere, and again while `isHeld` says that no process held
+   * its account. Not for places and cancels: their callers repeat them under their keys, and a place
+   * that is sent late is not what its caller wants. `ask` has to do the same once, however often it
+   * is called. A request that was forwarded is asked once: the process that sent it asks again.
+   */
+  async untilHeld<T>(call: AnyCall, ask: () => Promise<T>, isHeld: (answer: T) => boolean): Promise<T> {
+    const { clock } = this.deps;
+    const left = this.leftOf(call.reply);
+    const untilMs = clock.monotonicMs() + this.options.askAgainForMs;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const answer = await ask();
+      if (isHeld(answer) || wasForwarded(call.request)) return answer;
+      if (left.aborted || clock.monotonicMs() + pauseMs > untilMs) return answer;
+      await clock.sleep(pauseMs, left);
+    }
+  }
+
+  /**
+   * What this process makes of a request about an account, or its holder (`given`), asked until
+   * there is one: see `untilHeld`.
+   */
+  ofHolder<Result extends { readonly kind: string; readonly code?: string }>(
+    call: AnyCall,
+    accountId: string | undefined,
+    ask: () => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly given: FromElsewhere | undefined }> {
+    const once = async () => {
+      const result = await ask();
+      const { code } = result;
+      return { result, given: code === undefined ? undefined : await this.answer(call, code, accountId) };
+    };
+    return this.untilHeld(call, once, ({ result: { code = '' }, given }) => {
+      if (given === undefined) return !isOfThisProcess(code);
+      return given.kind === 'unanswered' || !isOfThisProcess(codeOf(given.answer));
+    });
   }
 
   /** Another process holds the account, and this request may still be sent there. */

@@ -158,6 +158,20 @@ export function cancelAllOfAll(
   });
 }
 
+/**
+ * Accounts are left that no process held, or whose process gave no answer: the same request again,
+ * under its key, may reach them, and does nothing twice.
+ */
+export function leavesAccounts(answer: OfAll<CancelAllDocument>): boolean {
+  if (answer.kind === 'unanswered') return true;
+  if (answer.kind === 'declined') return isOfThisProcess(answer.code);
+  const { declined, unanswered = [] } = answer.body;
+  return [...declined, ...unanswered].some(({ code }) => isOfThisProcess(code) || lost.has(code));
+}
+
+/** The process may be gone, and its accounts soon be those of another. */
+const lost: ReadonlySet<string> = new Set(['FORWARD_UNANSWERED', 'NOT_REACHED']);
+
 export function reconcileOfAll(
   forwarding: Forwarding,
   call: Call,

@@ -5,12 +5,18 @@ import type { CancelAfterResult, CancelAllPlace, CancelAllResult, CancelAllScope
 import { refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import type { Principal } from '../auth/principal.ts';
 import { isOfThisProcess, sendFromElsewhere } from '../instances/forwarding.ts';
-import { cancelAfterElsewhere, cancelAllMs, cancelAllOfAll, sendOfAll } from '../instances/over-instances.ts';
+import {
+  cancelAfterElsewhere,
+  cancelAllMs,
+  cancelAllOfAll,
+  leavesAccounts,
+  sendOfAll,
+} from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import type { Route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { readIdempotencyKey, sendDecline, sendKeyMissing, sendOfHolder, submitResultBody } from '../send-command.ts';
+import { readIdempotencyKey, sendDecline, sendKeyMissing, submitResultBody } from '../send-command.ts';
 
 export const cancelAllOfAccount = cancelAllRoute(
   '/v1/accounts/{accountId}/cancel-all',
@@ -58,15 +64,33 @@ function cancelAllRoute(path: string, operationId: string, summary: string): Rou
       const { reason, onLanding, only } = body;
       const word = { by: principal.name, reason, onLanding, requestId: request.id, idempotencyKey };
       const scope = { ...(await scopeOf(parts, principal, params)), ...(only !== undefined && { only }) };
-      const result = await parts.commands.cancelAll(scope, word);
+      const { forwarding } = parts;
+      let first: CancelAllResult | undefined;
+      const cancel = async () => {
+        const result = await parts.commands.cancelAll(scope, word);
+        first ??= result;
+        return result;
+      };
+      const markReplayed = () => {
+        if (first?.kind === 'done' && first.replayed) reply.header('idempotent-replayed', 'true');
+      };
       const { accountId } = params;
-      if (result.kind === 'done' && result.replayed) reply.header('idempotent-replayed', 'true');
-      if (accountId === undefined) {
-        const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
-        return sendOfAll(reply, await cancelAllOfAll(parts.forwarding, call, own));
+      if (accountId !== undefined) {
+        const patient = { ...call, patienceMs: cancelAllMs };
+        const { result, given } = await forwarding.ofHolder(patient, accountId, cancel);
+        if (given !== undefined) return sendFromElsewhere(reply, given);
+        if (result.kind === 'declined') return sendDecline(reply, result);
+        markReplayed();
+        return sendJson(reply, 200, answerOf(result));
       }
-      if (result.kind === 'done') return sendJson(reply, 200, answerOf(result));
-      return sendOfHolder(parts.forwarding, { ...call, patienceMs: cancelAllMs }, result, accountId);
+      const ofAll = async () => {
+        const result = await cancel();
+        const own = result.kind === 'done' ? { ...answerOf(result), open: result.openHere ?? result.open } : result;
+        return cancelAllOfAll(forwarding, call, own);
+      };
+      const given = await forwarding.untilHeld(call, ofAll, (answer) => !leavesAccounts(answer));
+      markReplayed();
+      return sendOfAll(reply, given);
     },
   };
 }
@@ -141,23 +165,24 @@ export const cancelAfter: Route = {
       body.accountIds ?? (await readStore(parts.reads.accounts(principal.accounts))).map((row) => row.accountId);
     const accountIds = [...new Set(followed)];
     if (accountIds.length === 0) return sendMissing(reply, 'ACCOUNT_NOT_FOUND');
-    const afterMs = body.seconds * 1000;
-    const result = await parts.commands.cancelAfter({
-      principal: principal.name,
-      afterMs,
-      accountIds,
-      requestId: request.id,
-    });
-    const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
-    const declined =
-      result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
-    // A caller can rely only on an answer for all its accounts. Armed ones stay so until it calls
-    // again, or they run out.
-    const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
+    const asked = { principal: principal.name, afterMs: body.seconds * 1000, accountIds, requestId: request.id };
+    const arm = async () => {
+      const result = await parts.commands.cancelAfter(asked);
+      const own = result.kind === 'done' ? cancelAfterBodyOf(result) : { accountIds: [] };
+      const declined =
+        result.kind === 'done' ? result.declined : accountIds.map((accountId) => ({ ...result, accountId }));
+      // A caller can rely only on an answer for all its accounts. Armed ones stay so until it calls
+      // again, or they run out.
+      const [refused] = [...declined.filter(({ code }) => !isOfThisProcess(code)), ...declined];
+      const left = declined.map(({ accountId }) => accountId);
+      const isElsewhere = refused !== undefined && isOfThisProcess(refused.code);
+      const given = isElsewhere
+        ? await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own)
+        : undefined;
+      return { own, refused, given, isUnheld: isElsewhere && given === undefined };
+    };
+    const { own, refused, given } = await parts.forwarding.untilHeld(call, arm, ({ isUnheld }) => !isUnheld);
     if (refused === undefined) return sendJson(reply, 200, own);
-    if (!isOfThisProcess(refused.code)) return sendDecline(reply, refused);
-    const left = declined.map(({ accountId }) => accountId);
-    const given = await cancelAfterElsewhere(parts.forwarding, call, body.seconds, left, own);
     if (given === undefined) return sendDecline(reply, refused);
     return given.kind === 'done' ? sendJson(reply, 200, given.body) : sendFromElsewhere(reply, given);
   },

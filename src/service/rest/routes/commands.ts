@@ -15,6 +15,7 @@ import { resembles } from '../../../domain/presumed-absent.ts';
 import type { AccountScope, OrderReads } from '../../../store/orders/order-reads.ts';
 import { operatorWordOf, refuseScope } from '../auth/operator-scope.ts';
 import { commandAnswer, commandTimeline } from '../command-answer.ts';
+import { isOfThisProcess, sendFromElsewhere } from '../instances/forwarding.ts';
 import { reconcileOfAll, sendOfAll } from '../instances/over-instances.ts';
 import { readStore } from '../problem.ts';
 import { recomputedVerdict } from '../recomputed-verdict.ts';
@@ -32,7 +33,7 @@ import { preferredWaitSeconds } from '../request-headers.ts';
 import { type Route, route } from '../route.ts';
 import type { RouteParts } from '../route-parts.ts';
 import { sendBodyFaults, sendJson, sendMissing } from '../send-answer.ts';
-import { sendCommandState, sendOfHolder } from '../send-command.ts';
+import { sendCommandState, sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 
 /** When a page's last command was made, and its id. */
@@ -170,11 +171,12 @@ export const settleCommand: Route = {
     const found = await readStore(reads.findCommand(principal.accounts, commandId));
     if (found === undefined) return sendMissing(reply, 'COMMAND_NOT_FOUND');
     const word = operatorWordOf(principal, body.reason, request.id);
-    const result = await commands.operator.settle(commandId, body.outcome, word);
-    if (result.kind === 'requested') return sendRequested(reply, result.approval);
-    if (result.kind === 'settled') return sendCommandState(reply, result.command);
     const { accountId } = found.command.request;
-    return sendOfHolder(forwarding, call, result, accountId);
+    const settle = () => commands.operator.settle(commandId, body.outcome, word);
+    const { result, given } = await forwarding.ofHolder(call, accountId, settle);
+    if (given !== undefined) return sendFromElsewhere(reply, given);
+    if (result.kind === 'requested') return sendRequested(reply, result.approval);
+    return result.kind === 'settled' ? sendCommandState(reply, result.command) : sendDecline(reply, result);
   },
 };
 
@@ -198,10 +200,16 @@ export const reconcile = route({
     const scope = accountId === undefined ? ({ kind: 'service' } as const) : ({ kind: 'account', accountId } as const);
     const refused = refuseScope({ reply, principal }, scope);
     if (refused !== undefined) return refused;
-    const result = await commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
-    if (accountId === undefined) return sendOfAll(reply, await reconcileOfAll(forwarding, call, result));
-    if (result.kind === 'done') return sendJson(reply, 200, result.report);
-    return sendOfHolder(forwarding, call, result, accountId);
+    const look = () => commands.reconcile({ dryRun, ...(accountId === undefined ? {} : { accountId }) });
+    if (accountId === undefined) {
+      const ofAll = async () => reconcileOfAll(forwarding, call, await look());
+      const isHeld = (answer: Awaited<ReturnType<typeof ofAll>>) =>
+        answer.kind !== 'declined' || !isOfThisProcess(answer.code);
+      return sendOfAll(reply, await forwarding.untilHeld(call, ofAll, isHeld));
+    }
+    const { result, given } = await forwarding.ofHolder(call, accountId, look);
+    if (given !== undefined) return sendFromElsewhere(reply, given);
+    return result.kind === 'done' ? sendJson(reply, 200, result.report) : sendDecline(reply, result);
   },
 });
 

@@ -3,13 +3,14 @@ import { haltAnswer, haltList, resumeAnswer } from '../../../contract/halt-answe
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
+import type { HaltResult } from '../../commands/commands.ts';
 import { notLeader } from '../../commands/operator-desk.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { sendFromElsewhere } from '../instances/forwarding.ts';
 import type { Route } from '../route.ts';
 import { sendBodyFaults, sendJson } from '../send-answer.ts';
-import { sendOfHolder } from '../send-command.ts';
+import { sendDecline } from '../send-command.ts';
 import { requestedAnswer, sendRequested } from './approvals.ts';
 
 export const listHalts: Route = {
@@ -81,13 +82,16 @@ function haltRoute(verb: 'halt' | 'resume', path: string, operationId: string, s
       const { accountId } = params;
       // A halt is done here: its answer waits for the holder, and the holder may be frozen. A
       // resume goes to the holder first: there it holds at once.
-      const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
-      const given = goesToHolder ? await forwarding.answer(call, notLeader.code, accountId) : undefined;
-      if (given !== undefined) return sendFromElsewhere(reply, given);
+      const word = operatorWordOf(principal, body.reason, request.id);
       const before = commands.operator.halts.list();
-      const result = await commands.operator[verb](scope, operatorWordOf(principal, body.reason, request.id));
+      const act = async (): Promise<HaltResult> => {
+        const goesToHolder = verb === 'resume' && forwarding.isElsewhere(call, accountId);
+        return goesToHolder ? { kind: 'declined', ...notLeader } : commands.operator[verb](scope, word);
+      };
+      const { result, given } = await forwarding.ofHolder(call, accountId, act);
+      if (given !== undefined) return sendFromElsewhere(reply, given);
       if (result.kind === 'requested') return sendRequested(reply, result.approval);
-      if (result.kind === 'declined') return sendOfHolder(forwarding, call, result, accountId);
+      if (result.kind === 'declined') return sendDecline(reply, result);
       const inForce = new Set(result.halts.map(({ haltId }) => haltId));
       const cleared = before.filter(({ haltId }) => !inForce.has(haltId));
       return sendJson(reply, 200, {
