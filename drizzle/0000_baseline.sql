@@ -524,19 +524,36 @@ CREATE TABLE public.evidence (
   CONSTRAINT evidence_number CHECK (number > 0)
 );
 
+-- One row for each step of a command, written once: what the step may change. What never changes is read from the command and its attempts (`event_json`).
 CREATE TABLE public.command_events (
-  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY,
   command_id uuid NOT NULL CONSTRAINT command_events_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
   version integer NOT NULL,
-  snapshot json NOT NULL,
+  misses integer NOT NULL,
+  presumed_absent boolean NOT NULL,
+  updated_at timestamptz NOT NULL,
+  settled_at timestamptz,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  published_at timestamptz,
-  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL
+  pending_revision bigint,
+  pending_version bigint,
+  state text NOT NULL,
+  order_id text,
+  order_status text,
+  reason json,
+  attempts json NOT NULL,
+  CONSTRAINT command_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
 );
 
 CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
-CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
-CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
+
+-- The events that Kafka has not acknowledged yet: a row comes with its event, and goes once it was published.
+CREATE TABLE public.command_outbox (
+  id bigint PRIMARY KEY,
+  shard integer NOT NULL,
+  version integer NOT NULL,
+  command_id uuid NOT NULL
+);
 
 -- Events up to this transaction were deleted: a reader of the stream that stands there cannot go on. At most one row.
 CREATE TABLE public.event_floor (
@@ -562,23 +579,63 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
 CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
 
--- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
-CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+-- A command in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
+CREATE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
-    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
-    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
-    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
-    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
-    'attempts', (
-      SELECT coalesce(json_agg(json_build_object(
-        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id));
+    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
+    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', coalesce(p_attempts, '[]'));
+END
+$$;
+
+-- The status of a command's order. Only of an order of the same account: a cancel may name any order, and its answer must not show those of others.
+CREATE FUNCTION public.order_status_of(c public.commands) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
+END
+$$;
+
+-- A command with its attempts, as it is now.
+CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN public.command_at(c, public.order_status_of(c), (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
+    FROM public.attempts a WHERE a.command_id = c.command_id));
+END
+$$;
+
+-- A command with its attempts, as it was after this step: `command_json` of that moment.
+CREATE FUNCTION public.event_json(e public.command_events) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  c public.commands;
+BEGIN
+  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
+  c.version := e.version;
+  c.state := e.state;
+  c.order_id := e.order_id;
+  c.reason := e.reason;
+  c.presumed_absent := e.presumed_absent;
+  c.pending_revision := e.pending_revision;
+  c.pending_version := e.pending_version;
+  c.misses := e.misses;
+  c.updated_at := e.updated_at;
+  c.settled_at := e.settled_at;
+  RETURN public.command_at(c, e.order_status, (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
+    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
+    WHERE a.command_id = e.command_id));
 END
 $$;
 
@@ -617,12 +674,20 @@ $$;
 CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_snapshot json;
+  c public.commands;
+  v_id bigint;
 BEGIN
-  INSERT INTO public.command_events (command_id, version, snapshot)
-  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
-  RETURNING snapshot INTO v_snapshot;
-  RETURN v_snapshot;
+  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
+    order_status, reason, attempts)
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+    public.order_status_of(c), c.reason, (
+      -- Those of an attempt that may change, by its number.
+      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id))
+  RETURNING id INTO v_id;
+  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
+  RETURN public.command_json(c);
 END
 $$;
 
@@ -1856,25 +1921,18 @@ $$;
 
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
 
--- An event is published once, and may be deleted only after that.
+-- An event may be deleted only once it was published.
 CREATE FUNCTION public.command_events_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF TG_OP = 'DELETE' THEN
-    IF OLD.published_at IS NULL THEN
-      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
-    END IF;
-    RETURN OLD;
+  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
+    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
   END IF;
-  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
-     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
-    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
+  RETURN OLD;
 END
 $$;
 
-CREATE TRIGGER command_events_guard BEFORE UPDATE OR DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
+CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
 
 CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1929,7 +1987,8 @@ CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EA
 CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
@@ -1953,7 +2012,7 @@ GRANT SELECT, INSERT, UPDATE (ended_at, cancelled_by), DELETE ON public.quaranti
 -- The service may step commands, and takes nothing away but published events.
 GRANT SELECT, INSERT, UPDATE ON public.commands, public.attempts, public.command_fence TO tidemark_app;
 GRANT SELECT, INSERT ON public.evidence, public.audit_log TO tidemark_app;
-GRANT SELECT, INSERT, UPDATE (published_at), DELETE ON public.command_events TO tidemark_app;
+GRANT SELECT, INSERT, DELETE ON public.command_events, public.command_outbox TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (key_held, ended_at) ON public.cancel_alls TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (timer_id, fires_at, ended_at, changes) ON public.cancel_timers TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (cleared_at, cleared_by, cleared_reason) ON public.halts TO tidemark_app;
@@ -1965,7 +2024,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON public.limits TO tidemark_app;
 GRANT SELECT, INSERT, UPDATE (approved_by, approved_reason, approved_at) ON public.approvals TO tidemark_app;
 
 GRANT SELECT ON public.orders, public.order_updates, public.order_bindings, public.lanes, public.lane_batches, public.shards, public.relay_positions, public.published_topics, public.accounts, public.quarantine,
-  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.halt_events, public.event_floor,
+  public.repair_requests, public.quarantine_jobs, public.commands, public.attempts, public.evidence, public.command_events, public.command_outbox, public.halt_events, public.event_floor,
   public.command_fence, public.cancel_alls, public.cancel_timers, public.halts,
   public.limits, public.approvals, public.audit_log TO tidemark_reader;
 -- Without the hashes.
@@ -1973,14 +2032,15 @@ GRANT SELECT (principal, number, scopes, accounts, created_at, expires_at) ON pu
 
 GRANT EXECUTE ON FUNCTION public.apply_batch, public.apply_batch_with_bindings, public.log_partitions, public.ensure_log_partitions,
   public.drop_log_partition, public.lane_batch, public.unpublished_lanes, public.lacks_actions, public.lacks_commits, public.notice_loss, public.end_token_again TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.hold_command_fence, public.append_evidence,
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json, public.hold_command_fence, public.append_evidence,
   public.add_command_evidence, public.tell_step, public.is_superseded, public.open_command, public.close_sending, public.sending_objection, public.mark_sending,
   public.step_command, public.note_miss,
   public.take_over_commands TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.cancel_all_holds_key, public.open_cancel_all, public.end_cancel_all, public.cancel_all_json, public.raise_halt, public.clear_halts, public.hold_halts,
   public.without_halt TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.set_cancel_timers, public.end_cancel_timer TO tidemark_app;
-GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_json, public.cancel_all_json TO tidemark_reader;
+GRANT EXECUTE ON FUNCTION public.ms_to_time, public.time_to_ms, public.command_at, public.order_status_of, public.command_json, public.event_json,
+  public.cancel_all_json TO tidemark_reader;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters, public.underlying_symbol, public.limit_reading, public.exposure_of, public.weigh_limits, public.judge_limits,
   public.uses_reference_again, public.may_supersede, public.preview_command, public.change_limits, public.request_approval TO tidemark_app;
 GRANT EXECUTE ON FUNCTION public.canonical_symbol, public.symbol_letters TO tidemark_reader;

@@ -117,29 +117,45 @@ grant select to tidemark_reader
 grant update (timer_id, fires_at, ended_at, changes) to tidemark_app
 
 table command_events
+  tx_id xid8 not null default pg_current_xact_id()
   id bigint not null generated always as identity
   command_id uuid not null
   version integer not null
-  snapshot json not null
+  misses integer not null
+  presumed_absent boolean not null
+  updated_at timestamp with time zone not null
+  settled_at timestamp with time zone
   recorded_at timestamp with time zone not null default now()
-  published_at timestamp with time zone
-  tx_id xid8 not null default pg_current_xact_id()
+  pending_revision bigint
+  pending_version bigint
+  state text not null
+  order_id text
+  order_status text
+  reason json
+  attempts json not null
   constraint command_events_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
-  constraint command_events_pkey PRIMARY KEY (id)
-CREATE INDEX command_events_in_order ON public.command_events USING btree (tx_id, id)
-CREATE INDEX command_events_unpublished ON public.command_events USING btree (id) WHERE (published_at IS NULL)
+  constraint command_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
 CREATE UNIQUE INDEX command_events_versions ON public.command_events USING btree (command_id, version)
-CREATE TRIGGER command_events_guard BEFORE DELETE OR UPDATE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
-CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION command_events_guard()
+CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant delete, insert, select to tidemark_app
 grant select to tidemark_reader
-grant update (published_at) to tidemark_app
 
 table command_fence
   shard integer not null
   epoch bigint not null
   constraint command_fence_pkey PRIMARY KEY (shard)
 grant insert, select, update to tidemark_app
+grant select to tidemark_reader
+
+table command_outbox
+  id bigint not null
+  shard integer not null
+  version integer not null
+  command_id uuid not null
+  constraint command_outbox_pkey PRIMARY KEY (id)
+CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
+grant delete, insert, select to tidemark_app
 grant select to tidemark_reader
 
 table commands
@@ -799,23 +815,34 @@ AS $function$
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.command_at(c commands, p_order_status text, p_attempts json)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN json_build_object(
+    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
+    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
+    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
+    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', coalesce(p_attempts, '[]'));
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.command_events_guard()
  RETURNS trigger
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  IF TG_OP = 'DELETE' THEN
-    IF OLD.published_at IS NULL THEN
-      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
-    END IF;
-    RETURN OLD;
+  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
+    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
   END IF;
-  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
-     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
-    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
+  RETURN OLD;
 END
 $function$
 
@@ -826,19 +853,11 @@ CREATE OR REPLACE FUNCTION public.command_json(c commands)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 BEGIN
-  RETURN json_build_object(
-    'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
-    'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
-    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
-    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
-    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
-    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
-    'attempts', (
-      SELECT coalesce(json_agg(json_build_object(
-        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id));
+  RETURN public.command_at(c, public.order_status_of(c), (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
+    FROM public.attempts a WHERE a.command_id = c.command_id));
 END
 $function$
 grant execute to tidemark_app, tidemark_reader
@@ -1101,6 +1120,36 @@ BEGIN
   END IF;
 END
 $function$
+
+CREATE OR REPLACE FUNCTION public.event_json(e command_events)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  c public.commands;
+BEGIN
+  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
+  c.version := e.version;
+  c.state := e.state;
+  c.order_id := e.order_id;
+  c.reason := e.reason;
+  c.presumed_absent := e.presumed_absent;
+  c.pending_revision := e.pending_revision;
+  c.pending_version := e.pending_version;
+  c.misses := e.misses;
+  c.updated_at := e.updated_at;
+  c.settled_at := e.settled_at;
+  RETURN public.command_at(c, e.order_status, (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
+    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
+    WHERE a.command_id = e.command_id));
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
 
 CREATE OR REPLACE FUNCTION public.exposure_of(p_account text, p_symbol text, OUT amount numeric, OUT unvalued text)
  RETURNS record
@@ -1536,6 +1585,18 @@ END
 $function$
 grant execute to tidemark_app
 
+CREATE OR REPLACE FUNCTION public.order_status_of(c commands)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
+END
+$function$
+grant execute to tidemark_app, tidemark_reader
+
 CREATE OR REPLACE FUNCTION public.preview_command(p json)
  RETURNS json
  LANGUAGE plpgsql
@@ -1836,12 +1897,20 @@ CREATE OR REPLACE FUNCTION public.tell_step(p_command_id uuid)
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
-  v_snapshot json;
+  c public.commands;
+  v_id bigint;
 BEGIN
-  INSERT INTO public.command_events (command_id, version, snapshot)
-  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
-  RETURNING snapshot INTO v_snapshot;
-  RETURN v_snapshot;
+  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
+    order_status, reason, attempts)
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+    public.order_status_of(c), c.reason, (
+      -- Those of an attempt that may change, by its number.
+      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id))
+  RETURNING id INTO v_id;
+  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
+  RETURN public.command_json(c);
 END
 $function$
 grant execute to tidemark_app

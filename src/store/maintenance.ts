@@ -58,7 +58,7 @@ async function dropPartition(pool: Pool, retentionMs: number): Promise<string | 
 }
 
 interface MaintainCommandsOptions {
-  /** How long published events are kept. */
+  /** How long events are kept once they are recorded. One that is not published stays. */
   readonly retentionMs: number;
 }
 
@@ -81,13 +81,14 @@ export async function maintainCommands(
   pool: Pool,
   { retentionMs }: MaintainCommandsOptions,
 ): Promise<MaintainedCommands> {
-  // Only the oldest by id are looked at. There is no index on the time of publishing, since only
-  // this statement would use it.
+  // Only the oldest are looked at. There is no index on the time of recording, since only this
+  // statement would use it.
   const forgotten = await forget(
     pool,
-    `delete from public.command_events where id in (
-       select id from (select id, published_at from public.command_events order by id limit $2) as oldest
-       where published_at < clock_timestamp() - $1 * interval '1 millisecond'
+    `delete from public.command_events where (tx_id, id) in (
+       select tx_id, id from (select tx_id, id, recorded_at from public.command_events order by tx_id, id limit $2) as oldest
+       where recorded_at < clock_timestamp() - $1 * interval '1 millisecond'
+         and not exists (select from public.command_outbox o where o.id = oldest.id)
      )`,
     retentionMs,
   );

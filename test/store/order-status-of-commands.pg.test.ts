@@ -18,7 +18,7 @@ it('a command shows the status of its order, as of its step and as of now', asyn
   expect((await rig.journal.find(commandId))?.orderStatus).toBe('rejected');
   await rig.journal.step({ commandId, version, to: 'rejected', atMs, evidence: [] }, fence);
   const { rows } = await rig.pool.query(
-    `select snapshot ->> 'orderStatus' as status from public.command_events where command_id = $1 order by version`,
+    `select order_status as status from public.command_events where command_id = $1 order by version`,
     [commandId],
   );
   expect(rows.map(({ status }) => status)).toEqual([null, 'pending_new', 'rejected']);

@@ -48,15 +48,16 @@ export async function readEvents(pool: Pool, after: EventPosition, horizon: bigi
     {
       name: 'read_events',
       text: `with steps as (
-        select 'outcome' as kind, tx_id, id, snapshot from public.command_events
+        select 'outcome' as kind, e.tx_id, e.id, e as step, null::json as snapshot from public.command_events e
         where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
       ), stops as (
-        select 'halt' as kind, tx_id, id, snapshot from public.halt_events
+        select 'halt' as kind, tx_id, id, null::public.command_events as step, snapshot from public.halt_events
         where (tx_id, id) > ($1::xid8, $2::bigint) and tx_id < $3::xid8 order by tx_id, id limit $4
       ), found as (
         select * from (select * from steps union all select * from stops) as events order by tx_id, id limit $4
       )
-      select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id, f.snapshot
+      select floor.tx_id::text as floor, (select max(generation) from public.lanes) as generation, f.kind, f.tx_id::text as tx_id, f.id::text as id,
+        case f.kind when 'outcome' then public.event_json(f.step) else f.snapshot end as snapshot
       from (select (select tx_id from public.event_floor) as tx_id) as floor left join found f on true order by f.tx_id, f.id`,
       values: [after.tx.toString(), after.number.toString(), horizon.toString(), limit],
     },

@@ -182,9 +182,13 @@ export const evidence = pgTable(
 );
 
 /**
- * The outbox for `tidemark.command-outcomes.v1`: one row for every step of a command, in the step's
- * transaction. Not the log of updates: journal transactions are slow and concurrent, and would
- * delay its watermark. Here each row says for itself if it was published.
+ * One row for every step of a command, in the step's transaction, never changed: for
+ * `tidemark.command-outcomes.v1` and the stream of events. Not the log of updates: journal
+ * transactions are slow and concurrent, and would delay its watermark.
+ *
+ * It has what the step may change. `event_json` reads the rest from the command and its attempts,
+ * which never changes; the text is encoded when it is published, by the one encoder
+ * (domain/encode-command-outcome.ts).
  *
  * `id` rises with `version` inside a command (its row is locked from one to the next). No other
  * order is promised.
@@ -192,31 +196,45 @@ export const evidence = pgTable(
 export const commandEvents = pgTable(
   'command_events',
   {
-    id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
-    commandId: uuid('command_id')
-      .notNull()
-      .references(() => commands.commandId),
-    version: integer().notNull(),
-    /**
-     * The command after the step. Encoded when it is published, by the one encoder
-     * (domain/encode-command-outcome.ts). To write the text itself would take a second round trip
-     * inside the step, or a second encoder in SQL.
-     */
-    snapshot: json().notNull(),
-    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
-    publishedAt: timestamp('published_at', { withTimezone: true }),
     /**
      * For the stream of events. It must know that no earlier row can be committed any more
      * (docs/decisions/030-an-id-of-two-positions.md).
      */
     txId: xid8('tx_id').notNull().default(sql`pg_current_xact_id()`),
+    id: bigint({ mode: 'bigint' }).generatedAlwaysAsIdentity(),
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => commands.commandId),
+    version: integer().notNull(),
+    misses: integer().notNull(),
+    presumedAbsent: boolean('presumed_absent').notNull(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
+    settledAt: timestamp('settled_at', { withTimezone: true }),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+    pendingRevision: bigint('pending_revision', { mode: 'number' }),
+    pendingVersion: bigint('pending_version', { mode: 'bigint' }),
+    state: text().notNull(),
+    orderId: text('order_id'),
+    orderStatus: text('order_status'),
+    reason: json(),
+    /** By number: state, when it was sent and answered (milliseconds), reason. */
+    attempts: json().notNull(),
   },
-  (t) => [
-    uniqueIndex('command_events_versions').on(t.commandId, t.version),
-    index('command_events_unpublished').on(t.id).where(sql`${t.publishedAt} is null`),
-    index('command_events_in_order').on(t.txId, t.id),
-  ],
+  (t) => [primaryKey({ columns: [t.txId, t.id] }), uniqueIndex('command_events_versions').on(t.commandId, t.version)],
 );
+
+/**
+ * The events that Kafka has not acknowledged. A row comes with its event and is deleted once the
+ * event is published, so publishing rewrites no event
+ * (docs/decisions/068-an-event-is-written-once.md).
+ */
+export const commandOutbox = pgTable('command_outbox', {
+  /** That of the event. */
+  id: bigint({ mode: 'bigint' }).primaryKey(),
+  shard: integer().notNull(),
+  version: integer().notNull(),
+  commandId: uuid('command_id').notNull(),
+});
 
 /**
  * The stream's events (steps, changes of halts) were deleted up to this transaction. At most one

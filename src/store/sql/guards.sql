@@ -114,25 +114,18 @@ $$;
 
 CREATE TRIGGER halts_guard BEFORE UPDATE ON public.halts FOR EACH ROW EXECUTE FUNCTION public.halts_guard();
 
--- An event is published once, and may be deleted only after that.
+-- An event may be deleted only once it was published.
 CREATE FUNCTION public.command_events_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF TG_OP = 'DELETE' THEN
-    IF OLD.published_at IS NULL THEN
-      RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
-    END IF;
-    RETURN OLD;
+  IF EXISTS (SELECT FROM public.command_outbox WHERE id = OLD.id) THEN
+    RAISE EXCEPTION 'event % was not published yet', OLD.id USING ERRCODE = 'TM010';
   END IF;
-  IF (OLD.id, OLD.command_id, OLD.version, OLD.snapshot::text, OLD.recorded_at) IS DISTINCT FROM
-     (NEW.id, NEW.command_id, NEW.version, NEW.snapshot::text, NEW.recorded_at) THEN
-    RAISE EXCEPTION 'event % never changes', OLD.id USING ERRCODE = 'TM010';
-  END IF;
-  RETURN NEW;
+  RETURN OLD;
 END
 $$;
 
-CREATE TRIGGER command_events_guard BEFORE UPDATE OR DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
+CREATE TRIGGER command_events_guard BEFORE DELETE ON public.command_events FOR EACH ROW EXECUTE FUNCTION public.command_events_guard();
 
 CREATE FUNCTION public.cancel_alls_guard() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -187,7 +180,8 @@ CREATE TRIGGER commands_stay BEFORE DELETE OR TRUNCATE ON public.commands FOR EA
 CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER halts_stay BEFORE DELETE OR TRUNCATE ON public.halts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER order_bindings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON public.order_bindings FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
-CREATE TRIGGER command_events_stay BEFORE TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_events_written_once BEFORE UPDATE OR TRUNCATE ON public.command_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
+CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.command_outbox FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER principal_tokens_stay BEFORE DELETE OR TRUNCATE ON public.principal_tokens FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER approvals_stay BEFORE DELETE OR TRUNCATE ON public.approvals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();
 CREATE TRIGGER cancel_alls_stay BEFORE DELETE OR TRUNCATE ON public.cancel_alls FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_loss();

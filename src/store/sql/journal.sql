@@ -88,19 +88,36 @@ CREATE TABLE public.evidence (
   CONSTRAINT evidence_number CHECK (number > 0)
 );
 
+-- One row for each step of a command, written once: what the step may change. What never changes is read from the command and its attempts (`event_json`).
 CREATE TABLE public.command_events (
-  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY,
   command_id uuid NOT NULL CONSTRAINT command_events_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
   version integer NOT NULL,
-  snapshot json NOT NULL,
+  misses integer NOT NULL,
+  presumed_absent boolean NOT NULL,
+  updated_at timestamptz NOT NULL,
+  settled_at timestamptz,
   recorded_at timestamptz DEFAULT now() NOT NULL,
-  published_at timestamptz,
-  tx_id xid8 DEFAULT pg_current_xact_id() NOT NULL
+  pending_revision bigint,
+  pending_version bigint,
+  state text NOT NULL,
+  order_id text,
+  order_status text,
+  reason json,
+  attempts json NOT NULL,
+  CONSTRAINT command_events_tx_id_id_pk PRIMARY KEY (tx_id, id)
 );
 
 CREATE UNIQUE INDEX command_events_versions ON public.command_events (command_id, version);
-CREATE INDEX command_events_unpublished ON public.command_events (id) WHERE published_at is null;
-CREATE INDEX command_events_in_order ON public.command_events (tx_id, id);
+
+-- The events that Kafka has not acknowledged yet: a row comes with its event, and goes once it was published.
+CREATE TABLE public.command_outbox (
+  id bigint PRIMARY KEY,
+  shard integer NOT NULL,
+  version integer NOT NULL,
+  command_id uuid NOT NULL
+);
 
 -- Events up to this transaction were deleted: a reader of the stream that stands there cannot go on. At most one row.
 CREATE TABLE public.event_floor (
@@ -126,23 +143,63 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT to_timestamp(p_ms / 1000) $$;
 CREATE FUNCTION public.time_to_ms(p_at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT round(extract(epoch FROM p_at) * 1000)::bigint $$;
 
--- A command with its attempts, in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
-CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+-- A command in the names of domain/command.ts. 64-bit numbers are text, absent values are null at the top level of each object.
+CREATE FUNCTION public.command_at(c public.commands, p_order_status text, p_attempts json) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN json_build_object(
     'commandId', c.command_id, 'shard', c.shard, 'principal', c.principal, 'idempotencyKey', c.idempotency_key, 'requestHash', c.request_hash,
     'request', c.request, 'callerRef', c.caller_ref, 'supersedes', c.supersedes, 'state', c.state, 'version', c.version, 'orderId', c.order_id,
-    -- Only for an order of the same account: a cancel may name any order, and its answer must not show those of others.
-    'orderStatus', (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id),
-    'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision, 'pendingVersion', c.pending_version::text,
-    'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at), 'createdAtMs', public.time_to_ms(c.created_at),
-    'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
-    'attempts', (
-      SELECT coalesce(json_agg(json_build_object(
-        'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
-        'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number), '[]')
-      FROM public.attempts a WHERE a.command_id = c.command_id));
+    'orderStatus', p_order_status, 'reason', c.reason, 'presumedAbsent', c.presumed_absent, 'pendingRevision', c.pending_revision,
+    'pendingVersion', c.pending_version::text, 'misses', c.misses, 'baseline', c.baseline, 'deadlineAtMs', public.time_to_ms(c.deadline_at),
+    'createdAtMs', public.time_to_ms(c.created_at), 'updatedAtMs', public.time_to_ms(c.updated_at), 'settledAtMs', public.time_to_ms(c.settled_at),
+    'attempts', coalesce(p_attempts, '[]'));
+END
+$$;
+
+-- The status of a command's order. Only of an order of the same account: a cancel may name any order, and its answer must not show those of others.
+CREATE FUNCTION public.order_status_of(c public.commands) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (SELECT o.status FROM public.orders o WHERE o.stream = c.stream AND o.order_id = c.order_id AND o.account_id = c.account_id);
+END
+$$;
+
+-- A command with its attempts, as it is now.
+CREATE FUNCTION public.command_json(c public.commands) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN public.command_at(c, public.order_status_of(c), (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', a.state, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', public.time_to_ms(a.sending_at), 'answeredAtMs', public.time_to_ms(a.answered_at), 'reason', a.reason) ORDER BY a.number)
+    FROM public.attempts a WHERE a.command_id = c.command_id));
+END
+$$;
+
+-- A command with its attempts, as it was after this step: `command_json` of that moment.
+CREATE FUNCTION public.event_json(e public.command_events) RETURNS json
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  c public.commands;
+BEGIN
+  SELECT * INTO c FROM public.commands WHERE command_id = e.command_id;
+  c.version := e.version;
+  c.state := e.state;
+  c.order_id := e.order_id;
+  c.reason := e.reason;
+  c.presumed_absent := e.presumed_absent;
+  c.pending_revision := e.pending_revision;
+  c.pending_version := e.pending_version;
+  c.misses := e.misses;
+  c.updated_at := e.updated_at;
+  c.settled_at := e.settled_at;
+  RETURN public.command_at(c, e.order_status, (
+    SELECT json_agg(json_build_object(
+      'attemptId', a.attempt_id, 'number', a.number, 'state', t.was -> 0, 'epoch', a.epoch::text, 'preparedAtMs', public.time_to_ms(a.prepared_at),
+      'sendingAtMs', t.was -> 1, 'answeredAtMs', t.was -> 2, 'reason', t.was -> 3) ORDER BY a.number)
+    FROM public.attempts a JOIN json_array_elements(e.attempts) WITH ORDINALITY AS t(was, number) ON t.number = a.number
+    WHERE a.command_id = e.command_id));
 END
 $$;
 
@@ -181,12 +238,20 @@ $$;
 CREATE FUNCTION public.tell_step(p_command_id uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_snapshot json;
+  c public.commands;
+  v_id bigint;
 BEGIN
-  INSERT INTO public.command_events (command_id, version, snapshot)
-  SELECT c.command_id, c.version, public.command_json(c) FROM public.commands c WHERE c.command_id = p_command_id
-  RETURNING snapshot INTO v_snapshot;
-  RETURN v_snapshot;
+  SELECT * INTO c FROM public.commands WHERE command_id = p_command_id;
+  INSERT INTO public.command_events (command_id, version, misses, presumed_absent, updated_at, settled_at, pending_revision, pending_version, state, order_id,
+    order_status, reason, attempts)
+  VALUES (c.command_id, c.version, c.misses, c.presumed_absent, c.updated_at, c.settled_at, c.pending_revision, c.pending_version, c.state, c.order_id,
+    public.order_status_of(c), c.reason, (
+      -- Those of an attempt that may change, by its number.
+      SELECT coalesce(json_agg(json_build_array(a.state, public.time_to_ms(a.sending_at), public.time_to_ms(a.answered_at), a.reason) ORDER BY a.number), '[]')
+      FROM public.attempts a WHERE a.command_id = c.command_id))
+  RETURNING id INTO v_id;
+  INSERT INTO public.command_outbox (id, shard, version, command_id) VALUES (v_id, c.shard, c.version, c.command_id);
+  RETURN public.command_json(c);
 END
 $$;
 

@@ -71,7 +71,7 @@ describe('the outbox of outcomes', () => {
 describe('keeping the journal', () => {
   const age = (rig: JournalRig, days: number) =>
     rig.pool.query(`begin; set local session_replication_role = replica;
-      update commands set created_at = now() - interval '${days} days'; update command_events set published_at = published_at - interval '${days} days'; commit`);
+      update commands set created_at = now() - interval '${days} days'; update command_events set recorded_at = now() - interval '${days} days'; commit`);
 
   it('forgets events that were published long ago, and no others', async () => {
     await using rig = await journalRig();

@@ -41,7 +41,7 @@ export async function journalRig() {
     },
     async events() {
       const rows = await rig.rows<{ command_id: string; version: number; state: string }>(
-        "select command_id, version, snapshot ->> 'state' as state from command_events order by id",
+        'select command_id, version, state from command_events order by id',
       );
       return rows.map(({ command_id, version, state }) => ({ commandId: command_id, version, state }));
     },

@@ -40,6 +40,7 @@ const tables = [
     'attempts',
     'evidence',
     'command_events',
+    'command_outbox',
     'halts',
     'halt_events',
     'limits',
