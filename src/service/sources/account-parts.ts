@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ByteBudget } from '../../runtime/byte-budget.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock, Moment } from '../../runtime/clock.ts';
 import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-registry.ts';
 import type { OrderReads } from '../../venue/platform/order-reads.ts';
 import { AbsentOrders } from './absent-orders.ts';
@@ -43,13 +43,21 @@ interface AccountPartsOptions {
   readonly timings: StreamTimings;
   /** The life of the account's session. */
   readonly signal: AbortSignal;
-  /** Gets every order before its version is used. True: the order is not offered. */
-  readonly guard: (observation: Observation) => boolean;
+  readonly isLive: () => boolean;
+  /** The account is live, and a row reports a gap: it has to be read whole once more. */
+  readonly onGap: () => void;
+  /** A row reports a loss that is not being handled. The account rests for `waitMs`. */
+  readonly onStoreLost: (waitMs: number) => void;
 }
+
+/** Gaps reported by the platform make us read again at most this often. */
+const gapRestMs = 30_000;
 
 /**
  * The parts that bring the orders of one account on one stream, joined: one way into ingest, one
- * reader of its lists, looks at single orders, and the parts that ask for them.
+ * reader of its lists, looks at single orders, and the parts that ask for them. A row of the stream
+ * goes through them here, also for what it says of the stream: a row that can't be read, a gap, a
+ * lost store.
  */
 export class AccountParts {
   readonly intake: RowIntake;
@@ -60,15 +68,26 @@ export class AccountParts {
   readonly reader: AccountReader;
   readonly audit: Audit;
   readonly storeLost: StoreLost;
+  /** Wall time of the newest row of the stream. */
+  lastEventMs: number | undefined;
+  /** Monotonic time of the newest row that reported a gap, and of the last read for one. */
+  private gapShownMs = Number.NEGATIVE_INFINITY;
+  private gapReadMs = Number.NEGATIVE_INFINITY;
+  private readonly deps: Pick<AccountPartsDeps, 'clock' | 'log'>;
+  private readonly options: AccountPartsOptions;
+  private readonly about: { readonly stream: Stream; readonly accountId: string };
 
   constructor(deps: AccountPartsDeps, options: AccountPartsOptions, record: AccountRecord) {
-    const { stream, timings, signal, guard } = options;
+    const { stream, timings, signal } = options;
     const { accountId, sourceEpoch } = record;
     const about = { stream, accountId };
+    this.deps = deps;
+    this.options = options;
+    this.about = about;
     const intake = new RowIntake(
       {
         ...deps,
-        guard,
+        guard: (observation) => this.withholds(observation),
         onDoubt: (observation, doubt) => this.doubts.raise(observation, doubt),
         onOrder: (orderId) => this.absent.seen(orderId),
       },
@@ -93,5 +112,51 @@ export class AccountParts {
     this.reader = reader;
     this.audit = new Audit({ ...deps, reader, silencePace }, { about, source: stream, signal });
     this.storeLost = new StoreLost({ ...deps, reader, intake }, { signal });
+  }
+
+  /** `upTo`: what its connection had sent before then was read. */
+  takeRow(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
+    this.lastEventMs = this.deps.clock.nowMs();
+    const item = this.intake.takeRow(row, { cause: 'stream', receivedMs, bytes: text.length, raw: () => text });
+    if (item.kind === 'order') {
+      this.audit.delivered(item);
+      if (item.view.certainty === 'unknown_gap') this.gap(upTo);
+    } else if (item.kind === 'withheld') {
+      this.storeLost.hold({ row, text, receivedMs, upTo });
+    } else if (item.kind === 'unreadable' && item.orderId !== undefined) {
+      this.unrecovered.loseOrder(item.orderId, upTo);
+    } else if (item.kind === 'unreadable') {
+      this.unrecovered.loseAnything(upTo);
+    }
+  }
+
+  /** No gap was reported, or a complete read has closed it since. */
+  get isCertain(): boolean {
+    const readMs = this.reader.completeSinceMs ?? this.gapShownMs;
+    return readMs > this.gapShownMs || this.gapShownMs === Number.NEGATIVE_INFINITY;
+  }
+
+  /** Gets every order before its version is used. True: the order is not offered. */
+  private withholds(observation: Observation): boolean {
+    const { clock, log } = this.deps;
+    const { storeLost } = this;
+    const { orderId, certainty } = observation.view;
+    if (certainty === 'unknown_gap') this.gapShownMs = clock.monotonicMs();
+    if (!storeLost.reportsNewLoss(observation)) return false;
+    // The read that is under way sees it, and begins again on the same connection.
+    const isKnown = storeLost.active;
+    const waitMs = isKnown ? 0 : storeLost.restLeftMs;
+    log.error({ ...this.about, orderId, again: isKnown, waitMs }, 'the platform lost its store: account frozen');
+    storeLost.freeze(observation);
+    if (!isKnown) this.options.onStoreLost(waitMs);
+    return true;
+  }
+
+  private gap(upTo: Moment): void {
+    this.unrecovered.loseAnything(upTo);
+    const nowMs = this.deps.clock.monotonicMs();
+    if (!this.options.isLive() || nowMs - this.gapReadMs < gapRestMs) return;
+    this.gapReadMs = nowMs;
+    this.options.onGap();
   }
 }

@@ -1,5 +1,4 @@
 import { parseInstant } from '../../domain/instant.ts';
-import type { Observation } from '../../domain/observation.ts';
 import type { Stream } from '../../domain/order.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import { cautiousWallMs, type Moment, momentOf } from '../../runtime/clock.ts';
@@ -14,7 +13,6 @@ import type { Connection, SubscribeOutcome } from './connection.ts';
 import { Continuity } from './continuity.ts';
 import { Cover } from './cover.ts';
 import type { ReadOutcome } from './read-progress.ts';
-import { SessionRows } from './session-rows.ts';
 import { SessionShown } from './session-shown.ts';
 import { isCovered, type SessionEvent, type SessionState, sessionTransition } from './session-states.ts';
 import type { ConnectionEnd } from './socket.ts';
@@ -66,8 +64,8 @@ interface Circumstances extends Omit<Situation, 'name'> {
 /**
  * One account on one stream: from the subscription to live, and back when its connection ends.
  * `session-states.ts` has its states, its events, the table of them and what holds in it; `go` is
- * the one line that changes the state. `SessionRows` takes its rows, `SessionShown` has what people
- * see. Apart from the state are the subscriptions that are asked for.
+ * the one line that changes the state. `AccountParts` takes its rows, and `SessionShown` is for
+ * people. Apart from the state are the subscriptions that are asked for.
  */
 export class AccountSession {
   readonly accountId: string;
@@ -85,7 +83,6 @@ export class AccountSession {
   private readonly life = new AbortController();
   private readonly timers: TimerSet;
   private readonly parts: AccountParts;
-  private readonly rows: SessionRows;
   private readonly continuity: Continuity;
   private readonly deps: SessionDeps;
   private readonly options: SessionOptions;
@@ -103,25 +100,17 @@ export class AccountSession {
     const readUpToMs = readUpTo === undefined ? undefined : Number((parseInstant(readUpTo) ?? 0n) / 1_000_000n);
     const knownUpToMs = readUpToMs === undefined ? undefined : Math.min(readUpToMs, nowMs);
     const { signal } = this.life;
-    const guard = (observation: Observation) => this.rows.withholds(observation);
-    const parts = new AccountParts(deps, { ...options, signal, guard }, record);
-    this.parts = parts;
     const isLive = () => this.state.name === 'live';
-    this.rows = new SessionRows(
-      { ...deps, parts },
-      {
-        about: { stream, accountId },
-        isLive,
-        onGap: () => this.readAgain('unknown_gap'),
-        onStoreLost: (waitMs) => this.storeLost(waitMs),
-      },
-    );
+    const onGap = () => this.readAgain('unknown_gap');
+    const onStoreLost = (waitMs: number) => this.storeLost(waitMs);
+    const parts = new AccountParts(deps, { ...options, signal, isLive, onGap, onStoreLost }, record);
+    this.parts = parts;
     this.shown = new SessionShown({ ...deps, parts }, { stream, accountId });
     this.continuity = new Continuity(deps, { stream, accountId, knownUpToMs });
     const standing = () => ({
       live: isLive(),
       // A lost store is shown by the state: its orders report it for as long as they live.
-      certain: !this.isFrozen && this.rows.isCertain,
+      certain: !this.isFrozen && parts.isCertain,
       isSim: this.isSim,
       notEnrolled: this.state.name === 'not_enrolled',
     });
@@ -201,8 +190,7 @@ export class AccountSession {
 
   /** An event of this account. `upTo`: what its connection had sent before then was read. */
   row(row: unknown, text: string, receivedMs: number, upTo: Moment): void {
-    this.shown.happened('lastEventMs');
-    this.rows.take(row, text, receivedMs, upTo);
+    this.parts.takeRow(row, text, receivedMs, upTo);
   }
 
   /** A frame came that cannot be read, and that may be of this account. */

@@ -7,10 +7,10 @@ import type { AccountReading, AccountStatus } from './source-status.ts';
 interface SessionShownDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit'>;
+  readonly parts: Pick<AccountParts, 'intake' | 'unrecovered' | 'doubts' | 'absent' | 'audit' | 'lastEventMs'>;
 }
 
-type Keys = 'state' | 'sinceMs' | 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
+type Keys = 'state' | 'sinceMs' | 'lastResyncMs' | 'lastAuditMs' | 'lastError';
 type Shown = { -readonly [Key in keyof Pick<AccountStatus, Keys>]: AccountStatus[Key] };
 
 /** What people are shown of one account on one stream. Nothing is decided by it. */
@@ -41,7 +41,7 @@ export class SessionShown {
     this.shown.lastError = error;
   }
 
-  happened(key: 'lastEventMs' | 'lastResyncMs' | 'lastAuditMs'): void {
+  happened(key: 'lastResyncMs' | 'lastAuditMs'): void {
     this.shown[key] = this.deps.clock.nowMs();
   }
 
@@ -53,10 +53,11 @@ export class SessionShown {
   }
 
   status(): AccountStatus {
-    const { intake, unrecovered, doubts, absent, audit } = this.deps.parts;
+    const { intake, unrecovered, doubts, absent, audit, lastEventMs } = this.deps.parts;
     return {
       accountId: this.about.accountId,
       ...this.shown,
+      ...(lastEventMs !== undefined && { lastEventMs }),
       sourceEpoch: intake.sourceEpoch,
       unrecovered: unrecovered.count,
       inDoubt: doubts.count,
