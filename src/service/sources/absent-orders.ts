@@ -3,6 +3,7 @@ import type { Log } from '../../observability/log.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OpenOrder } from '../../store/fleet/account-registry.ts';
+import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 
 /**
@@ -27,8 +28,6 @@ interface Absent {
   readonly lostWithStore: boolean;
 }
 
-const firstRestMs = 60_000;
-const longestRestMs = 3_600_000;
 /** Asked for at 0, 1, 3, 7 and 15 minutes. */
 const answersUntilForgotten = 5;
 const named = 20;
@@ -37,9 +36,9 @@ const none: readonly Absence[] = Object.freeze([]);
 
 /**
  * Orders that we hold open and that the platform says it does not know. The answer proves nothing
- * and does not change them; but each is asked for at growing intervals (one minute, doubling, to an
- * hour) instead of with every read, and shown. It is removed here as soon as any row of it comes,
- * from any source. Orders for which there is no room are asked for by every audit.
+ * and changes nothing; but each is asked for at growing intervals instead of with every read, and
+ * shown. It is removed here as soon as any row of it comes, from any source. Orders for which there
+ * is no room are asked for by every audit.
  */
 export class AbsentOrders {
   private readonly orders = new Map<string, Absent>();
@@ -87,7 +86,7 @@ export class AbsentOrders {
       }
       const order = known ?? { answers: 0, nextMs: 0, lostWithStore: sourceEpoch < intake.sourceEpoch };
       if (known !== undefined) this.count(known, -1);
-      order.nextMs = clock.monotonicMs() + Math.min(firstRestMs * 2 ** order.answers, longestRestMs);
+      order.nextMs = clock.monotonicMs() + restAfter('absent', order.answers);
       order.answers += 1;
       this.orders.set(orderId, order);
       this.count(order, 1);

@@ -84,7 +84,7 @@ export class AccountLooks implements AccountAccess {
   }
 
   async lookAt(orderId: string, signal: AbortSignal, budget?: ReadBudget): Promise<AccountLook> {
-    const look = await this.deps.looks.lookAt(orderId, { rank: 'command', signal, budget });
+    const look = await this.deps.looks.lookAt(orderId, { question: 'command', signal, budget });
     if (look.kind === 'failed') return failed(look.error);
     if (look.kind === 'unclear') return failed(unclear);
     const { startedMs: startedAtMs } = look;

@@ -100,7 +100,7 @@ async function lookAtEach(
     for (const order of rest) {
       if (signal.aborted || failure !== undefined) return;
       const { orderId } = order;
-      const wish = { rank: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onOutcome } as const;
+      const wish = { question: 'silent', cause, signal, budget, opensEpoch: kind === 'complete', onOutcome } as const;
       const look = await looks.lookAt(orderId, wish);
       // A failure for good (400, for example) proves nothing about the other orders and would keep
       // the account from ever being live: it is treated like "no such order".

@@ -6,6 +6,7 @@ import type { Log } from '../../observability/log.ts';
 import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-budget.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OrderLook, OrderLooks } from './order-looks.ts';
+import { restAfter } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 import type { Pace } from './window.ts';
 
@@ -21,7 +22,6 @@ interface DoubtsDeps {
 
 /** The second read of a correction comes this long after the first. */
 const settleMs = 2_000;
-const retryMs = 5_000;
 /**
  * Answers that decide nothing: no such order, an unreadable row,
  * an order that changes between two reads.
@@ -129,7 +129,7 @@ export class Doubts {
         this.room.giveBack(entryBytes(next.orderId));
         continue;
       }
-      await this.deps.clock.sleep(retryMs, signal);
+      await this.deps.clock.sleep(restAfter('doubt', 0), signal);
       this.waiting.push(next);
     }
     this.checking -= 1;
@@ -157,7 +157,7 @@ export class Doubts {
   private async look({ orderId }: Candidate): Promise<OrderLook> {
     const { signal } = this.options;
     await this.deps.doubtPace.turn(signal);
-    return this.deps.looks.lookAt(orderId, { rank: 'doubt', signal });
+    return this.deps.looks.lookAt(orderId, { question: 'doubt', signal });
   }
 
   /**

@@ -6,14 +6,12 @@ import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import { givenUp, notSettled, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
+import { type Question, questions } from './questions.ts';
 import type { RowIntake } from './row-intake.ts';
 
-/** Why an order is looked at, the most urgent first. */
-const ranks = ['command', 'frame', 'silent', 'doubt'] as const;
-type LookRank = (typeof ranks)[number];
-
 interface LookRequest {
-  readonly rank: LookRank;
+  /** Why the order is looked at. */
+  readonly question: Question;
   /** The caller gives up with it, and is answered at once. */
   readonly signal: AbortSignal;
   /** The cause with which the row is offered; the looks of commands are probes. */
@@ -75,11 +73,11 @@ const atOnce = 4;
  * "Look at order X", for all code that asks for a single order of one account: frames that could
  * not be read, orders that a read did not show, doubts about our state, commands.
  *
- * States of a look: waiting (by order; the best rank first, in order of asking within it) → begun →
- * answered, once the row that it found is committed. Invariant: a look answers only callers that
- * asked before it began, so its row is never older than the question; at most one look waits for
- * each order. Looks do not wait for the lists of the account: one page of those may be repeated for
- * 30 s (docs/decisions/015-looks-beside-lists.md).
+ * States of a look: waiting (by order; the most urgent first, in order of asking among equals) →
+ * begun → answered, once the row that it found is committed. Invariant: a look answers only callers
+ * that asked before it began, so its row is never older than the question. At most one look waits
+ * for each order. Looks do not wait for the lists of the account: one page of those may be repeated
+ * for 30 s (docs/decisions/015-looks-beside-lists.md).
  */
 export class OrderLooks {
   private readonly waiting = new Map<string, Look>();
@@ -136,8 +134,8 @@ export class OrderLooks {
   private next(): Look | undefined {
     let best: Look | undefined;
     for (const look of this.waiting.values())
-      if ((best === undefined || rankOf(look) < rankOf(best)) && !this.isBehindAnother(look)) best = look;
-    if (best === undefined || (this.running.size >= atOnce && rankOf(best) > 0)) return undefined;
+      if ((best === undefined || urgencyOf(look) < urgencyOf(best)) && !this.isBehindAnother(look)) best = look;
+    if (best === undefined || (this.running.size >= atOnce && urgencyOf(best) > 0)) return undefined;
     this.waiting.delete(best.orderId);
     return best;
   }
@@ -147,7 +145,8 @@ export class OrderLooks {
    * does not wait for looks without a deadline.
    */
   private isBehindAnother(look: Look): boolean {
-    for (const other of this.running) if (other.orderId === look.orderId && rankOf(other) <= rankOf(look)) return true;
+    for (const other of this.running)
+      if (other.orderId === look.orderId && urgencyOf(other) <= urgencyOf(look)) return true;
     return false;
   }
 
@@ -163,7 +162,7 @@ export class OrderLooks {
     const { reads, intake, sink, clock } = this.deps;
     const { stream, accountId } = this.options;
     const wishes = [...waiters].map(({ wish }) => wish);
-    const urgent = wishes.some(({ rank }) => rank === 'command');
+    const urgent = wishes.some(({ question }) => question === 'command');
     const cause = urgent || wishes.some((wish) => wish.cause === 'probe') ? 'probe' : 'snapshot';
     if (!urgent) await roomIn(sink, abort.signal);
     if (abort.signal.aborted) return failed(givenUp);
@@ -205,10 +204,8 @@ export class OrderLooks {
   }
 }
 
-function rankOf({ waiters }: Look): number {
-  let best = ranks.length - 1;
-  for (const { wish } of waiters) best = Math.min(best, ranks.indexOf(wish.rank));
-  return best;
+function urgencyOf({ waiters }: Look): number {
+  return Math.min(questions.doubt.urgency, ...[...waiters].map(({ wish }) => questions[wish.question].urgency));
 }
 
 function failed(error: PlatformError): OrderLook {

@@ -1,9 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
+import { restAfter } from './questions.ts';
 
-/** In intervals between two audits. */
-const firstRest = 2;
-const longestRest = 60;
-/** An audit comes up to a sixth of its interval early, and takes some time itself. */
+/** In intervals between two audits: one comes up to a sixth early, and takes some time itself. */
 const early = 0.25;
 
 /**
@@ -14,7 +12,8 @@ const early = 0.25;
  * lost, or that could not be remembered as absent, begins it anew.
  */
 export class SilencePace {
-  private restMs: number;
+  /** Audits that asked since it began. */
+  private asks = 0;
   private nextMs = Number.NEGATIVE_INFINITY;
   private readonly clock: Clock;
   private readonly auditMs: number;
@@ -22,7 +21,6 @@ export class SilencePace {
   constructor(deps: { clock: Clock }, options: { auditMs: number }) {
     this.clock = deps.clock;
     this.auditMs = options.auditMs;
-    this.restMs = firstRest * options.auditMs;
   }
 
   get isDue(): boolean {
@@ -31,13 +29,13 @@ export class SilencePace {
 
   /** An audit that began at `beganMs`, monotonic, has asked for all of them. */
   asked(beganMs: number): void {
-    this.nextMs = beganMs + this.restMs - early * this.auditMs;
-    this.restMs = Math.min(this.restMs * 2, longestRest * this.auditMs);
+    this.nextMs = beganMs + (restAfter('silent', this.asks) - early) * this.auditMs;
+    this.asks += 1;
   }
 
   /** The next audit asks. */
   beginAnew(): void {
-    this.restMs = firstRest * this.auditMs;
+    this.asks = 0;
     this.nextMs = Number.NEGATIVE_INFINITY;
   }
 }

@@ -1,10 +1,9 @@
 import { type Clock, earlierOf, type Moment } from '../../runtime/clock.ts';
 import type { OrderLooks } from './order-looks.ts';
+import { restAfter } from './questions.ts';
 
 /** With more orders than this, the whole account counts as unknown until a complete read. */
 const maxOrders = 1_000;
-const firstRestMs = 500;
-const longestRestMs = 300_000;
 
 interface Hole {
   /** Up to here none of its events is missing. */
@@ -108,12 +107,12 @@ export class Unrecovered {
     const { clock, looks } = this.deps;
     const { signal } = this;
     const isOpen = () => !signal.aborted && this.orders.get(orderId) === hole;
-    for (let restMs = firstRestMs; ; restMs = Math.min(restMs * 2, longestRestMs)) {
+    for (let tries = 0; ; tries += 1) {
       const { newest } = hole;
-      const look = await looks.lookAt(orderId, { rank: 'frame', signal });
+      const look = await looks.lookAt(orderId, { question: 'frame', signal });
       if (isOpen() && look.kind === 'found' && hole.newest === newest) this.orders.delete(orderId);
       if (!isOpen()) return;
-      await clock.sleep(restMs, signal);
+      await clock.sleep(restAfter('frame', tries), signal);
       if (!isOpen()) return;
     }
   }
