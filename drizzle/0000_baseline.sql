@@ -436,12 +436,13 @@ CREATE INDEX repair_requests_by_row ON public.repair_requests (quarantine_id) WH
 
 -- ----- Commands -----
 
+-- What is asked for comes first and never changes; a step changes only what stands behind it, so the log of a step has little more than those few bytes
+-- (docs/decisions/069-a-step-stays-in-its-page.md). A step stays in its page as long as no column of an index changes, also not one of a predicate.
 CREATE TABLE public.commands (
   command_id uuid PRIMARY KEY,
   shard integer NOT NULL,
   principal text NOT NULL,
   idempotency_key text NOT NULL,
-  key_held boolean DEFAULT true NOT NULL,
   request_hash text NOT NULL,
   kind text NOT NULL,
   stream text NOT NULL,
@@ -451,6 +452,13 @@ CREATE TABLE public.commands (
   request json NOT NULL,
   caller_ref text,
   supersedes uuid,
+  baseline json,
+  exposure numeric,
+  limits_change bigint DEFAULT 0 NOT NULL,
+  token_number integer,
+  deadline_at timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
+  key_held boolean DEFAULT true NOT NULL,
   state text NOT NULL,
   version integer NOT NULL,
   order_id text,
@@ -459,14 +467,9 @@ CREATE TABLE public.commands (
   pending_revision bigint,
   pending_version bigint,
   misses integer DEFAULT 0 NOT NULL,
-  baseline json,
-  exposure numeric,
-  limits_change bigint DEFAULT 0 NOT NULL,
-  token_number integer,
-  deadline_at timestamptz NOT NULL,
-  created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,
   settled_at timestamptz,
+  came_to_nothing boolean GENERATED ALWAYS AS (kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied')) STORED NOT NULL,
   CONSTRAINT commands_kind CHECK (kind in ('place', 'replace', 'cancel')),
   CONSTRAINT commands_stream CHECK (stream in ('account', 'prediction')),
   CONSTRAINT commands_state CHECK (state in ('open', 'refused', 'not_sent', 'accepted', 'unknown', 'applied', 'rejected', 'moot', 'conflict')),
@@ -476,39 +479,41 @@ CREATE TABLE public.commands (
   CONSTRAINT commands_of_an_order_name_it CHECK (kind = 'place' or order_id is not null),
   CONSTRAINT commands_no_cancel_supersedes CHECK (supersedes is null or kind <> 'cancel'),
   CONSTRAINT commands_counts CHECK (version > 0 and misses >= 0)
-);
+) WITH (fillfactor = 60);
 
-CREATE UNIQUE INDEX commands_one_per_key ON public.commands (principal, idempotency_key) WHERE key_held;
+-- One command for each key that is held, and any number of those that gave it up: one index for both, and for the search by key.
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands (idempotency_key, principal, (case when not key_held then command_id end)) NULLS NOT DISTINCT;
 CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands (stream, order_id) WHERE kind = 'place' and order_id is not null;
 CREATE INDEX commands_successors ON public.commands (supersedes) WHERE supersedes is not null;
 CREATE INDEX commands_newest ON public.commands (created_at, command_id);
 CREATE INDEX commands_by_account ON public.commands (account_id, created_at, command_id);
-CREATE INDEX commands_by_key ON public.commands (idempotency_key);
 CREATE INDEX commands_by_caller_ref ON public.commands (caller_ref, principal) WHERE caller_ref IS NOT NULL;
 CREATE INDEX commands_not_final ON public.commands (account_id, created_at) WHERE settled_at is null;
 CREATE INDEX commands_key_held ON public.commands (created_at) WHERE key_held;
 CREATE INDEX commands_settled ON public.commands (settled_at) WHERE settled_at is not null;
 CREATE INDEX commands_of_order ON public.commands (stream, order_id) WHERE kind <> 'place';
-CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied');
+CREATE INDEX commands_came_to_nothing ON public.commands (shard, command_id) WHERE came_to_nothing;
 
 CREATE TABLE public.attempts (
   attempt_id text PRIMARY KEY,
   command_id uuid NOT NULL CONSTRAINT attempts_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
   number integer NOT NULL,
-  state text NOT NULL,
   epoch bigint NOT NULL,
   prepared_at timestamptz NOT NULL,
+  state text NOT NULL,
   sending_at timestamptz,
   answered_at timestamptz,
   reason json,
+  in_doubt boolean GENERATED ALWAYS AS (state not in ('not_sent', 'refused')) STORED NOT NULL,
+  in_flight boolean GENERATED ALWAYS AS (state in ('prepared', 'sending')) STORED NOT NULL,
   CONSTRAINT attempts_id CHECK (starts_with(attempt_id, 'tm-') and length(attempt_id) <= 64),
   CONSTRAINT attempts_state CHECK (state in ('prepared', 'sending', 'not_sent', 'refused', 'rejected', 'accepted', 'unknown')),
   CONSTRAINT attempts_number CHECK (number > 0)
-);
+) WITH (fillfactor = 60);
 
 CREATE UNIQUE INDEX attempts_numbered ON public.attempts (command_id, number);
-CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE state not in ('not_sent', 'refused');
-CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE state in ('prepared', 'sending');
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts (command_id) WHERE in_doubt;
+CREATE INDEX attempts_in_flight ON public.attempts (epoch) WHERE in_flight;
 
 CREATE TABLE public.evidence (
   command_id uuid NOT NULL CONSTRAINT evidence_command_id_commands_command_id_fk REFERENCES public.commands (command_id),
@@ -1151,7 +1156,7 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
 
@@ -1324,7 +1329,7 @@ BEGIN
   FOR v IN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP

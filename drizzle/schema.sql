@@ -35,24 +35,26 @@ grant insert, select to tidemark_app
 grant select to tidemark_reader
 grant update (approved_by, approved_reason, approved_at) to tidemark_app
 
-table attempts
+table attempts with (fillfactor=60)
   attempt_id text not null
   command_id uuid not null
   number integer not null
-  state text not null
   epoch bigint not null
   prepared_at timestamp with time zone not null
+  state text not null
   sending_at timestamp with time zone
   answered_at timestamp with time zone
   reason json
+  in_doubt boolean not null generated always as ((state <> ALL (ARRAY['not_sent'::text, 'refused'::text]))) stored
+  in_flight boolean not null generated always as ((state = ANY (ARRAY['prepared'::text, 'sending'::text]))) stored
   constraint attempts_command_id_commands_command_id_fk FOREIGN KEY (command_id) REFERENCES commands(command_id)
   constraint attempts_id CHECK ((starts_with(attempt_id, 'tm-'::text) AND (length(attempt_id) <= 64)))
   constraint attempts_number CHECK ((number > 0))
   constraint attempts_pkey PRIMARY KEY (attempt_id)
   constraint attempts_state CHECK ((state = ANY (ARRAY['prepared'::text, 'sending'::text, 'not_sent'::text, 'refused'::text, 'rejected'::text, 'accepted'::text, 'unknown'::text])))
-CREATE INDEX attempts_in_flight ON public.attempts USING btree (epoch) WHERE (state = ANY (ARRAY['prepared'::text, 'sending'::text]))
+CREATE INDEX attempts_in_flight ON public.attempts USING btree (epoch) WHERE in_flight
 CREATE UNIQUE INDEX attempts_numbered ON public.attempts USING btree (command_id, number)
-CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts USING btree (command_id) WHERE (state <> ALL (ARRAY['not_sent'::text, 'refused'::text]))
+CREATE UNIQUE INDEX attempts_one_in_doubt ON public.attempts USING btree (command_id) WHERE in_doubt
 CREATE TRIGGER attempts_guard BEFORE INSERT OR UPDATE ON public.attempts FOR EACH ROW EXECUTE FUNCTION attempts_guard()
 CREATE TRIGGER attempts_stay BEFORE DELETE OR TRUNCATE ON public.attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_loss()
 grant insert, select, update to tidemark_app
@@ -158,12 +160,11 @@ CREATE TRIGGER command_outbox_written_once BEFORE UPDATE OR TRUNCATE ON public.c
 grant delete, insert, select to tidemark_app
 grant select to tidemark_reader
 
-table commands
+table commands with (fillfactor=60)
   command_id uuid not null
   shard integer not null
   principal text not null
   idempotency_key text not null
-  key_held boolean not null default true
   request_hash text not null
   kind text not null
   stream text not null
@@ -173,6 +174,13 @@ table commands
   request json not null
   caller_ref text
   supersedes uuid
+  baseline json
+  exposure numeric
+  limits_change bigint not null default 0
+  token_number integer
+  deadline_at timestamp with time zone not null
+  created_at timestamp with time zone not null
+  key_held boolean not null default true
   state text not null
   version integer not null
   order_id text
@@ -181,14 +189,9 @@ table commands
   pending_revision bigint
   pending_version bigint
   misses integer not null default 0
-  baseline json
-  exposure numeric
-  limits_change bigint not null default 0
-  token_number integer
-  deadline_at timestamp with time zone not null
-  created_at timestamp with time zone not null
   updated_at timestamp with time zone not null
   settled_at timestamp with time zone
+  came_to_nothing boolean not null generated always as (((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))) stored
   constraint commands_absence_is_of_unknown CHECK (((NOT presumed_absent) OR (state = 'unknown'::text)))
   constraint commands_counts CHECK (((version > 0) AND (misses >= 0)))
   constraint commands_kind CHECK ((kind = ANY (ARRAY['place'::text, 'replace'::text, 'cancel'::text])))
@@ -201,13 +204,16 @@ table commands
   constraint commands_stream CHECK ((stream = ANY (ARRAY['account'::text, 'prediction'::text])))
 CREATE INDEX commands_by_account ON public.commands USING btree (account_id, created_at, command_id)
 CREATE INDEX commands_by_caller_ref ON public.commands USING btree (caller_ref, principal) WHERE (caller_ref IS NOT NULL)
-CREATE INDEX commands_by_key ON public.commands USING btree (idempotency_key)
-CREATE INDEX commands_came_to_nothing ON public.commands USING btree (shard, command_id) WHERE ((kind = 'place'::text) AND (settled_at IS NOT NULL) AND ((order_id IS NULL) OR (state <> 'applied'::text)))
+CREATE INDEX commands_came_to_nothing ON public.commands USING btree (shard, command_id) WHERE came_to_nothing
 CREATE INDEX commands_key_held ON public.commands USING btree (created_at) WHERE key_held
 CREATE INDEX commands_newest ON public.commands USING btree (created_at, command_id)
 CREATE INDEX commands_not_final ON public.commands USING btree (account_id, created_at) WHERE (settled_at IS NULL)
 CREATE INDEX commands_of_order ON public.commands USING btree (stream, order_id) WHERE (kind <> 'place'::text)
-CREATE UNIQUE INDEX commands_one_per_key ON public.commands USING btree (principal, idempotency_key) WHERE key_held
+CREATE UNIQUE INDEX commands_one_per_key ON public.commands USING btree (idempotency_key, principal, (
+CASE
+    WHEN (NOT key_held) THEN command_id
+    ELSE NULL::uuid
+END)) NULLS NOT DISTINCT
 CREATE UNIQUE INDEX commands_one_place_per_order ON public.commands USING btree (stream, order_id) WHERE ((kind = 'place'::text) AND (order_id IS NOT NULL))
 CREATE INDEX commands_settled ON public.commands USING btree (settled_at) WHERE (settled_at IS NOT NULL)
 CREATE INDEX commands_successors ON public.commands USING btree (supersedes) WHERE (supersedes IS NOT NULL)
@@ -1571,7 +1577,7 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
 
@@ -1863,7 +1869,7 @@ BEGIN
   FOR v IN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP

@@ -134,7 +134,7 @@ const before = '00000000-0000-0000-0000-000000000000';
 const text = `
   with page as materialized (
     select command_id, state, order_id from public.commands
-    where shard = $1 and kind = 'place' and settled_at is not null and (order_id is null or state <> 'applied') and command_id > $2
+    where shard = $1 and came_to_nothing and command_id > $2
     order by command_id limit $3
   )
   select l.last, l.places, f.attempt_id, f.command_id, f.order_id

@@ -128,7 +128,7 @@ BEGIN
       (p ->> 'supersedes')::uuid, CASE WHEN v_attempt IS NULL THEN 'refused' ELSE 'open' END, 1, coalesce(p ->> 'orderId', p -> 'request' ->> 'orderId'),
       p -> 'refusal', p -> 'baseline', (p -> 'measure' ->> 'exposure')::numeric, coalesce(v_change, 0), (p ->> 'tokenNumber')::integer,
       public.ms_to_time((p ->> 'deadlineAtMs')::double precision), v_at, v_at, CASE WHEN v_attempt IS NULL THEN v_at END)
-    ON CONFLICT (principal, idempotency_key) WHERE key_held DO NOTHING;
+    ON CONFLICT (idempotency_key, principal, (case when not key_held then command_id end)) DO NOTHING;
     EXIT WHEN FOUND;
   END LOOP;
 
@@ -301,7 +301,7 @@ BEGIN
   FOR v IN
     SELECT * FROM public.commands c
     WHERE c.shard = p_shard AND c.command_id IN (
-      SELECT command_id FROM public.attempts WHERE state IN ('prepared', 'sending') AND epoch < p_epoch
+      SELECT command_id FROM public.attempts WHERE in_flight AND epoch < p_epoch
       UNION SELECT command_id FROM public.commands WHERE settled_at IS NULL AND state = 'open')
     ORDER BY c.created_at, c.command_id FOR NO KEY UPDATE
   LOOP
