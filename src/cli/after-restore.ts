@@ -25,7 +25,7 @@ interface AfterRestoreFlags {
   readonly json?: true;
 }
 
-/** Prepares a restored database to go on without repeating revisions that consumers have seen. */
+/** Prepares a restored database: no revision seen by consumers may come twice. */
 export function afterRestoreCommand(io: CliIo): Command {
   return new Command('after-restore')
     .description(
@@ -67,8 +67,8 @@ async function goOn(
 }
 
 /**
- * A generation above every one that consumers have seen. The same copy may be restored twice, and
- * the second time it does not know of the first.
+ * Above every generation that consumers have seen. A copy restored twice knows nothing about its
+ * first restore.
  */
 async function afterTopics(io: CliIo, config: ConfigWith<'kafkaBrokers'>): Promise<number> {
   const deps = { log: commandLog(io, config), clock: io.clock, random: io.random };

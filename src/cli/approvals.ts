@@ -44,7 +44,7 @@ export const approvalsApprove: Verb<typeof approvalAnswer> = {
   text: () => 'Approved, and done.\n',
 };
 
-/** The actions that wait for a second principal (TIDEMARK_FOUR_EYES). */
+/** Actions waiting for a second principal (TIDEMARK_FOUR_EYES). */
 export function approvalsCommand(io: CliIo): Command {
   return new Command('approvals')
     .description('Shows requests that wait for a second principal, and approves them.')

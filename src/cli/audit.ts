@@ -33,9 +33,7 @@ interface AuditFlags {
   readonly json?: true;
 }
 
-/**
- * Compares the database, the log and the topics, and names the hop at which something is missing.
- */
+/** Compares the database, the log and the topics, and names the hop with a loss. */
 export function auditCommand(io: CliIo): Command {
   return new Command('audit')
     .description('Compares the orders, the log and the topics, and names the hop at which something is missing.')
@@ -62,7 +60,7 @@ async function runAuditCommand(io: CliIo, flags: AuditFlags): Promise<void> {
   const topics = topicNames(config.topicPrefix);
   const stateOnly = flags.stateOnly === true;
   await requireTopics({ log, clock }, config, stateOnly ? [topics.state] : [topics.state, topics.updates]);
-  // As they are before: a topic that is made again meanwhile lacks what was written before that.
+  // As they are before: a topic made again meanwhile lacks everything older.
   const found = flags.repair ? await findTopics({ log, clock }, config) : [];
   const interrupted = new AbortController();
   const unsubscribe = io.onSignal(() => interrupted.abort(stopped('it was interrupted before it had seen everything')));
@@ -148,7 +146,7 @@ async function repair(deps: AuditDeps, options: AuditOptions, { findings }: Audi
   return written.size;
 }
 
-/** As the writer of this lane, which fences the service's own until that comes back. */
+/** As the lane's own writer. It fences the service's writer until the service opens one again. */
 async function repairAs(
   lane: number,
   keys: readonly string[],
@@ -237,11 +235,11 @@ const pauseMs = 1_500;
 
 /**
  * Writes the newest state of orders to the compacted topic, beside a service that may run. The
- * orders are read only once we are the topic's one writer: a newer state was not written before
- * that, and a writer that comes later has fenced us, so our transaction fails. So an older state
- * never lands behind a newer one, as with the service's own writer. Resolves with the number of
- * orders written; rejects with `PublishError` when Kafka did not take them. Ends early, between two
- * transactions, when the signal aborts: orders that are written by then count.
+ * orders are read only once we are the topic's one writer. Nothing newer was written before, and a
+ * later writer fences us, so our transaction fails. An older state therefore never lands behind a
+ * newer one, as with the service's own writer. Resolves with the number written; rejects with
+ * `PublishError` when Kafka did not take them. When the signal aborts it ends early, between two
+ * transactions: orders written by then count.
  */
 export async function repairState(
   { pool, publisher, clock, signal, onProgress }: RepairDeps,

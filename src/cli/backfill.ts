@@ -49,7 +49,6 @@ export const backfillVerb: Verb<typeof accountRepairList, BackfillFlags, Reads> 
   end: (io, { items }) => endAs(io, items.map(answerOf)),
 };
 
-/** Asks for a complete read of an account. */
 export function backfillCommand(io: CliIo): Command {
   return verbCommand(io, backfillVerb);
 }

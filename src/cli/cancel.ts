@@ -84,13 +84,13 @@ export const cancelVerb: Verb<typeof sentAnswer, CancelFlags> = {
   ...sentFields,
 };
 
-// Each part may be left out by a service of an earlier version, and the others still count.
+// A service of an earlier version may leave a part out, and the others still count.
 const swept = cancelAllAnswer.partial();
 type Swept = z.infer<typeof swept>;
 
 /**
- * `cancel --all`: a command for each open order that the flags select. The key names all of them:
- * used again it sends nothing twice, and shows the results.
+ * `cancel --all`: a command for each open order that the flags select. One key names them all: used
+ * again it sends nothing twice, and shows the results.
  */
 export const cancelAllVerb: Verb<typeof swept, CancelFlags> = {
   name: 'cancel --all',
@@ -119,7 +119,6 @@ export const cancelAllVerb: Verb<typeof swept, CancelFlags> = {
   },
 };
 
-/** Cancels an order, or every open order of an account. */
 export function cancelCommand(io: CliIo): Command {
   return commandOf<CancelFlags>(cancelVerb, (args, flags) => {
     const [order] = args;
@@ -162,10 +161,7 @@ interface SweptRow {
   readonly commandId?: string | undefined;
 }
 
-/**
- * Orders, then unresolved places, then accounts that were not read or of which no order was
- * cancelled, with the reason.
- */
+/** Orders, then unresolved places, then accounts not read or not cancelled, with the reason. */
 function sweepTable({ orders = [], places = [], unread = [], declined = [] }: Swept, none: string): string {
   const rows: readonly SweptRow[] = [...orders, ...places, ...unread, ...declined];
   return tableText(
@@ -218,7 +214,7 @@ export function cancelAfterCommand(io: CliIo): Command {
   return verbCommand(io, cancelAfterVerb);
 }
 
-/** Names the accounts: the orders of others stay. */
+/** Names the accounts: orders on other accounts stay. */
 function describeTimers({ accountIds, firesAt }: z.infer<typeof cancelAfterAnswer>): string {
   const of = printable(`${plural(accountIds.length, 'account')}: ${accountIds.join(' ')}`);
   return firesAt === undefined

@@ -38,7 +38,7 @@ interface Settled {
   readonly code?: string;
 }
 
-/** A person's verdict on each of the commands. */
+/** A person's verdict on each command. */
 export const commandSettle: EachVerb<typeof sentAnswer, RestFlags & { readonly outcome: string }, Settled> = {
   name: 'settle',
   does: 'Settles commands with the outcome that a person found out.',

@@ -7,18 +7,18 @@ export interface CommandEntry {
   readonly name: string;
   /** Another word for it. */
   readonly alias?: string;
-  /** One line of `tidemark --help`. */
+  /** Its line in `tidemark --help`. */
   readonly summary: string;
   /**
-   * The command's own module. Loaded only when the command is named: all of them together take a
-   * second, `config print` a tenth of that.
+   * The command's own module, loaded only when the command is named: all together take a second,
+   * `config print` a tenth.
    */
   readonly load: () => Promise<CommandFactory>;
   /** It is about the other commands: they are loaded with it. */
   readonly needsAll?: true;
 }
 
-/** Every command, in the order in which a newcomer meets them. */
+/** Every command, in a newcomer's order. */
 export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'demo',

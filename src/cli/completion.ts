@@ -14,9 +14,9 @@ Examples:
 In a clone, after \`alias tidemark='npx tidemark'\`, it completes the alias. It completes commands, flags, and values that are one of a few words. Make it again after an upgrade.`;
 
 /**
- * Prints a completion script, which is whole: a TAB starts no program. @bomb.sh/tab 0.0.22 was
+ * Prints a completion script. It is complete: a TAB starts no program. @bomb.sh/tab 0.0.22 was
  * tried: it starts Node for each TAB, lets the shell evaluate the typed line (a typed `$(…)` ran),
- * and its script for bash needs the package bash-completion and fails when it is sourced twice.
+ * and its script for bash needs the package bash-completion and fails when sourced twice.
  */
 export function completionCommand(io: CliIo): Command {
   return new Command('completion')
@@ -83,7 +83,7 @@ const known = (places: readonly Place[]) => patterns(places.slice(1).map(({ path
 
 interface Values {
   /**
-   * Places and flags before any text, such as ' orders ls --symbol', as alternatives of a `case`.
+   * Places and flags before any text, such as ' orders ls --symbol', as alternatives in a `case`.
    */
   readonly anyText: string;
   readonly anyFile: string;
@@ -106,7 +106,7 @@ function valuesOf(places: readonly Place[]): Values {
   return { anyText: patterns(anyText), anyFile: patterns(anyFile), oneOf };
 }
 
-/** For bash 3.2 as well, which macOS has. */
+/** Also for bash 3.2, on macOS. */
 function bash(places: readonly Place[]): string {
   const { anyText, anyFile, oneOf } = valuesOf(places);
   const choices = oneOf.map(({ before, words }) => `    ${before}) words=${quoted(words)} ;;`);

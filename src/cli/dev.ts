@@ -40,7 +40,7 @@ async function runDev(io: CliIo, market: Market): Promise<void> {
 async function introduce({ postgres, kafka, startSandbox }: Parts, market: Market): Promise<string> {
   if (kafka instanceof MissingPartError) throw kafka;
   const sandbox = await startSandbox(market);
-  // One that was given has a password that is not ours to print.
+  // A given one has a password, and it is not ours to print.
   const given = postgres.kind === 'given';
   const leaves = [...(given ? ['your Postgres'] : []), ...(kafka.kind === 'given' ? ['your Kafka'] : [])];
   return [

@@ -26,7 +26,7 @@ Examples:
 
 It changes nothing. Exit codes: 0 nothing fails (warnings may be there), 1 something does.`;
 
-/** Checks everything that the service needs, and names the fix for each fault. */
+/** Checks everything the service needs, and names the fix for each fault. */
 export function doctorCommand(io: CliIo): Command {
   return new Command('doctor')
     .description(
@@ -50,8 +50,8 @@ function line({ colours }: CliIo, { part, verdict, detail, fix }: Finding): stri
 }
 
 /**
- * Checks the parts in parallel, since each may wait for its deadline, and lists them in the order
- * in which they have to be fixed.
+ * Checks the parts in parallel, since each may wait for its deadline. Lists them in the order in
+ * which to fix them.
  */
 async function examine(io: CliIo): Promise<Finding[]> {
   const loaded = loadConfig(io.env, io.readFile);
@@ -85,10 +85,10 @@ async function examine(io: CliIo): Promise<Finding[]> {
   ];
 }
 
-/** Above the sum of the deadlines within a part: only for a hang that was not foreseen. */
+/** Above the sum of the deadlines within a part: only for an unforeseen hang. */
 const partWithinMs = 90_000;
 
-/** A part that hangs or breaks becomes one line, and the others are still shown. */
+/** A part that hangs or breaks becomes one line. The others are still shown. */
 function bounded(io: CliIo, part: string, work: Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   return withDeadline(io.clock, partWithinMs, `looking at ${part}`, work).catch((error: unknown) => [
     fail(part, `could not be checked: ${sentenceOf(error)}`, 'Run it again with TIDEMARK_LOG_LEVEL=debug.'),

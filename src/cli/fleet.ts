@@ -94,7 +94,7 @@ const changes: readonly FleetVerb[] = [
 
 export const fleetVerbs = [fleetShow, ...changes];
 
-/** Shows which process holds which shards; the commands below it move them. */
+/** Shows who holds which shards; the commands below it move them. */
 export function fleetCommand(io: CliIo): Command {
   const fleet = verbCommand(io, fleetShow).action(async (flags: FleetFlags) => {
     if (flags.watch !== true) return runVerb(io, fleetShow, [], flags);

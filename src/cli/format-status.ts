@@ -8,8 +8,8 @@ export interface StatusAnswers {
   readonly health: unknown;
   readonly status: unknown;
   /**
-   * The verdict is that of one process, and the fleet's was not to be had: REST refused this
-   * caller, or did not answer for this service.
+   * The verdict is for one process, without the fleet's: REST refused this caller, or did not
+   * answer for this service.
    */
   readonly alone?: 'refused' | 'unasked';
 }
@@ -34,8 +34,8 @@ interface Health {
 }
 
 /**
- * The state of a service for people: the verdict in the first line, then a block for each subject
- * that has something to show. Ages instead of instants.
+ * A service's state for people: the verdict in the first line, then a block for each subject with
+ * something to show. Ages instead of instants.
  */
 export function showStatus({ health, status, alone }: StatusAnswers, nowMs: number): ShownStatus {
   const { status: readiness, checks = [] } = (health ?? {}) as Health;
@@ -224,13 +224,13 @@ function subjects(data: StatusDocument, nowMs: number): string[] {
   ];
 }
 
-/** With the platform's own word where it forbids placing. */
+/** With the platform's own word if it forbids placing. */
 function stateOf({ state, platformStatus, placeable, unlistedSince }: StatusDocument['accounts'][number]): string {
   if (unlistedSince !== null) return `${state}, unlisted`;
   return placeable === false ? `${state}, ${platformStatus ?? 'no status'}` : state;
 }
 
-/** A title with its rows below their heading, if they have one; nothing where there is no row. */
+/** A title, and its rows below their heading; nothing without rows. */
 function block(title: string, rows: readonly (readonly string[])[], heading?: readonly string[]): string[] {
   if (rows.length === 0) return [];
   const lines = formatTable(heading === undefined ? rows : [heading, ...rows])

@@ -33,7 +33,7 @@ const ofScope = {
   about: 'halts',
 } as const;
 
-// A service of an earlier version does not say who has not confirmed.
+// A service of an earlier version leaves this list out.
 const halted = haltAnswer.partial({ unconfirmed: true });
 
 export const haltVerb: Verb<typeof halted, ScopeFlags> = {
@@ -70,13 +70,13 @@ export function resumeCommand(io: CliIo): Command {
   return verbCommand(io, resumeVerb);
 }
 
-/** The instances that did not say in time that they hold the halt. */
+/** The instances that did not confirm the halt in time. */
 function unconfirmedLine(instances: readonly string[]): string {
   if (instances.length === 0) return '';
   return `${printable(`Not confirmed by ${instances.join(', ')}: the database lets no instance send behind a halt, but look at it (tidemark fleet).`)}\n`;
 }
 
-/** The halts that this resume has cleared, one line each. */
+/** The cleared halts, one line each. */
 function resumed({ cleared }: z.infer<typeof resumeAnswer>, { account }: ScopeFlags): string {
   if (cleared.length === 0)
     return `Nothing to resume: ${account === undefined ? 'the service was' : `account ${account} was`} not halted.\n`;
@@ -89,7 +89,7 @@ function resumed({ cleared }: z.infer<typeof resumeAnswer>, { account }: ScopeFl
     .join('');
 }
 
-/** Every halt that is in force after the request. */
+/** Every halt still in force. */
 function haltTable(halts: readonly HaltDocument[]): string {
   return tableText(
     halts,

@@ -11,10 +11,7 @@ Examples:
 
 For the health check of a container, whose image then needs neither shell nor curl. Exit codes: 0 yes, 1 no, or nothing answers within 5 s.`;
 
-/**
- * Below the time limit of the check in docker-compose.yml: a
- * check that takes too long still says why.
- */
+/** Below the time limit for the check in docker-compose.yml: a slow check still says why. */
 const answerWithinMs = 5000;
 
 interface HealthcheckFlags {
@@ -59,7 +56,7 @@ async function runHealthcheck(io: CliIo, flags: HealthcheckFlags): Promise<void>
   io.stdout.write(`${verdict}\n`);
 }
 
-/** `{"status":"ready"}`: something else on that port must not be taken for a healthy service. */
+/** `{"status":"ready"}`: another program on that port must not be taken for a healthy service. */
 export function verdictOf(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text);

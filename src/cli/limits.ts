@@ -31,7 +31,7 @@ interface SetFlags extends RestFlags, Readonly<Partial<Record<LimitName, unknown
   readonly clear?: readonly string[];
 }
 
-/** The flag of each bound. The service checks the values. */
+/** The flag for each bound. The service checks the values. */
 const boundFlags: Readonly<
   Record<LimitName, { readonly value: string; readonly read: (text: string) => unknown; readonly help: string }>
 > = {
@@ -57,7 +57,6 @@ const boundFlags: Readonly<
   duplicateWindowMs: { value: '<ms>', read: wholeNumber, help: 'how long the same place is refused' },
 };
 
-/** What is shown of a limit. */
 const shownLimits = z.object({ items: z.array(limitList.shape.items.element.omit({ changedAt: true })) });
 
 const limitFields = {
@@ -97,7 +96,6 @@ export const limitsSet: Verb<typeof shownLimits, SetFlags> = {
   ...limitFields,
 };
 
-/** The limits that places and replaces are checked against before they are journaled. */
 export function limitsCommand(io: CliIo): Command {
   return new Command('limits')
     .description('Shows and changes the limits that places and replaces are checked against before they are journaled.')

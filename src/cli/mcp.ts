@@ -25,7 +25,7 @@ interface McpFlags extends Omit<RestFlags, 'json'> {
   readonly readOnly?: true;
 }
 
-/** Tools of an assistant, over REST of a running service. */
+/** Tools for an assistant, over REST. */
 export function mcpCommand(io: CliIo): Command {
   const command = new Command('mcp')
     .description(
@@ -39,8 +39,8 @@ export function mcpCommand(io: CliIo): Command {
 
 async function serve(io: CliIo, flags: McpFlags): Promise<void> {
   const client = () => restClient(io, flags);
-  // `ask`: at the start, a refused token or a service that is not there
-  // ends the program with its own exit code.
+  // `ask`: at the start, a refused token or a missing service ends the program with its own exit
+  // code.
   await client().ask({ method: 'GET', path: '/v1/me' });
   const caller = await readCaller(client());
   const offered = offeredTools(caller, { readOnly: flags.readOnly === true });

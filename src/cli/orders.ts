@@ -35,7 +35,7 @@ interface OrderListFlags extends ListFlags {
 
 const streams = ['account', 'prediction'];
 
-// A status names orders that are over as well as open ones.
+// A status also names orders that are over.
 const isOfAll = ({ all, status }: OrderListFlags) => all === true || status !== undefined;
 
 export const ordersLs: ListVerb<typeof orderPage, OrderListFlags> = {
@@ -101,8 +101,8 @@ export const ordersShow: Verb<typeof orderAnswer, ShowFlags, WithUpdates> = {
 };
 
 /**
- * Stream and id of an order. An id alone, or the end of it that `tail` shows, names one on either
- * stream: the platform gives both kinds of id by itself.
+ * Stream and id of an order. An id alone, or its end as `tail` shows it, names one on either
+ * stream: the platform gives both kinds by itself.
  */
 async function findOrder(client: RestClient, id: string, { stream }: ShowFlags): Promise<readonly string[]> {
   segment(id);
@@ -122,7 +122,7 @@ async function findOrder(client: RestClient, id: string, { stream }: ShowFlags):
 }
 
 const pageSize = '500';
-/** An order of more changes is shown up to here. */
+/** Of an order with more changes, these are shown. */
 const mostUpdates = 5_000;
 
 async function readUpdates(client: RestClient, { stream, orderId }: ListedOrder): Promise<readonly Update[]> {

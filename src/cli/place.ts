@@ -35,7 +35,7 @@ interface PlaceFlags extends KeyFlags {
   readonly supersedes?: string;
 }
 
-/** The service checks every rule; only the upper or lower case of words is adapted here. */
+/** The service checks every rule; here only upper and lower case are adapted. */
 export const placeVerb: Verb<typeof sentAnswer, PlaceFlags> = {
   name: 'place',
   does: 'Places an order: equities and options, or with --prediction on a prediction market.',

@@ -16,10 +16,10 @@ interface Ports {
 }
 
 /**
- * The ports of a second service on one machine with the settings of the first, as a fleet is tried:
- * where no setting names a port, and another Tidemark has the admin port, this one takes any free
- * ports. On loopback only: elsewhere a port that moves would not be found. Another program on the
- * port, or a port that a setting names, stays a fault, which the start shows.
+ * The ports for a second service on one machine with the settings of the first, for trying a fleet.
+ * If no setting names a port and another Tidemark has the admin port, this one takes any free
+ * ports. On loopback only: elsewhere a moving port would not be found. Another program on the port,
+ * or a named port in use, stays a fault, and the start shows it.
  */
 export async function portsBesideAnother(
   { io, log }: { readonly io: Pick<CliIo, 'fetch' | 'clock'>; readonly log: Log },

@@ -16,9 +16,7 @@ Examples:
 
 Settings come from the environment only. Exit codes: 0 done, 1 failed, 64 wrong usage, 69 unavailable, 75 not known yet, 77 not allowed, 78 wrong configuration.`;
 
-/**
- * The program with the commands that `argv` names loaded, and the others by name and summary only.
- */
+/** The program, with the commands in `argv` loaded and the others by name and summary only. */
 export async function buildProgram(
   io: CliIo,
   argv: readonly string[],
@@ -56,8 +54,8 @@ export async function buildProgram(
 }
 
 /**
- * Commander misses a flag before it finds a mistyped one, which is mostly
- * the same flag; and it names one of several.
+ * Commander misses a flag before it finds a mistyped one, mostly the same flag; and it names one of
+ * several.
  */
 function missFlagsLast(command: Command): void {
   const needed = command.options.filter(({ mandatory }) => mandatory);
@@ -91,8 +89,8 @@ function descendants(command: Command): Command[] {
 
 /**
  * `argv`, with `help orders show` as `orders show --help`, since commander looks at one word only.
- * Or, where it asks for the help of an unknown command, its words up to the unknown one: commander
- * would print the help of the command before it and end with code 0, as if all were well.
+ * Or, for help on an unknown command, its words up to the unknown one: commander would print the
+ * help for the command before it and end with code 0, as if all were well.
  */
 function wordsToParse(program: Command, argv: readonly string[]): readonly string[] {
   if (argv[0] === 'help') return wordsToParse(program, [...argv.slice(1), '--help']);
@@ -109,7 +107,7 @@ function wordsToParse(program: Command, argv: readonly string[]): readonly strin
 }
 
 /**
- * Runs the command that the arguments (without Node and script) name. Never rejects: every failure
+ * Runs the command named by the arguments (without Node and script). Never rejects: every failure
  * ends as a sentence on stderr and an exit code.
  */
 export async function runProgram(
@@ -128,14 +126,11 @@ export async function runProgram(
   }
 }
 
-/**
- * Whatever a command prints, JSON of the service's texts too: a terminal obeys
- * some characters that JSON does not escape.
- */
+/** All output, JSON too: a terminal obeys some characters that JSON does not escape. */
 function withSafeOutputs(io: CliIo): CliIo {
   const safe = (output: TextOutput): TextOutput => ({ write: (text) => output.write(escapeControls(text)) });
   const outputs = { stdout: safe(io.stdout), stderr: safe(io.stderr) };
-  // Not a copy: some of its properties are read at the moment of their use.
+  // Not a copy: some properties are read at the moment of use.
   return new Proxy(io, {
     get: (target, name) => (name === 'stdout' || name === 'stderr' ? outputs[name] : Reflect.get(target, name)),
   });

@@ -19,10 +19,7 @@ import type { Verb } from './rest/verb.ts';
 
 const jobOrJobs = z.union([quarantineJobAnswer, quarantineJobList]);
 
-/**
- * The flags of `quarantine retry` and `discard` for every row that matches: a
- * job of the service, asked for over REST.
- */
+/** Flags of `quarantine retry` and `discard` for every matching row: a job in the service. */
 export interface JobFlags extends RestFlags {
   readonly all?: true;
   readonly reason?: string;
@@ -58,7 +55,7 @@ export function isForAll(
   return true;
 }
 
-/** An hour: a full quarantine of different orders is read again in a little over half of one. */
+/** An hour: a full quarantine with different orders is read again in a little over half of one. */
 const jobSeconds = 3_600;
 
 const openedJob = z.union([quarantineJobAnswer, quarantineJobSize]);

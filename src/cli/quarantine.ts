@@ -99,7 +99,7 @@ interface Result {
 
 type RowVerb = EachVerb<typeof quarantineAnswer, JobFlags, Result>;
 
-/** Says it of each row, waits for the answers, and prints a line for each. */
+/** Asks for each row, waits for the answers, and prints a line for each. */
 const ofRow = (name: 'retry' | 'discard', more: Pick<RowVerb, 'does' | 'flags' | 'result'>): RowVerb => ({
   name,
   route: `POST /v1/quarantine/{rowId}/${name}`,

@@ -30,8 +30,7 @@ export const reconcileVerb: Verb<typeof reconcileAnswer, ReconcileFlags> = {
   route: 'POST /v1/reconcile',
   flags: (command) =>
     command.option('--account <id>', 'only this account').option('--dry-run', 'only show the reads that would be made'),
-  // A complete read of an account waits for its one reader, and a whole round waits for the
-  // request budget.
+  // A complete read waits for the account's one reader, and a whole round for the request budget.
   ask: ({ account, dryRun = false }) => ({
     query: { accountId: account, dryRun: String(dryRun) },
     waitMs: longestHoldMs,
@@ -44,7 +43,6 @@ export const reconcileVerb: Verb<typeof reconcileAnswer, ReconcileFlags> = {
   },
 };
 
-/** Finds out the outcome of unresolved commands at once. */
 export function reconcileCommand(io: CliIo): Command {
   return verbCommand(io, reconcileVerb);
 }

@@ -83,7 +83,7 @@ async function replay(io: CliIo, flags: ReplayFlags): Promise<void> {
   const log = commandLog(io, config);
   const fix = 'Make it, with as many partitions as its readers need; an order stays in one of them.';
   await requireTopics({ log, clock: io.clock }, config, [flags.to], fix);
-  // As it is before: one that is made again meanwhile lacks what was written before that.
+  // As it is before: one that is made again meanwhile lacks everything older.
   const live =
     flags.to === topicNames(config.topicPrefix).updates
       ? await findTopics({ log, clock: io.clock }, config)
@@ -110,7 +110,7 @@ async function replayLog(
     readonly pool: Pool;
     readonly publisher: LogPublisher;
     readonly signal: AbortSignal;
-    /** The topics, where the live one of updates is written to. */
+    /** The topics, if we write to the live one of updates. */
     readonly live: readonly FoundTopic[] | undefined;
   },
   flags: ReplayFlags,
@@ -173,7 +173,7 @@ function patience({ random, stderr }: CliIo): Pick<ReplayDeps, 'backoff' | 'onTr
   };
 }
 
-/** Our other topics have records of another kind, or must not get repeats. */
+/** Our other topics hold other records, or must not get repeats. */
 function refuseLive(config: ConfigWith<'kafkaBrokers'>, { to, force }: ReplayFlags): void {
   const topics = topicNames(config.topicPrefix);
   if (!Object.values(topics).includes(to) || (to === topics.updates && force === true)) return;

@@ -33,7 +33,7 @@ interface Flags {
   readonly json?: true;
 }
 
-/** Runs a copy of the platform, by default on loopback, with a market that changes orders. */
+/** Runs a copy of the platform, by default on loopback, with a moving market. */
 export function sandboxCommand(io: CliIo): Command {
   return new Command('sandbox')
     .description(

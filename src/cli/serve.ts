@@ -51,7 +51,7 @@ function requireCredential({ platformCredentials, platformClientSecret, encrypti
   if (faults.length > 0) throw configError(faults);
 }
 
-/** Undefined: they are off. The SDK is loaded only where they are on: it takes 40 ms and 10 MB. */
+/** Undefined: they are off. The SDK is loaded only if they are on: it takes 40 ms and 10 MB. */
 async function openTraces(
   { clock, random, version }: CliIo,
   config: Config,

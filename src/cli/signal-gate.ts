@@ -1,12 +1,12 @@
 /**
- * The signals that ask a process to end, with their numbers: a process that one of them ended has
- * the exit code 128 + number.
+ * The signals that ask a process to end, with their numbers: a process ended by one has the exit
+ * code 128 + number.
  */
 export const endingSignals = { SIGHUP: 1, SIGINT: 2, SIGPIPE: 13, SIGTERM: 15 } as const;
 
 /**
- * `system`: the process got the signal itself. `launcher`: the launcher that started it got one,
- * and passes it on (bin/tidemark.js).
+ * `system`: the process got the signal itself. `launcher`: its launcher got one, and passes it on
+ * (bin/tidemark.js).
  */
 export type SignalWay = 'system' | 'launcher';
 
@@ -16,8 +16,8 @@ export type SignalWay = 'system' | 'launcher';
  * want to wait for a drain.
  *
  * A signal to the whole process group comes by both ways, in any order and any time apart. So each
- * way is counted by itself, and the higher count is the number of times that the process was asked.
- * A window of time could not distinguish a slow launcher from a second Ctrl-C.
+ * way is counted by itself, and the higher count says how often the process was asked. A time
+ * window could not tell a slow launcher from a second Ctrl-C.
  *
  * Invariant: listeners are called for the first signal only.
  */
@@ -31,13 +31,13 @@ export class SignalGate {
     return this.asked > 0;
   }
 
-  /** Returns the function that unsubscribes. */
+  /** Returns a function to unsubscribe. */
   listen(listener: (signal: string) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** The exit code with which to end at once, or undefined when the listeners will end it. */
+  /** The exit code for an end at once; undefined: the listeners end the process. */
   receive(signal: keyof typeof endingSignals, way: SignalWay = 'system'): number | undefined {
     this.received[way] += 1;
     if (this.received[way] <= this.asked) return undefined;

@@ -28,8 +28,8 @@ interface StatusFlags extends RestFlags {
 }
 
 /**
- * Shows the state of a running service: of one process by its admin port, or of all of them by
- * REST, which asks each under the caller's token.
+ * Shows the state of a running service: one process by its admin port, or all by REST, under the
+ * caller's token.
  */
 export function statusCommand(io: CliIo): Command {
   return new Command('status')
@@ -69,7 +69,7 @@ async function showOnce(io: CliIo, read: () => Promise<StatusAnswers>, asJson: b
   return isWell;
 }
 
-/** The verdict, which is the first line, in its colour. */
+/** The verdict, on the first line, in its colour. */
 function coloured({ colours }: CliIo, { text, isWell }: ShownStatus): string {
   const tone = text.startsWith('not ready') ? 'bad' : 'caution';
   return text.replace(/^.*/, (verdict) => colours.paint(isWell ? 'good' : tone, verdict));
@@ -82,9 +82,9 @@ function reader(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
 }
 
 /**
- * The readiness of this process with the verdict of the fleet: an instance without accounts is well
- * by itself while the others store nothing. The fleet is asked by REST, which may be off, be that
- * of another service, or refuse this caller: then it is the process alone, and the text says why.
+ * The readiness of this process with the fleet's verdict: an instance without accounts is well by
+ * itself while the others store nothing. The fleet is asked by REST. REST may be off, belong to
+ * another service, or refuse this caller: then it is the process alone, and the text says why.
  */
 async function readBoth(io: CliIo, flags: StatusFlags, one: () => Promise<StatusAnswers>): Promise<StatusAnswers> {
   const client = restClient(io, flags);
@@ -106,8 +106,7 @@ function readOne(io: CliIo, flags: StatusFlags): () => Promise<StatusAnswers> {
 }
 
 /**
- * An instance that answers by REST serves; whether the data can be
- * trusted, its answer says for all of them.
+ * An instance that answers by REST serves; its answer says for all whether the data can be trusted.
  */
 async function readFleet(io: CliIo, flags: StatusFlags): Promise<StatusAnswers> {
   const { body } = await restClient(io, flags).ask({ method: 'GET', path: '/v1/status' });

@@ -8,7 +8,7 @@ import type { CliIo } from './io/io.ts';
 import { commandLog, readConfig, requireTopics } from './io/read-config.ts';
 import { FirstOccurrences, formatUpdate, parseUpdate, type TailFilter, wanted } from './io/tail-records.ts';
 
-/** A whole line of a long symbol has about as many. */
+/** About as many as a whole line with a long symbol. */
 const columnsOfWholeLines = 150;
 
 const examples = `

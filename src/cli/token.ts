@@ -99,7 +99,7 @@ async function add(io: CliIo, store: PostgresPrincipalStore, name: string, flags
   if (!json(flags)) io.stderr.write('This is the only time that it is shown.\n');
 }
 
-/** The rights that were given; the others are those of the last token of the principal. */
+/** The given rights; the others are those of the principal's last token. */
 function rightsOf({ scopes: granted, accounts, allAccounts }: AddFlags, last: NumberedToken | undefined) {
   const rights = {
     scopes: granted ?? last?.scopes,

@@ -7,9 +7,7 @@ import { topicNames } from '../service/log/topics.ts';
 import { type AdminDeps, withAdmin } from '../service/log/with-admin.ts';
 import { PublishedTopics } from '../store/published-topics.ts';
 
-/**
- * The five topics of this installation with Kafka's ids of them. Rejects when no broker answers.
- */
+/** The five topics of this installation with Kafka's ids. Rejects when no broker answers. */
 export async function findTopics(deps: AdminDeps, config: ConfigWith<'kafkaBrokers'>): Promise<FoundTopic[]> {
   const names = topicNames(config.topicPrefix);
   const ids = await withAdmin(deps, kafkaOptions(config), (_, client) => readTopicIds(client, Object.values(names)));
@@ -17,9 +15,9 @@ export async function findTopics(deps: AdminDeps, config: ConfigWith<'kafkaBroke
 }
 
 /**
- * A repair has written everything to the topic of this kind, as `found` had it before the repair
- * began, or a person has given up what was on it: it is the topic that was published to from now
- * on. True: it was another one before. A topic that is gone, or has no id, is not accepted.
+ * From now on this is the topic we publish to: a repair has written everything to it as `found` had
+ * it before the repair began, or a person has given up what was on it. True: it was another one
+ * before. A topic that is gone, or has no id, is not accepted.
  */
 export async function acceptTopic(
   pool: Pick<Pool, 'query'>,

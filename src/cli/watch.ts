@@ -2,7 +2,7 @@ import { sentenceOf } from '../runtime/program-error.ts';
 import type { CliIo } from './io/io.ts';
 
 const watchEveryMs = 2000;
-/** Moves to the first line of a terminal and clears it. */
+/** Moves to a terminal's first line and clears it. */
 const clearScreen = '\u001b[H\u001b[2J';
 
 interface Shown {
@@ -11,7 +11,7 @@ interface Shown {
 }
 
 /**
- * Shows it every two seconds until a signal, and returns the last verdict. An error of `read` is
+ * Shows it every two seconds until a signal, and returns the last verdict. An error from `read` is
  * shown in its place, and it is asked again.
  */
 export async function watch(io: CliIo, read: () => Promise<Shown>): Promise<boolean> {

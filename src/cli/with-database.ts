@@ -9,15 +9,15 @@ import type { CliIo } from './io/io.ts';
 import { commandLog } from './io/read-config.ts';
 
 /**
- * How a command that reads millions of rows may use the database of a running service: one
- * connection, and one process of the server behind it. Without this the planner uses two more
- * workers for the larger reads, and spends 100 ms to compile statements that take 30 ms.
+ * For reading millions of rows in a running service's database: one connection, and one process
+ * behind it. Without this the planner uses two more workers for the larger reads, and spends 100 ms
+ * to compile statements that take 30 ms.
  */
 export const lightLoad = { maxConnections: 1, settings: { max_parallel_workers_per_gather: '0', jit: 'off' } } as const;
 
 /**
- * Runs `work` with a pool to the service's database, which is ended after it. A refusal by the
- * database becomes a sentence with its meaning and its fix.
+ * Runs `work` with a pool to the service's database, and ends the pool. A refusal by the database
+ * becomes a sentence with its meaning and its fix.
  */
 export async function withDatabase<T>(
   io: CliIo,
@@ -49,7 +49,7 @@ function lacksTls(error: unknown): boolean {
 /** The next step after `databaseTrouble`. */
 export function databaseFix(error: unknown): string {
   if (lacksTls(error))
-    return 'Turn TLS on at the server (`ssl = on`), or name the server that has it; `?sslmode=disable` only where nobody else is on the way.';
+    return 'Turn TLS on at the server (`ssl = on`), or name the server that has it; `?sslmode=disable` only where no one else is on the way.';
   return (
     pooledRefusalFix(error) ??
     'Check DATABASE_URL, and that the server runs and accepts this machine; `tidemark doctor` checks more.'
@@ -77,7 +77,7 @@ function placeOf(url: Secret): string {
   return URL.canParse(text) ? new URL(text).host || 'a local socket' : 'DATABASE_URL';
 }
 
-/** Codes for objects, columns or schemas that do not exist. */
+/** Codes for missing objects, columns or schemas. */
 const notThere = new Set(['42P01', '42883', '42703', '3F000']);
 
 function refused(error: unknown): unknown {

@@ -20,10 +20,7 @@ const turns: (() => void)[] = [];
 const channel = new MessageChannel();
 channel.port1.onmessage = () => turns.shift()?.();
 
-/**
- * By a message: a timer waits for a second in a hidden tab, and
- * the stream would not wait that long.
- */
+/** By a message: a timer waits for a second in a hidden tab, too long for the stream. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     turns.push(resolve);
@@ -70,15 +67,15 @@ function whenSeen(run: () => void): void {
   else run();
 }
 
-/** As `crypto.randomUUID`, which a browser has only on a page from this machine or by TLS. */
+/** As `crypto.randomUUID`. A browser has that only on a page from this machine or by TLS. */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**
- * A frame that was asked for just before the tab was hidden is never drawn: then it runs after a
- * second all the same, or the page would stand still.
+ * A frame asked for just before the tab was hidden is never drawn. It runs after a second all the
+ * same, or the page would stand still.
  */
 function nextFrame(run: () => void): void {
   const timer = setTimeout(() => {
@@ -101,11 +98,11 @@ const place = document.getElementById('console');
 if (place === null) throw new Error('the page has no place for the console');
 openPage(ports, place);
 
-// A module runs after the style sheets of its page were loaded, or could not be.
+// A module runs once the style sheets were loaded, or could not be.
 for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]'))
   if (!isLoaded(link)) loadAgain(ports, () => loadStyle(link)).catch(reportError);
 
-/** The rules of a sheet that could not be fetched cannot be read. */
+/** The rules in a sheet that could not be fetched cannot be read. */
 function isLoaded({ sheet }: HTMLLinkElement): boolean {
   try {
     return sheet !== null && sheet.cssRules.length > 0;
@@ -114,7 +111,7 @@ function isLoaded({ sheet }: HTMLLinkElement): boolean {
   }
 }
 
-/** In the same place, so that the order of the styles stays: the browser fetches it anew. */
+/** In the same place, to keep the order of the styles: the browser fetches it anew. */
 function loadStyle(link: HTMLLinkElement): Promise<unknown> {
   return new Promise((resolve, reject) => {
     link.onload = resolve;

@@ -3,7 +3,7 @@ import { ConsoleState } from './state/console-state.ts';
 import type { Ports } from './state/ports.ts';
 import { App } from './views/app.tsx';
 
-/** Begins the page; `place` is the element that holds it. Loads all modules of the first screen. */
+/** Begins the page in the element `place`. Loads all modules for the first screen. */
 export function openPage(ports: Ports, place: Element): void {
   const state = new ConsoleState(ports);
   render(<App state={state} />, place);

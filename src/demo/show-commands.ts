@@ -121,8 +121,8 @@ const lateMs = 4500;
 const enoughMisses = 4;
 
 /**
- * Places, replaces, and lets three writes end in a 504: one that had landed, one that had not, and
- * one that lands late. Each is settled by evidence.
+ * Places, replaces, and lets three writes end in a 504: one landed before it, one did not, and one
+ * lands late. Evidence settles each.
  */
 export async function showCommands(
   io: CliIo,

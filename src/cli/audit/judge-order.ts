@@ -3,18 +3,16 @@ import type { AuditedOrder } from '../../store/commands/audit-reads.ts';
 import type { StrayRecord } from './topic-fold.ts';
 
 /**
- * The hop at which something is missing, in the order of the data path. `database`: a topic has
- * more than the database, which therefore lost commits. `log`: the log differs from the order.
- * `relay`: not acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record.
- * `foreign`: a record on a topic that Tidemark did not write.
+ * The hop with the loss, in the order of the data path. `database`: a topic has more than the
+ * database, so the database lost commits. `log`: the log differs from the order. `relay`: not
+ * acknowledged yet. `updates`, `state`: the topic lacks an acknowledged record. `foreign`: a record
+ * that Tidemark did not write.
  */
 export type Hop = 'database' | 'log' | 'relay' | 'updates' | 'state' | 'foreign';
 
 export interface AuditFinding {
   readonly hop: Hop;
-  /**
-   * `<stream>:<orderId>`, or the key of a foreign record; left out where it is of no single order.
-   */
+  /** `<stream>:<orderId>`, or the key of a foreign record. Left out: it concerns several orders. */
   readonly key?: string;
   /** One sentence. */
   readonly detail: string;
@@ -25,16 +23,13 @@ export interface OnTopics {
   /** Undefined: nothing. */
   readonly updates: UpdatePosition | undefined;
   readonly state: UpdatePosition | undefined;
-  /** The record that stands in place of the order's state on the state topic. */
+  /** The record on the state topic in place of the order's state. */
   readonly stray?: StrayRecord | undefined;
-  /** A revision that the topic of updates skipped. */
+  /** A revision skipped on the topic. */
   readonly hole: number | undefined;
-  /**
-   * The topic of updates does not keep records from before this.
-   * Undefined: that topic was not read.
-   */
+  /** The updates topic keeps nothing older than this. Undefined: that topic was not read. */
   readonly keptSinceMs: number | undefined;
-  /** How far each topic has acknowledged the relay's records; undefined: all of them. */
+  /** How far each topic has acknowledged the relay's records; undefined: all. */
   readonly acknowledged: Acknowledged;
 }
 
@@ -79,7 +74,7 @@ export function judgeOrder(order: AuditedOrder, topics: OnTopics): AuditFinding[
   return findings;
 }
 
-/** Without a row in the log the generation of an order is not known; the topic's is used then. */
+/** Without a row in the log the order's generation is not known, so the topic's counts. */
 function isAhead(at: UpdatePosition, { revision, newest }: AuditedOrder): boolean {
   const generation = newest?.generation ?? at.generation;
   return (

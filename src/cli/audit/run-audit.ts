@@ -15,11 +15,11 @@ import { type FoldDeps, foldTopic } from './topic-fold.ts';
 
 export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
   readonly pool: Pool;
-  /** Called with the step that begins. */
+  /** Called at the start of each step. */
   readonly onStep: (sentence: string) => void;
   /**
-   * Progress of that step: 0 to 1, or undefined where the total is not known;
-   * then a count, and the word for its unit.
+   * Progress within the step: 0 to 1, or undefined without a known total; then a count, and the
+   * word for its unit.
    */
   readonly onProgress: (part: number | undefined, count: number, word: string) => void;
 }
@@ -27,9 +27,9 @@ export interface AuditDeps extends Omit<FoldDeps, 'onProgress'> {
 export interface AuditOptions {
   readonly kafka: KafkaOptions;
   readonly topics: TopicNames;
-  /** Of the topic of updates, by its plan. */
+  /** By the plan for the updates topic. */
   readonly retentionDays: number;
-  /** The topic of updates, by far the longest, is left out. */
+  /** Leaves out the topic of updates, by far the longest. */
   readonly stateOnly: boolean;
   /** How long to wait for records under way. */
   readonly waitMs: number;
@@ -37,18 +37,18 @@ export interface AuditOptions {
 
 export interface AuditResult {
   readonly orders: number;
-  /** Records read, of updates and of states. */
+  /** Records read, updates and states. */
   readonly records: number;
   readonly findings: readonly AuditFinding[];
-  /** What the platform said of these is in none of the three, so they are not compared. */
+  /** The platform's word on these is in none of the three, so they are not compared. */
   readonly quarantine: Quarantined;
 }
 
 /**
- * Compares database, log and topics, whether the service runs or not. The database is read first,
- * then the relay gets time to publish that state, and the topics are read last, so records that
- * they lack are missing. Records that only they have are looked up in the database once more.
- * Changes nothing. Rejects with the signal's reason when that aborts.
+ * Compares database, log and topics, with or without a running service. The database is read first.
+ * Then the relay gets time to publish that state, and the topics are read last: a record they lack
+ * is missing. A record that only they have is looked up in the database once more. Changes nothing.
+ * Rejects with the signal's reason when it aborts.
  *
  * Memory: about half a kilobyte for each order.
  */
@@ -96,7 +96,7 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
     findings: [
       ...(await stillMissing(pool, findings, [state, updates])),
       ...(await ordersOnTopicsOnly(pool, known, [state, updates])),
-      // Under the key of an order it has replaced a state, and is found as that. A tombstone of
+      // Under the key of an order it has replaced a state, and is found as that. A tombstone with
       // another key removes a foreign record.
       ...foreign(topics.state, state, (key, { kind }) => kind === 'foreign' && !known.has(key)),
       ...(updates === undefined ? [] : foreign(topics.updates, updates, () => true)),
@@ -104,7 +104,6 @@ export async function runAudit(deps: AuditDeps, options: AuditOptions): Promise<
   };
 }
 
-/** Records that Tidemark did not write. */
 function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: StrayRecord) => boolean): AuditFinding[] {
   const found = [...fold.strays].filter(([key, stray]) => counts(key, stray));
   const findings = found.map(([key, { kind, partition, offset }]): AuditFinding => {
@@ -120,16 +119,14 @@ function foreign(topic: string, fold: TopicFold, counts: (key: string, stray: St
   return findings;
 }
 
-/**
- * Retention of the topic of updates, less an hour: records that are being deleted are not missing.
- */
+/** Retention for updates, less an hour: a record being deleted is not missing. */
 function keptForMs({ retentionDays }: AuditOptions): number {
   return (retentionDays * 24 - 1) * 3_600_000;
 }
 
 /**
- * Waits for the relays of all lanes. For each lane: the cursors that did not reach the end of its
- * log as it was when the waiting began.
+ * Waits for the relays. Returns, for each lane, the cursors still short of its log's end as it was
+ * at the start.
  */
 async function awaitRelay(
   { pool, clock, signal }: AuditDeps,
@@ -152,7 +149,7 @@ async function awaitRelay(
 
 const askedAtOnce = 5_000;
 
-/** A running service goes on: orders that only the topics had may be in the database by now. */
+/** A running service goes on: orders found only on the topics may be in the database by now. */
 async function stillMissing(
   pool: Pool,
   findings: AuditFinding[],
@@ -163,7 +160,7 @@ async function stillMissing(
   return findings.filter(({ hop, key = '' }) => hop !== 'database' || (now.get(key) ?? 0) < highest(key, folds));
 }
 
-/** Orders that a topic has and the database has not. */
+/** Orders on a topic but not in the database. */
 async function ordersOnTopicsOnly(
   pool: Pool,
   known: ReadonlySet<string>,

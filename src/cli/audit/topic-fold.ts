@@ -5,7 +5,7 @@ import { comparePositions, type UpdatePosition, updatePosition } from '../../ser
 import { readTopic } from '../../service/log/read-topic.ts';
 import { withAdmin } from '../../service/log/with-admin.ts';
 
-/** A record that is not an update of ours, or a tombstone. */
+/** A foreign record, or a tombstone. */
 export interface StrayRecord {
   readonly kind: 'tombstone' | 'foreign';
   readonly partition: number;
@@ -13,31 +13,28 @@ export interface StrayRecord {
 }
 
 /**
- * Above it strays of further keys are only counted: a topic that
- * another program writes to may be full of them.
+ * Above it, strays with further keys are only counted: another program may write to the topic all
+ * the time.
  */
 const maxStrays = 1_000;
 
 /**
- * The newest update of each order on a topic, by the rule of docs/consuming.md or, for the
- * compacted topic, by place: compaction keeps the last record. About 200 bytes for each order.
+ * Each order's newest update on a topic: by the rule in docs/consuming.md, or on the compacted
+ * topic by place, since compaction keeps the last record. About 200 bytes an order.
  */
 export class TopicFold {
   records = 0;
   readonly newest = new Map<string, UpdatePosition>();
-  /**
-   * By order: the revision that is missing, where a first
-   * occurrence did not follow the revision before.
-   */
+  /** By order: the missing revision, if a first occurrence did not follow the one before. */
   readonly holes = new Map<string, number>();
   /**
-   * By key. On the compacted topic such a record replaces the state before it,
-   * until a later update of its key replaces it.
+   * By key. On the compacted topic such a record replaces the state before it, until the next
+   * update with its key.
    */
   readonly strays = new Map<string, StrayRecord>();
-  /** Those that found no room in `strays`. */
+  /** Those without room in `strays`. */
   unlistedStrays = 0;
-  /** For each partition whose first records are gone: the time of its oldest record. */
+  /** For each partition without its first records: the time of its oldest one. */
   private readonly cutAtMs = new Map<number, number>();
   private readonly seen = new Set<number>();
   private readonly byPlace: boolean;
@@ -83,7 +80,7 @@ export class TopicFold {
   }
 }
 
-/** A connection that breaks is made again; a broker that does not come back ends the reading. */
+/** A broken connection is made again; a broker that stays away ends the reading. */
 const mostFailures = 5;
 
 export interface FoldDeps extends FollowDeps {
@@ -130,7 +127,7 @@ export async function foldTopic(
   }
   deps.signal.throwIfAborted();
   if (over.signal.aborted) throw last;
-  // A fold of what is left would show orders as missing, or miss some that are.
+  // A fold of the rest would show orders as missing, or miss some.
   const [jump] = gone;
   if (jump !== undefined)
     throw new Error(`${topic}: records of partition ${jump.partition} were deleted while they were read; begin again`);
@@ -138,9 +135,7 @@ export async function foldTopic(
   return fold;
 }
 
-/**
- * How much of a topic was read, by its offsets: a compacted topic has fewer records than offsets.
- */
+/** How much was read, by offsets: a compacted topic has fewer records than offsets. */
 class TopicWay {
   private passed = 0;
   private readonly next = new Map<number, number>();

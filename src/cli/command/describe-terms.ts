@@ -12,8 +12,8 @@ export function parseCommand(body: unknown): RestCommand {
 }
 
 /**
- * The terms of a command in the words of the trade: "buy 10 AAPL limit at 187.5, day". Any field
- * that has no place in this sentence follows it by name.
+ * A command's terms in the words of the trade: "buy 10 AAPL limit at 187.5, day". A field without a
+ * place in this sentence follows it by name.
  */
 export function describeTerms(kind: string, terms: Readonly<Record<string, unknown>>): string {
   if (kind === 'cancel') return 'cancel the order';
@@ -58,8 +58,8 @@ function text(value: unknown): string {
 }
 
 /**
- * All that a person on call needs for one unresolved command: age, terms, the ids for the venue,
- * the evidence, and the line that settles it.
+ * Everything a person on call needs for one unresolved command: age, terms, ids for the venue,
+ * evidence, and the line to settle it.
  */
 export function describeUnresolved(command: RestCommand & { readonly venueOrderId?: string }, nowMs: number): string {
   const { kind, accountId, stream, commandId, outcome, presumedAbsent, createdAt, orderId, orderStatus } = command;

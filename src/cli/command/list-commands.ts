@@ -13,10 +13,10 @@ interface CommandListFlags extends ListFlags {
   readonly ref?: string;
 }
 
-/** A command of the list; an unresolved one with its evidence and the venue's id of its order. */
+/** A command in the list; an unresolved one has its evidence, and the venue's id for its order. */
 type Listed = RestCommand & { readonly venueOrderId?: string };
 
-/** `command ls`: a table. With `--unresolved` a block for each, and the line that settles it. */
+/** `command ls`: a table. With `--unresolved` a block for each, with the line to settle it. */
 export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> = {
   name: 'ls',
   does: 'Lists commands, the newest first; with --unresolved the oldest first, each with all that is known.',
@@ -37,7 +37,7 @@ export const commandLs: ListVerb<typeof commandPage, CommandListFlags, Listed> =
   }),
   about: 'a command',
   page: commandPage,
-  // Oldest first: the one that has been exposed longest should be looked at first.
+  // Oldest first: the longest exposed one should be looked at first.
   complete: async (commands, { client, flags }) => {
     const shown: Listed[] = [];
     for (const command of flags.unresolved ? commands.toReversed() : [])
@@ -62,7 +62,7 @@ async function withEvidence(client: RestClient, commandId: string): Promise<List
   const { stream, orderId } = command;
   if (orderId === undefined) return command;
   const read = client.ask({ method: 'GET', path: `/v1/orders/${stream}/${encodeURIComponent(orderId)}` });
-  // An order that is not shown now does not hide the command.
+  // A failed read of the order does not hide the command.
   const order = await read.then(
     ({ body }) => body['order'] as { readonly venueOrderId?: unknown } | undefined,
     () => undefined,

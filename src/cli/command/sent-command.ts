@@ -7,7 +7,7 @@ import type { CliIo } from '../io/io.ts';
 import { fixOfCode } from '../rest/rest-client.ts';
 import type { Sent } from '../rest/verb.ts';
 
-/** The part of a command that its sender is shown. */
+/** The part of a command shown to its sender. */
 export const sentAnswer = commandAnswer
   .pick({ commandId: true, outcome: true, orderId: true, orderStatus: true, reason: true })
   .extend({ presumedAbsent: commandAnswer.shape.presumedAbsent.optional() });
@@ -31,7 +31,7 @@ function sentText(command: SentCommand, _flags: object, _io: CliIo, { isOpen, re
     orderId === undefined ? '' : `  order ${orderId}${orderStatus === undefined ? '' : ` (${orderStatus})`}`;
   const lines = [`${outcome}  command ${commandId}${order}${replayed ? '  (sent before with this key)' : ''}`];
   if (reason !== undefined) lines.push(`  ${reason.message} (${reason.code})`);
-  // The platform has the same code for an order that is not found, and the same fix applies.
+  // The platform has the same code for an unknown order, and the same fix applies.
   if (outcome === 'refused' && reason?.code === 'ORDER_NOT_FOUND') lines.push(`  ${fixOfCode(reason.code)}`);
   if (isOpen) lines.push(`  ${nextStep(command)}: tidemark command show ${commandId}`);
   return lines.map((line) => `${printable(line)}\n`).join('');

@@ -9,7 +9,7 @@ import { describeTerms } from './describe-terms.ts';
 
 type History = z.infer<typeof commandHistory>;
 
-/** The known facts of one command in the order of time, and the verdict by the evidence alone. */
+/** The known facts about one command by time, and the verdict by the evidence alone. */
 export const commandShow: Verb<typeof commandHistory> = {
   name: 'show',
   does: 'Prints the timeline of one command, and its verdict computed again from the evidence.',
@@ -27,8 +27,8 @@ export function commandId(text: string): string {
 
 function commandText(command: History, nowMs: number): string {
   const { commandId: id, outcome, state, kind, orderId, orderStatus, reason, recomputed } = command;
-  // The reason is that of the last doubt, refusal or settlement; an order that lands after a
-  // person's word has none of its own.
+  // The reason belongs to the last doubt, refusal or settlement. An order that lands after a
+  // person's word has none.
   const overruled = reason?.code === 'SETTLED_BY_PERSON' && recomputed.because !== 'person';
   return factsText({
     command: id,
@@ -54,10 +54,7 @@ function verdictLine({ state, rule, agrees, complete }: History['recomputed']): 
 
 type Entry = History['timeline'][number];
 
-/**
- * An entry that is there twice, as the step of an attempt and
- * as the fact of that step, is shown once.
- */
+/** An answer stands there as a step of its attempt and as a fact, and is shown once. */
 function timelineTable(timeline: readonly Entry[]): string {
   const answers = new Set(
     timeline.map((entry) => (entry.what === 'evidence' && entry.kind === 'answer' ? entry.attemptId : undefined)),

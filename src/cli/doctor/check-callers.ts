@@ -13,8 +13,8 @@ interface CallerCheckDeps {
 }
 
 /**
- * Checks who may call REST, and with which rights: the settings of sign-in and of commands.
- * Settings that contradict each other were refused before this check.
+ * Checks who may call REST, and with which rights: the settings for sign-in and commands.
+ * Contradictory settings were refused before.
  */
 export async function checkCallers(config: Config, deps: CallerCheckDeps): Promise<Finding[]> {
   return [await signIn(config, deps), commands(config)];
@@ -67,8 +67,8 @@ function commands({ commands: state, commandAccounts, platformStagingUrl }: Conf
 }
 
 /**
- * Platform addresses to which secrets would go unencrypted. There is no finding without one: in
- * production they are a fault of the settings.
+ * Platform addresses with unencrypted secrets. In production they are a fault of the settings, so
+ * they need no finding.
  */
 export function checkEncryption(config: Config): Finding[] {
   const names = unencryptedAddresses(config);

@@ -25,8 +25,8 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const oldestMajor = 15;
 
 /**
- * Checks reach, clock (where ours is given), version, rights, sessions, durability and schema of
- * the database, over one or two connections with the service's own deadlines.
+ * Checks reach, clock (if ours is given), version, rights, sessions, durability and schema of the
+ * database, over one or two connections with the service's own deadlines.
  */
 export async function checkDatabase(config: Config, log: Log, clock?: Clock): Promise<Finding[]> {
   if (config.databaseUrl === undefined)
@@ -47,8 +47,8 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
       durability(facts),
       await schema(pool),
     ];
-    // A database without our tables has nothing more to check. Where they are and the books can't
-    // be read, the owners say why.
+    // A database without our tables needs no more checks. If they are there but can't be read, the
+    // owners say why.
     if (!(await hasTables(pool))) return found;
     const isMigrated = found.at(-1)?.verdict === 'ok';
     for (const part of [checkOwners, checkGrants])
@@ -71,7 +71,7 @@ export async function checkDatabase(config: Config, log: Log, clock?: Clock): Pr
   }
 }
 
-/** Silent where they are whole. */
+/** Silent if they are whole. */
 async function checkSessions(pool: Pool): Promise<Finding[]> {
   const fault = await findPoolFault(pool);
   return fault === undefined ? [] : [fail('sessions', sessionFaultWords[fault].seen, sessionFaultWords[fault].fix)];
@@ -86,10 +86,7 @@ async function checkClock(pool: Pool, clock: Clock): Promise<Finding> {
   return { ...clockFinding(reading, 'Postgres', seenSkewMs), part: 'database clock' };
 }
 
-/**
- * A right that is missing, or a deadline that has passed, ends one
- * check of the database and not the others.
- */
+/** A missing right or a passed deadline ends one check, and not the others. */
 function unreadable(part: string, error: unknown): Finding {
   return fail(part, `can't be read: ${sentenceOf(error)}`, 'Fix the faults in the lines above, then run it again.');
 }
@@ -220,17 +217,14 @@ async function disk(pool: Pool, { databaseBudgetMb }: Config): Promise<Finding[]
 }
 
 async function hasTables(pool: Pool): Promise<boolean> {
-  // By the catalog: to resolve a name needs a right on the schema, which may be the fault.
+  // By the catalog: to resolve a name needs a right on the schema, and that may be the fault.
   const { rows } = await pool.query(
     `select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relname = 'lanes') as yes`,
   );
   return rows[0]?.yes === true;
 }
 
-/**
- * Each object that does not belong to tidemark_owner, and each
- * right that no migration gave, one line each.
- */
+/** Each object not owned by tidemark_owner, and each right given by no migration, one line each. */
 async function checkOwners(pool: Pool): Promise<Finding[]> {
   const faults = await ownershipFaults(pool);
   if (faults.length === 0)
@@ -242,10 +236,7 @@ async function checkOwners(pool: Pool): Promise<Finding[]> {
 
 const granted: readonly GrantedRole[] = ['tidemark_app', 'tidemark_reader'];
 
-/**
- * Each right that the migrations gave and that is lost, one line for each
- * object, with the GRANT that gives it back.
- */
+/** Each right lost since the migrations, one line an object, with the GRANT to give it back. */
 async function checkGrants(pool: Pool): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const role of granted)
@@ -267,8 +258,8 @@ function byObject(grants: readonly RoleGrant[]): Map<string, string[]> {
 }
 
 /**
- * Rows of a lane without a holder are not published, and keep the log from being dropped. There is
- * no finding for lanes in order.
+ * Rows of a lane without a holder are not published, and keep the log from being dropped. Lanes in
+ * order have no finding.
  */
 async function checkLanes(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ lane: number; rows: boolean }>(
@@ -291,8 +282,8 @@ async function checkLanes(pool: Pool): Promise<Finding[]> {
 }
 
 /**
- * What the running processes report of their accounts (domain/member-report.ts). There is no
- * finding where none runs, or each account is followed.
+ * Reports of the running processes on their accounts (domain/member-report.ts). No finding if there
+ * are none, or each account is followed.
  */
 async function checkFollowing(pool: Pool): Promise<Finding[]> {
   const { rows } = await pool.query<{ streams: number; logins: number; follows: boolean }>(
@@ -328,8 +319,8 @@ const unfollowedFix =
   'Read the log of the service, which names them and says why (docs/runbooks/AccountsUnfollowed.md).';
 
 /**
- * Whether a third party on the network could read the traffic, or answer in the server's place.
- * There is no finding for a connection that stays on this machine.
+ * Whether a third party on the network could read the traffic, or answer in the server's place. A
+ * connection within this machine has no finding.
  */
 export async function checkTransport(pool: Pick<Pool, 'query'>): Promise<Finding[]> {
   const { rows } = await pool.query<{ encrypted: boolean; local: boolean }>(`

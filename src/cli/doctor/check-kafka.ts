@@ -9,10 +9,7 @@ import { topicNames, topicSpecs } from '../../service/log/topics.ts';
 import { type AdminDeps, withBrokerAt } from '../../service/log/with-admin.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/**
- * Checks that each broker can be reached, the size of the
- * cluster, and the topics with their settings.
- */
+/** Checks the reach of each broker, the cluster's size, and the topics with their settings. */
 export async function checkKafka(config: Config, deps: AdminDeps): Promise<Finding[]> {
   const { kafkaBrokers } = config;
   if (kafkaBrokers === undefined)
@@ -24,8 +21,8 @@ export async function checkKafka(config: Config, deps: AdminDeps): Promise<Findi
 }
 
 /**
- * Asks a broker that answers, so that one that is down or has a wrong address does not hide the
- * faults of topics. Each fault of a topic names its fix after the colon.
+ * Asks a broker that answers: another one, down or at a wrong address, must not hide faults of
+ * topics. Each fault names its fix after the colon.
  */
 async function checkTopics(
   deps: AdminDeps,
@@ -51,10 +48,7 @@ async function checkTopics(
   }
 }
 
-/**
- * Kafka gives the same answer for a topic that does not exist
- * and for one that this user has no right to.
- */
+/** Kafka gives one answer for a missing topic and for a forbidden one. */
 function missingOrForbidden({ sasl, tls }: KafkaOptions): string {
   if (sasl === undefined && tls?.cert === undefined) return '';
   return ' A topic that this user of Kafka may not describe is missing, too.';
@@ -62,7 +56,7 @@ function missingOrForbidden({ sasl, tls }: KafkaOptions): string {
 
 interface BrokerFindings {
   readonly findings: readonly Finding[];
-  /** An address that answers, for the later checks; undefined: none does. */
+  /** An address that answers, for the later checks; undefined: there is none. */
   readonly answering?: string;
 }
 
@@ -73,16 +67,16 @@ interface AdvertisedBroker {
 }
 
 /**
- * Whether each broker can be reached: those that KAFKA_BROKERS names, and those that the cluster
- * gives to clients, where records are written. The two often differ; the usual fault is an address
- * that is valid only inside the cluster's own network.
+ * Whether each broker can be reached: those in KAFKA_BROKERS, and those that the cluster gives to
+ * clients for writing. The two often differ; the usual fault is an address valid only inside the
+ * cluster's own network.
  */
 async function checkBrokers(deps: AdminDeps, kafka: KafkaOptions): Promise<BrokerFindings> {
   const named = await askAll(deps, kafka, kafka.brokers);
   const answering = named.filter((asked) => asked.ok);
   const [first] = answering;
   const advertised = new Map(answering.flatMap(({ brokers }) => brokers.map((broker) => [broker.address, broker])));
-  // One that the cluster still gives to clients is reported below.
+  // If the cluster still gives it to clients, it is reported below.
   const silent = named.flatMap((asked) =>
     asked.ok || advertised.has(asked.address) ? [] : [namedFinding(asked, first !== undefined)],
   );
@@ -107,7 +101,7 @@ type Asked =
   | { readonly ok: true; readonly address: string; readonly brokers: readonly AdvertisedBroker[] }
   | { readonly ok: false; readonly address: string; readonly reason: string };
 
-/** Connections made at once: a cluster may have hundreds of brokers. */
+/** Connections at once: a cluster may have hundreds of brokers. */
 const atOnce = 16;
 
 async function askAll(deps: AdminDeps, kafka: KafkaOptions, addresses: readonly string[]): Promise<Asked[]> {

@@ -20,14 +20,14 @@ interface LoginCheckDeps {
 
 interface LoginFindings {
   readonly findings: readonly Finding[];
-  /** The token of the first login that is signed in, for the later checks. */
+  /** The token of the first signed-in login, for the later checks. */
   readonly accessToken?: Secret;
 }
 
 /**
- * Checks each linked login by itself, with its stored access token. The refresh token is not tried,
- * since the platform would replace it, and doctor changes nothing. There is no finding where logins
- * are not followed. A database that does not answer has its own line, among those of the database.
+ * Checks each linked login by itself, with its stored access token. The refresh token is not tried:
+ * the platform would replace it, and doctor changes nothing. No finding while logins are not
+ * followed. A silent database has its own line elsewhere.
  */
 export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise<LoginFindings> {
   const { databaseUrl, encryptionKey: key, platformUrl, platformCredentials } = config;
@@ -60,8 +60,8 @@ export async function checkLogins(config: Config, deps: LoginCheckDeps): Promise
 }
 
 /**
- * Without the key nothing of a login can be read but its name: no process
- * that is set like this follows its accounts.
+ * Without the key only a login's name can be read: no process with these settings follows its
+ * accounts.
  */
 async function checkKeyless(list: PostgresCredentialList): Promise<Finding[]> {
   const names = (await list.stored(loginPrefix)).map(({ credential }) => credential.slice(loginPrefix.length));
@@ -78,7 +78,7 @@ const noLogin = fail(
   'Run `tidemark link`, or set PLATFORM_CREDENTIALS to client or both.',
 );
 
-/** Logins that are checked at once, since each may wait for the platform's deadline. */
+/** Logins checked at once, since each may wait for the platform's deadline. */
 const atOnce = 8;
 
 interface Looked {

@@ -62,7 +62,7 @@ export async function checkPlatform(config: Config, { http, clock }: PlatformChe
   };
 }
 
-/** Most platforms are at the root of their host, so a path is the first thing to doubt. */
+/** Most platforms are at the root of their host, so a path is the first suspect. */
 function pathOf(platformUrl: string): string {
   const { pathname } = new URL(platformUrl);
   return pathname === '/'
@@ -79,8 +79,8 @@ function onlyLogins({ platformCredentials, platformClientSecret, encryptionKey }
 }
 
 /**
- * Compares the accounts that the token sees with those of PLATFORM_ACCOUNTS, and checks whether
- * their orders may be read.
+ * Compares the accounts visible to the token with PLATFORM_ACCOUNTS, and checks whether their
+ * orders may be read.
  */
 async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
   const url = `${at.platformUrl}${accountsPath}`;
@@ -114,7 +114,7 @@ async function checkAccounts(config: Config, at: SignedIn): Promise<Finding[]> {
     ];
   const wanted = new Set(followed);
   const open = listed.data.accounts.find((each) => wanted.has(each.trading_account_id) && permitsPlacing(each.status));
-  // Reads of one that is closed may be refused, which says nothing about the others.
+  // The platform may refuse to show a closed one, and this says nothing about the others.
   const first = open?.trading_account_id ?? followed[0];
   if (first === undefined)
     return [fail('accounts', 'the client sees no account', 'Link an account to the app in the client center.')];
@@ -131,8 +131,8 @@ function some(names: readonly string[]): string {
 }
 
 /**
- * Every account of the list is followed; those that are not OPEN,
- * and items that name no account, are named.
+ * Every listed account is followed. Accounts that are not OPEN, and items without an account, are
+ * named.
  */
 function standingFinding(followed: ReadonlySet<string>, seen: number, { accounts, unreadable }: UserAccounts): Finding {
   const said = `${followed.size} of ${seen} are followed`;
@@ -150,8 +150,8 @@ function standingFinding(followed: ReadonlySet<string>, seen: number, { accounts
 }
 
 /**
- * Reads one row of each order list of one account. 403 from the prediction list is not a fault:
- * that account is not in the beta.
+ * Reads one row from each order list for one account. 403 from the prediction list is no fault: the
+ * account is not in the beta.
  */
 async function checkOrders(config: Config, at: SignedIn, accountId: string): Promise<Finding[]> {
   const query = `?accountId=${encodeURIComponent(accountId)}&limit=1`;
@@ -193,8 +193,8 @@ function listFinding(part: string, outcome: HttpOutcome, url: string, setting: s
 const seenFromMs = 1_500;
 
 /**
- * Compares our clock, taken at the middle of the request, with the
- * platform's (`Date` header of any answer).
+ * Compares our clock, taken in the middle of the request, with the platform's (`Date` header, in
+ * any answer).
  */
 async function checkClock(platformUrl: string, http: Http, clock: Clock): Promise<Finding> {
   const beganMs = clock.monotonicMs();
@@ -218,7 +218,7 @@ async function checkClock(platformUrl: string, http: Http, clock: Clock): Promis
   return clockFinding(reading, 'the platform', seenFromMs);
 }
 
-/** Which of the two clocks is wrong does not show. */
+/** The reading does not show which clock is wrong. */
 export function clockFinding(reading: ClockReading, of: string, seenMs: number): Finding {
   const { aheadMs, uncertainMs } = reading;
   if (Math.abs(aheadMs) <= uncertainMs + seenMs) return ok('clock', `agrees with ${of}`);

@@ -3,7 +3,7 @@ import { type OptionName, optionTable } from '../../config/option-table.ts';
 import { Proxies } from '../../runtime/proxies.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
-/** Every address outside that may be behind a proxy (docs/connect.md, "Through a proxy"). */
+/** Every outside address that may be behind a proxy (docs/connect.md, "Through a proxy"). */
 const outside = [
   'platformUrl',
   'platformStreamUrl',
@@ -16,8 +16,8 @@ const outside = [
 ] as const satisfies OptionName[];
 
 /**
- * Which proxy leads to which address, or that none does. Whether it lets us through is shown by the
- * check of the address. Empty where neither a proxy nor Node's own switch is set.
+ * Which proxy leads to which address, or none. Whether it lets us through, the check for the
+ * address shows. Empty without a proxy and without Node's own switch.
  */
 export function checkProxies(config: Config, env: Readonly<Record<string, string | undefined>> = {}): Finding[] {
   return [...waysOf(new Proxies(config), config), ...nodesOwn(env)];
@@ -37,9 +37,9 @@ function waysOf(proxies: Proxies, config: Config): Finding[] {
 }
 
 /**
- * Node reads it before any line of ours runs, so it can't be made harmless from here: requests of
- * commands to the service, which go by Node's own `fetch`, leave through the proxy, with the token,
- * by other rules than ours (decision 059).
+ * Node reads it before our first line runs, so it can't be made harmless from here: requests to the
+ * service, made with Node's own `fetch`, leave through the proxy, with the token, by other rules
+ * than ours (decision 059).
  */
 function nodesOwn({ NODE_USE_ENV_PROXY, NODE_OPTIONS = '' }: Readonly<Record<string, string | undefined>>): Finding[] {
   const byOption = /(?:^|\s)--use-env-proxy(?:\s|$)/.test(NODE_OPTIONS);

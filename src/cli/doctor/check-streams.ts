@@ -37,8 +37,8 @@ async function checkStream(part: string, url: string, accessToken: Secret, deps:
 }
 
 /**
- * As of a list: a scope helps where the stream is refused, and neither scope nor address where the
- * platform has a fault of its own.
+ * As for a list: a scope helps if the stream is refused; neither scope nor address helps against a
+ * fault of the platform.
  */
 function fixOf(end: SocketEnd, setting: string): string {
   const address = `${setting}: it is the whole address of the stream, with its path`;

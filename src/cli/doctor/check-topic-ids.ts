@@ -7,8 +7,8 @@ import { findTopics } from '../topic-ids.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /**
- * Whether the topics are those that records were published to. Empty where the database or Kafka
- * can't be asked, which other checks say, and before anything was published.
+ * Whether the topics are those we published to. Empty before anything was published, and if the
+ * database or Kafka can't be asked: other checks say so.
  */
 export async function checkTopicIds(config: Config, deps: AdminDeps): Promise<Finding[]> {
   const { databaseUrl, kafkaBrokers } = config;

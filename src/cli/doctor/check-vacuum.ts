@@ -3,11 +3,11 @@ import { measureStorage } from '../../store/maintenance.ts';
 import { type Finding, warn } from './finding.ts';
 
 /**
- * Each renewal of the lease (every 2 s) makes one dead version of the lane's row, and each batch
- * has to read past those that vacuum may not remove.
+ * Each renewal of the lease (every 2 s) leaves one dead version in the lane's row, and each batch
+ * reads past all those vacuum may not remove.
  */
 const manyDead = 1_000;
-/** No session of ours holds a snapshot for longer than the deadline of a statement. */
+/** No session of ours holds a snapshot beyond the deadline for a statement. */
 const oldAfterSeconds = 60;
 const named = 3;
 
@@ -19,8 +19,8 @@ interface Holder {
 }
 
 /**
- * An old snapshot that stays open keeps vacuum from removing dead rows in every table of the
- * database. There is no finding where nothing is held back.
+ * An old open snapshot keeps vacuum from removing dead rows in every table. No finding if nothing
+ * is held back.
  */
 export async function checkVacuum(pool: Pool): Promise<Finding[]> {
   const { laneDeadRows } = await measureStorage(pool);
@@ -42,7 +42,7 @@ function sentence({ what, name, seconds }: Holder): string {
 }
 
 /**
- * Oldest first. A login sees the snapshots of other logins' sessions only as a member of
+ * Oldest first. A login sees snapshots in other logins' sessions only as a member of
  * pg_read_all_stats; every login sees slots and prepared transactions. A standby with
  * hot_standby_feedback appears as its own session, or as its slot.
  */

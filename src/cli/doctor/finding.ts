@@ -3,7 +3,7 @@ import type { Http, HttpOutcome, HttpRequest } from '../../venue/platform/http.t
 
 /** The result of one check. */
 export interface Finding {
-  /** The part that was checked, in a word or two: `database`, `topics`, `sign-in`. */
+  /** The part, in a word or two: `database`, `topics`, `sign-in`. */
   readonly part: string;
   readonly verdict: 'ok' | 'warn' | 'fail';
   /** One sentence, without secrets. */
@@ -24,8 +24,8 @@ export interface SignedIn {
 }
 
 /**
- * A scope helps where the platform refuses, the address where there is nothing, and neither where
- * the platform has a fault of its own.
+ * A scope helps if the platform refuses, the address if nothing is there. Neither helps against a
+ * fault of the platform.
  */
 export function fixOfStatus(status: number, scope: string, setting: string): string {
   if (status === 401 || status === 403) return `Give the client the scope ${scope} in the client center.`;
@@ -50,7 +50,7 @@ export function getSignedIn(
   });
 }
 
-/** Undefined where it is not JSON. */
+/** Undefined for any other text. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

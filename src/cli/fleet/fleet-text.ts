@@ -40,7 +40,7 @@ function rowOf(
 ): string[] {
   return [
     String(lane),
-    // The end tells two processes of one machine apart.
+    // The end tells two processes on one machine apart.
     startCut(printable(holder ?? '-'), 21),
     ageOf(since, nowMs),
     String(weight),

@@ -6,9 +6,7 @@ type ColourChoice = (typeof colourChoices)[number];
 type Output = 'stdout' | 'stderr';
 type Tone = keyof typeof styles;
 
-/**
- * Directions are neither green nor red: which of the two is good differs from country to country.
- */
+/** Directions are neither green nor red: which one is good differs between countries. */
 const styles = { good: 'green', caution: 'yellow', bad: 'red', quiet: 'dim', buy: 'cyan', sell: 'magenta' } as const;
 
 const tones: ReadonlyMap<string, Tone> = new Map([
@@ -27,9 +25,7 @@ interface ColourSettings {
   readonly stderr: boolean;
 }
 
-/**
- * Colours for the few words by which a person finds the line that matters. `--json` never has any.
- */
+/** Colours for the few words by which a person finds the right line. `--json` never has any. */
 export class Colours {
   private readonly settings: ColourSettings;
   private choice: ColourChoice = 'auto';
@@ -38,7 +34,7 @@ export class Colours {
     this.settings = settings;
   }
 
-  /** `--color`, which stands above the environment. */
+  /** `--color` wins over the environment. */
   choose(choice: ColourChoice): void {
     this.choice = choice;
   }
@@ -54,7 +50,7 @@ export class Colours {
     return this.areOn(output) ? styleText(styles[tone], text, { validateStream: false }) : text;
   }
 
-  /** The text in the tone of its word; padding is no part of the word. */
+  /** The text in the tone of its word; padding does not count. */
   word(text: string, output?: Output): string {
     const tone = tones.get(text.trimEnd());
     return tone === undefined ? text : this.paint(tone, text, output);

@@ -1,6 +1,6 @@
 /**
  * Rows as lines with aligned columns, two spaces between them, each line ended. `paint` colours a
- * cell, which it gets with its padding.
+ * cell and gets it with its padding.
  */
 export function formatTable(rows: readonly (readonly string[])[], paint = (cell: string) => cell): string {
   const widths: number[] = [];
@@ -15,12 +15,12 @@ export function formatTable(rows: readonly (readonly string[])[], paint = (cell:
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
-/** A column's heading, and the field that it shows or the words for it. */
+/** A column's heading, and the field or the words to show. */
 type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => unknown)>>;
 
 /**
- * A table of texts from outside, safe for a terminal; a value that is not there is a dash.
- * `none`: the sentence that stands for no row.
+ * A table with texts from outside, safe for a terminal; a missing value is a dash. `none`: the
+ * sentence instead of no rows.
  */
 export function tableText<Row>(
   rows: readonly Row[],
@@ -34,7 +34,7 @@ export function tableText<Row>(
   return formatTable([Object.keys(columns), ...cells], paint);
 }
 
-/** A line for each fact that is known, its name first; texts as in `tableText`. */
+/** A line for each known fact, its name first; texts as in `tableText`. */
 export function factsText(facts: Readonly<Record<string, string | undefined>>): string {
   const known = Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined);
   return formatTable(known.map(([name, value]) => [name, printable(value)]));
@@ -47,7 +47,7 @@ export function age(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
-/** Age of an instant of ISO 8601; `-` for any other text. */
+/** Age of an instant in ISO 8601; `-` for any other text. */
 export function ageOf(instant: string, nowMs: number): string {
   const at = Date.parse(instant);
   return Number.isNaN(at) ? '-' : age(Math.max(0, Math.round((nowMs - at) / 1000)));
@@ -57,12 +57,12 @@ export function ageOf(instant: string, nowMs: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** The text with a question mark for every character that a terminal would obey. */
+/** A question mark in place of every character a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(controlCharacters, '?');
 }
 
-/** The text, or as much of it as fits so many columns. */
+/** As much of the text as fits so many columns. */
 export function clip(text: string, columns: number): string {
   return text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
 }

@@ -9,33 +9,33 @@ export interface TextOutput {
 }
 
 /**
- * The parts of its process that a command may use. `main.ts`
- * makes the real one; tests make their own.
+ * Those parts of its process that a command may use. `main.ts` makes the real one; tests make their
+ * own.
  */
 export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Results. Nothing else is ever written there, so that a script can read it. */
+  /** Results, and nothing else: a script can read it. */
   readonly stdout: TextOutput;
   /** Everything else for people to read: progress, warnings, errors. */
   readonly stderr: TextOutput;
   /**
-   * stdin and stdout as streams, for a command that speaks a protocol on them. Made on first use:
-   * an open stdin keeps the process alive.
+   * stdin and stdout as streams, for a protocol. Made on first use: an open stdin keeps the process
+   * alive.
    */
   readonly pipe: { readonly input: Readable; readonly output: Writable };
   /** True when a person reads stdout: pretty logs, progress bars. */
   readonly isTerminal: boolean;
   readonly colours: Colours;
-  /** Width of the terminal behind stdout at this moment; undefined where it is none. */
+  /** Width of the terminal behind stdout at this moment; undefined without one. */
   readonly columns: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** Absolute. Holds files that take long to make and are safe to lose; made on first use. */
+  /** Absolute. For files that take long to make and are safe to lose; made on first use. */
   readonly cacheDir: string;
   readonly cwd: string;
   /**
-   * The argv prefix that starts this program again as a child:
-   * the Node in use, its flags, and the script.
+   * The start of the argv to run this program again as a child: the Node in use, its flags, and the
+   * script.
    */
   readonly entry: readonly string[];
   readonly version: string;
@@ -43,8 +43,8 @@ export interface CliIo {
   /** The whole file as UTF-8. Throws as `node:fs` does. */
   readFile(path: string): string;
   /**
-   * Calls back for the first INT, TERM or HUP; the second ends the process at once, and so does the
-   * first when nothing listens. Returns the function that unsubscribes.
+   * Calls back for the first INT, TERM or HUP. The second ends the process at once, and without a
+   * listener the first does. Returns a function to unsubscribe.
    */
   onSignal(callback: (signal: string) => void): () => void;
   /**
@@ -53,8 +53,8 @@ export interface CliIo {
    */
   onCrash(callback: (error: unknown) => void): () => void;
   /**
-   * The code that the process ends with once the command has
-   * returned. The first that is not 0 stays.
+   * The process ends with this code once the command has returned. The first code other than 0
+   * stays.
    */
   exit(code: number): void;
 }

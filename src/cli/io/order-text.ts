@@ -6,7 +6,7 @@ import { ageOf, factsText, tableText } from './format-text.ts';
 export type ListedOrder = z.infer<typeof orderAnswer>;
 export type Update = z.infer<typeof updateRecord>;
 
-/** A line for each order; the id is last and whole, so that it can be copied. */
+/** A line for each order. The id is last and whole, ready to be copied. */
 export function orderTable(
   orders: readonly ListedOrder[],
   { nowMs, paint, none }: { readonly nowMs: number; readonly paint: (word: string) => string; readonly none: string },

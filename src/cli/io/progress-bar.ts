@@ -2,7 +2,7 @@ import type { TextOutput } from './io.ts';
 
 const width = 30;
 
-/** One line of a terminal that overwrites itself, at most ten times a second. */
+/** One line of a terminal. It overwrites itself, at most ten times a second. */
 export class ProgressBar {
   private shownMs = Number.NEGATIVE_INFINITY;
   private readonly out: TextOutput;
@@ -28,7 +28,7 @@ export class ProgressBar {
     );
   }
 
-  /** Leaves the line as it is; the next call of `show` begins a new one. */
+  /** Leaves the line as it is; the next call to `show` begins a new one. */
   end(): void {
     if (this.shownMs !== Number.NEGATIVE_INFINITY) this.out.write('\n');
     this.shownMs = Number.NEGATIVE_INFINITY;

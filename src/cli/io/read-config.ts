@@ -20,7 +20,7 @@ export function readConfig<K extends OptionName = never>(io: CliIo, needed: read
   return readSettings(io, needed).config;
 }
 
-/** The same, with the source of each value and the form in which it may be printed. */
+/** The same, with the source of each value and its printable form. */
 export function readSettings<K extends OptionName = never>(
   io: CliIo,
   needed: readonly K[] = [],
@@ -79,8 +79,8 @@ export function serviceLog(io: CliIo, config: Config): Log {
 }
 
 /**
- * The log of a command that ends: on stderr, so that stdout holds the result alone, and only with
- * problems unless the settings ask for more.
+ * For a command that ends: on stderr, so stdout holds the result alone. Only problems, unless the
+ * settings ask for more.
  */
 export function commandLog(io: CliIo, config: Config): Log {
   return logTo(io, config, 'stderr', config.logLevel === 'info' ? 'warn' : config.logLevel);

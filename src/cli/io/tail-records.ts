@@ -6,25 +6,23 @@ import { namesOrder, shortId } from './short-id.ts';
 
 export type Update = z.infer<typeof updateRecord>;
 
-/**
- * An update is wanted when it is of one of the named orders, and matches all else that is given.
- */
+/** Wanted: an update to a named order, matching everything else given. */
 export interface TailFilter {
   /**
-   * Each by its id, by the end of it that `formatUpdate` shows, or as `<stream>:<orderId>`, which
-   * is its key on the topic.
+   * Each by its id, by the end of it in `formatUpdate`, or as `<stream>:<orderId>`, its key on the
+   * topic.
    */
   readonly order?: readonly string[];
   readonly account?: string;
   readonly stream?: 'account' | 'prediction';
-  /** In any spelling: the order's own, or that of a leg. */
+  /** In any spelling: the order's own, or a leg's. */
   readonly symbol?: string;
   readonly status?: string;
 }
 
 /**
- * A record's value as an update; undefined for any other record on the
- * topic. Fields of a later version are kept.
+ * A record's value as an update; undefined for any other record on the topic. Fields of a later
+ * version are kept.
  */
 export function parseUpdate(value: string): Update | undefined {
   try {
@@ -45,16 +43,16 @@ export function wanted({ stream, orderId, accountId, order }: Update, filter: Ta
 }
 
 /**
- * About 10 MB. A repeat of a forgotten order is shown as if it were new; this is rare, since
- * repeats soon follow the original.
+ * About 10 MB. A repeat of a forgotten order is shown as new. This is rare: repeats soon follow the
+ * original.
  */
 const remembered = 100_000;
 
 /**
- * Drops repeats as the topic's contract asks of every consumer: a record that is not above the
- * highest (generation, revision) of its order is a repeat.
+ * Drops repeats as the topic's contract asks: a record not above the highest (generation, revision)
+ * of its order is a repeat.
  *
- * Invariant: remembers the orders updated last, at most `limit` of them.
+ * Invariant: remembers the orders updated last, at most `limit`.
  */
 export class FirstOccurrences {
   private readonly newest = new Map<string, { readonly generation: number; readonly revision: number }>();
@@ -77,7 +75,7 @@ export class FirstOccurrences {
       (generation < known.generation || (generation === known.generation && revision <= known.revision))
     )
       return false;
-    // Set anew, so that the map's order is the order of the last update.
+    // Set anew: the map keeps the order of the last updates.
     this.newest.delete(key);
     this.newest.set(key, { generation, revision });
     if (this.newest.size > this.limit) {
@@ -89,18 +87,17 @@ export class FirstOccurrences {
 }
 
 /**
- * Whole ids and milliseconds, for pipes and wide terminals; or the end of
- * each id and seconds, within 100 columns.
+ * Whole ids and milliseconds, for pipes and wide terminals; or the end of each id and seconds,
+ * within 100 columns.
  */
 export type LineWidth = 'whole' | 'short';
 
 const shortColumns = 100;
 
 /**
- * One line for people: time of arrival, account, order, revision, status, direction, filled
- * of working quantity, instrument, and last what changed: the fill (`~` where it may be
- * several), else the terms. Everything else is in `--json`. `paint` colours status and
- * direction, which it gets with their padding.
+ * One line for people: time of arrival, account, order, revision, status, direction, filled and
+ * working quantity, instrument, and last the change: the fill (`~`: it may be several), else the
+ * terms. Everything else is in `--json`. `paint` colours status and direction, with their padding.
  */
 export function formatUpdate(update: Update, width: LineWidth, paint = (word: string) => word): string {
   const { order, fill, stream, orderId, accountId } = update;

@@ -18,7 +18,7 @@ export interface LinkDeps {
   readonly http: Http;
   readonly clock: Clock;
   readonly store: TokenStore & CredentialList;
-  /** Called with the address where the user signs in. */
+  /** Called with the address for the user's sign-in. */
   readonly onAddress: (address: string) => void;
 }
 
@@ -26,7 +26,7 @@ interface LinkOptions {
   readonly platformUrl: string;
   readonly authUrl: string;
   readonly credential: Credential;
-  /** The name under which the tokens are stored. */
+  /** The name for the stored tokens. */
   readonly storedAs: string;
   /** This process, for the claim. */
   readonly holder: string;
@@ -35,7 +35,7 @@ interface LinkOptions {
 }
 
 /**
- * One user signs in with the browser of this machine: address, redirect to loopback, state,
+ * One user signs in with the browser on this machine: address, redirect to loopback, state,
  * exchange, store (RFC 8252; specification, "Authentication" 5 to 7). Tidemark never sees the user
  * name, password and MFA code. The tokens are stored before the browser shows success.
  */
@@ -89,12 +89,11 @@ interface Callback {
 const callbackPath = '/callback';
 
 /**
- * The address that the browser returns to: on loopback only,
- * for one answer (RFC 8252, section 7.3).
+ * The browser returns to this address: on loopback only, for one answer (RFC 8252, section 7.3).
  *
  * States: open → answered or closed. Invariant: the first request for the callback's path is handed
- * out, later ones are turned away; a page of the listener has no links, so that the code in its
- * address goes no further.
+ * out, later ones are turned away. The page has no links, so the code in its address goes no
+ * further.
  */
 class CallbackListener {
   /** Must be registered with the platform in this form. */
@@ -191,10 +190,7 @@ export function openBrowser(address: string): void {
 
 const limitMs = 10_000;
 
-/**
- * The accounts that a new token sees, for people to read; undefined
- * when the platform did not answer in time.
- */
+/** The accounts visible to a new token, for people; undefined: no answer in time. */
 export async function listAccountsWith(
   deps: { readonly http: Http; readonly clock: Clock; readonly random: Random; readonly platformUrl: string },
   token: Token,

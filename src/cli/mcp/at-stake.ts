@@ -24,8 +24,8 @@ const mostRows = 20;
 const mostText = 300;
 
 /**
- * What a person has to see before a command is sent: the account, its open orders in the symbol,
- * its exposure, the limits and the halts that hold for it. What the token may not read is named in
+ * Everything a person has to see before a command is sent: the account, its open orders in the
+ * symbol, its exposure, and the limits and halts in force. What the token may not read is named in
  * `notShown`, so that an absent limit is never taken for "no limit".
  */
 export async function readAtStake(client: RestClient, caller: CallerDocument, traded: Traded) {
@@ -52,7 +52,7 @@ export async function readAtStake(client: RestClient, caller: CallerDocument, tr
       exposureList,
       await readRest(client, `/v1/exposure${query({ accountId })}`),
     );
-    // Rows of this symbol first: an account may have many others.
+    // Rows in this symbol first: an account may have many others.
     return items.toSorted((a, b) => Number(sameSymbol(b.symbol, symbol)) - Number(sameSymbol(a.symbol, symbol)));
   });
   const limits = await read('limits', ['ops:read'], async () => {

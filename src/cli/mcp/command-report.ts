@@ -15,7 +15,7 @@ const mostText = 300;
 
 const reason = z.object({ code: z.string(), message: z.string(), status: z.int().optional() });
 
-/** The fields of a command that a list needs. */
+/** The fields a list needs. */
 export const shortCommandShape = z.object({
   commandId: z.string(),
   kind: z.enum(['place', 'replace', 'cancel']),
@@ -64,8 +64,8 @@ const evidenceRow = z.object({
 });
 
 /**
- * A page of the evidence: each complete read that missed an order
- * is a fact, so a command may have hundreds.
+ * A page of the evidence: each complete read without the order is a fact, so a command may have
+ * hundreds.
  */
 export const evidenceShape = {
   evidence: z.array(evidenceRow).describe('The newest facts, oldest first'),
@@ -111,7 +111,7 @@ function shortDetail(detail: Readonly<Record<string, unknown>>): Record<string, 
   );
 }
 
-/** A command with everything that is known about it. */
+/** A command with everything known about it. */
 export async function readCommandHistory(client: RestClient, commandId: string): Promise<History> {
   return understood('a command', commandHistory, await readRest(client, `/v1/commands/${segment(commandId)}`));
 }

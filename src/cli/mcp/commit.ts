@@ -70,7 +70,7 @@ function orUnknownId(id: string) {
 }
 
 /**
- * The command as it is now; where the service can't be asked, as it last was. After a request was
+ * The command as it is now; if the service can't be asked, as it last was. After a request was
  * sent, an error would say the wrong thing.
  */
 async function sentReceipt(
@@ -98,7 +98,7 @@ async function commitOfUnknown({ client: clientNow, clock }: Session, previewId:
   );
 }
 
-/** Sends the request if that can't send it twice; else says what became of it. */
+/** Sends the request, unless it may have been sent; then says what became of it. */
 async function commitPreview(session: Session, preview: Preview, waitSeconds: number): Promise<ToolAnswer> {
   const client = session.client();
   if (preview.command !== undefined) return sentReceipt(session, client, preview, preview.command);
@@ -114,8 +114,8 @@ async function commitPreview(session: Session, preview: Preview, waitSeconds: nu
     return undefined;
   });
   if (caller === undefined) return lookUp(session, client, preview);
-  // A file of tokens may have got the token of another principal: under
-  // its name the same key is another command.
+  // A file of tokens may have got another principal's token: under its name the same key is another
+  // command.
   if (caller.principal !== preview.principal)
     throw new ToolError(
       'OTHER_PRINCIPAL',
@@ -136,7 +136,7 @@ async function send(session: Session, client: RestClient, preview: Preview, wait
   if (answer !== undefined && isProblem(answer) && saysNothingWasDone(answer) && !arrivedBefore) {
     const problem = problemOf(answer);
     preview.mayHaveArrived = false;
-    // One that may succeed later keeps its preview, for the rest of its two minutes.
+    // A retryable one keeps its preview, for the rest of its two minutes.
     if (!problem.retryable) session.previews.remove(id);
     throw problem;
   }
@@ -145,21 +145,18 @@ async function send(session: Session, client: RestClient, preview: Preview, wait
 }
 
 /**
- * Codes of 503 that are given before the journal is asked. The others come from the journal itself,
- * so the preview's key is looked up after them.
+ * Codes of 503 given before the journal is asked. The others come from the journal, so after them
+ * the preview's key is looked up.
  */
 const notTaken = new Set(['NOT_LEADER', 'DRAINING', 'SOURCE_NOT_LIVE']);
 
-/**
- * The answer is the service's own word that this request was not carried
- * out, and not that of a proxy in between.
- */
+/** The service's own word that this request was not carried out, and not a proxy's. */
 function saysNothingWasDone({ status, headers, body }: RestAnswer): boolean {
   if (headers.get('content-type')?.startsWith('application/problem+json') !== true) return false;
   return status < 500 || (status === 503 && notTaken.has(String(body['code'])));
 }
 
-/** Of a request that was not answered: the journal knows, as soon as it can be asked. */
+/** For a request without an answer: the journal knows, as soon as it can be asked. */
 async function lookUp(session: Session, client: RestClient, preview: Preview): Promise<ToolAnswer> {
   const found = await findByPreview(client, preview.id, preview.principal).catch(() => undefined);
   if (found === undefined)

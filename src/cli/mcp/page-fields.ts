@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longestCursor } from '../../service/rest/cursor.ts';
 
-/** An assistant reads every row that it gets, so a page is small. */
+/** An assistant reads every row it gets, so a page is small. */
 export const pageLimit = z.int().min(1).max(50).default(20).describe('How many at most');
 
 export const cursor = z

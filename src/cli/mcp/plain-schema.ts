@@ -4,8 +4,8 @@ import type { z } from 'zod';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The schema for clients that read no references: shapes of REST have names, so zod writes each of
- * them once and refers to it. None contains itself.
+ * The schema for clients that read no references: shapes in REST have names, so zod writes each
+ * once and refers to it. None contains itself.
  */
 export function plainSchema(schema: z.ZodType): StandardSchemaWithJSON {
   const standard = (schema as unknown as StandardSchemaWithJSON)['~standard'];

@@ -4,14 +4,14 @@ import type { RestCommand } from '../command/describe-terms.ts';
 import type { RestRequest } from '../rest/rest-client.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
-/** A request that was shown, and that `commit` may send. */
+/** A request that was shown. `commit` may send it. */
 export interface Preview {
-  /**
-   * Given to the assistant. Random, so that an id of another
-   * process never names a preview of this one.
-   */
+  /** Given to the assistant. Random: an id from another process never names a preview here. */
   readonly id: string;
-  /** Whose idempotency key it is: under another principal the same key would be another command. */
+  /**
+   * The owner of the idempotency key: under another principal the same key would be another
+   * command.
+   */
   readonly principal: string;
   readonly request: RestRequest;
   readonly expiresAtMs: number;
@@ -22,7 +22,7 @@ export interface Preview {
   mayHaveArrived: boolean;
   /** As the service last showed it. Once it is known, nothing is sent for this preview any more. */
   command?: RestCommand;
-  /** The commit that is under way. Calls that come meanwhile share it. */
+  /** The commit under way. Calls that come meanwhile share it. */
   flight?: Promise<ToolAnswer>;
 }
 
@@ -31,20 +31,20 @@ export const previewMs = 120_000;
 const mostPreviews = 100;
 
 /**
- * The key under which the preview's request is sent, each time. It follows from the id, so a
- * command is found by the id also after a restart.
+ * The key of the preview's request, the same each time. It follows from the id, so a command is
+ * found by the id also after a restart.
  */
 export function keyOf(previewId: string): string {
   return `mcp-${previewId}`;
 }
 
 /**
- * The previews of this process, in memory. A preview is *ready*, then *sending*, then it is *known*
- * by its command or *unanswered*; once its time is over, nothing is sent for it any more, and it is
- * forgotten when the room is needed.
+ * The previews of this process, in memory. A preview is *ready*, then *sending*, then *known* by
+ * its command or *unanswered*. Once its time is over nothing is sent for it, and it is forgotten
+ * when room is needed.
  *
- * Invariant: to forget a preview is always safe. A preview that is not here is never sent; its
- * command, if there is one, is found by its key.
+ * Invariant: to forget a preview is always safe. An absent preview is never sent; its command, if
+ * there is one, is found by its key.
  */
 export class PreviewBook {
   private readonly deps: { readonly clock: Clock; readonly random: Random };

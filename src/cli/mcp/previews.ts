@@ -27,14 +27,14 @@ import { orderLine, present, shortOrder } from './short-order.ts';
 import { problemOf, readOnly, readRest, type Session, tool } from './tool.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
-/** A request that was checked, before its preview has an id. */
+/** A checked request, before its preview has an id. */
 interface Draft extends Traded {
   readonly kind: 'place' | 'replace' | 'cancel';
   readonly terms: Readonly<Record<string, unknown>>;
   readonly request: Omit<RestRequest, 'waitMs'>;
-  /** What the service or, of a replace, this program makes of it. */
+  /** The value by the service or, for a replace, by this program. */
   readonly worth?: Worth;
-  /** Of a replace or a cancel: as it is now. */
+  /** For a replace or a cancel: as it is now. */
   readonly order?: ListedOrder;
 }
 
@@ -79,10 +79,7 @@ export const previewPlacePrediction = tool({
 
 type Place = Extract<CommandRequest, { kind: 'place' }>;
 
-/**
- * The service itself says what the place would come to: quotes,
- * value, and all that would refuse it.
- */
+/** The service itself says what the place would come to: quotes, value, and every refusal. */
 async function previewOf(session: Session, place: Place, path: string, body: unknown): Promise<ToolAnswer> {
   const { kind, stream, accountId, terms } = place;
   const client = session.client();
@@ -120,8 +117,7 @@ export const previewReplace = tool({
     const { accountId, terms } = checked(parseReplace(body));
     const client = session.client();
     const order = await ownOrder(client, 'prediction', id, accountId);
-    // No reader has seen the order at a later revision: a replace
-    // of that one would be another decision.
+    // The reader has not seen a later revision: its replace would be another decision.
     const request = {
       method: 'PATCH',
       path: `/v1/predictions/orders/${segment(id)}`,

@@ -19,8 +19,8 @@ import { readRest } from './tool.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
 /**
- * What became of a commit. `unknown` is an answer, not a failure: an assistant that takes it for
- * one would send the order again.
+ * The fate of a commit. `unknown` is an answer, not a failure: an assistant taking it for one would
+ * send the order again.
  */
 export const receiptShape = z.object({
   outcome: z
@@ -45,7 +45,7 @@ type Receipt = z.infer<typeof receiptShape>;
 const neverAgain =
   'Nothing is sent a second time. Do not make a new preview of the same order: it could then be there twice.';
 
-/** Of a command that the journal has. */
+/** For a command in the journal. */
 export function commandReceipt(
   command: RestCommand & Pick<History, 'nextProbe'>,
   nowMs: number,
@@ -94,8 +94,7 @@ function secondsUntil(at: string | undefined, nowMs: number): number {
 }
 
 /**
- * Of a commit that was not answered, and whose command the journal
- * does not have, or could not be asked for.
+ * For a commit without an answer, while the journal does not have its command, or can't be asked.
  */
 export function unansweredReceipt(
   previewId: string,
@@ -116,7 +115,7 @@ export function unansweredReceipt(
   return { text: [`unknown  preview ${previewId}  key ${keyOf(previewId)}`, ...again(data)].join('\n'), data };
 }
 
-/** Of a preview that was not committed. */
+/** For a preview that was not committed. */
 export function waitingReceipt({ id, expiresAtMs }: Preview): ToolAnswer {
   const expiresAt = formatInstant(expiresAtMs);
   const data: Receipt = { outcome: 'not_committed', final: false, previewId: id, idempotencyKey: keyOf(id), expiresAt };
@@ -129,8 +128,8 @@ function again({ underWay, askAgain }: Receipt): string[] {
 }
 
 /**
- * The command that was sent for a preview of this principal, by its
- * key: also one that an earlier process sent.
+ * The command for a preview by this principal, found by its key: also one sent by an earlier
+ * process.
  */
 export async function findByPreview(
   client: RestClient,

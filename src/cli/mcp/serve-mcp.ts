@@ -13,7 +13,7 @@ import { addTools, isAllowed, type Session, type Tool } from './tool.ts';
 const reads: readonly Tool[] = [listOrders, showOrder, listCommands, showCommand, serviceStatus, listAccounts, receipt];
 const actions: readonly Tool[] = [previewPlace, previewPlacePrediction, previewReplace, previewCancel, commit];
 
-/** The tools that this caller may use. The service checks the rights of each request again. */
+/** The tools this caller may use. The service checks the rights for each request again. */
 export function offeredTools(caller: CallerDocument, { readOnly }: { readonly readOnly: boolean }): readonly Tool[] {
   const hasActions = !readOnly && caller.commands === 'on';
   return [...reads, ...(hasActions ? actions : [])].filter((each) => isAllowed(each, caller));
@@ -33,15 +33,12 @@ export function makeServer(session: Session, offered: readonly Tool[], version: 
   return server;
 }
 
-/** A message of a client is small: an order has a few hundred characters. */
+/** A client's message is small: an order has a few hundred characters. */
 const mostInput = 1024 * 1024;
-/** Answers that the client has not taken. Then no more requests are read until it has. */
+/** Answers not taken by the client. At this count no more requests are read. */
 const mostUnsent = 16;
 
-/**
- * stdin and stdout, with an end that can be awaited, and
- * without a queue that a slow client could fill.
- */
+/** stdin and stdout, with an awaited end, and without a queue for a slow client to fill. */
 class BoundedStdio extends StdioServerTransport {
   readonly closed: Promise<void>;
   private readonly input: Readable;
@@ -74,8 +71,8 @@ class BoundedStdio extends StdioServerTransport {
 }
 
 /**
- * Some clients show the strings of an answer as they come: characters that a
- * terminal would obey go as escapes of JSON.
+ * Some clients show the strings in an answer as they come: characters that a terminal would obey go
+ * as JSON escapes.
  */
 export function withSafeWrites(output: Writable): Writable {
   return new Proxy(output, {
@@ -88,8 +85,8 @@ export function withSafeWrites(output: Writable): Writable {
 }
 
 /**
- * Serves until the client closes its end, or until `stopped` resolves. `onFault`: a message that
- * could not be read or sent.
+ * Serves until the client closes its end, or `stopped` resolves. `onFault`: a message could not be
+ * read or sent.
  */
 export async function serveMcp(
   pipe: { readonly input: Readable; readonly output: Writable },

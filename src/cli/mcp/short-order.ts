@@ -1,12 +1,12 @@
 import { clip } from '../io/format-text.ts';
 import { instrumentText, type ListedOrder } from '../io/order-text.ts';
 
-/** Texts from outside have no bound of their own. */
+/** Texts from outside have no bound. */
 const mostText = 300;
 
 /**
- * The fields of an order that a list needs. An order may have 256 KiB,
- * mostly in fields that only the platform knows.
+ * The fields a list needs. An order may have 256 KiB, mostly in fields that only the platform
+ * knows.
  */
 export function shortOrder({ stream, orderId, accountId, revision, order }: ListedOrder) {
   const {
@@ -60,7 +60,7 @@ export function orderLine({ stream, orderId, accountId, order }: ListedOrder): s
   return `${stream}:${orderId}  ${accountId}  ${terms}, ${order.cumQty} filled: ${order.status}`;
 }
 
-/** The same without the fields that are undefined. */
+/** The same without undefined fields. */
 export function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>;

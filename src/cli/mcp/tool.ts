@@ -11,12 +11,9 @@ import { plainSchema } from './plain-schema.ts';
 import type { PreviewBook } from './preview-book.ts';
 import { type ToolAnswer, ToolError } from './tool-answer.ts';
 
-/** What all tools of one process share. */
+/** Shared by all tools of one process. */
 export interface Session {
-  /**
-   * A client with the token as it is now: a file of tokens may have got
-   * a new one since the process was started.
-   */
+  /** A client with the token as it is now: a file of tokens may have changed since the start. */
   readonly client: () => RestClient;
   readonly previews: PreviewBook;
   readonly clock: Clock;
@@ -27,7 +24,7 @@ interface ToolParts {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** It is offered to a token that has one of them. */
+  /** It is offered to a token with one of them. */
   readonly scopes: readonly [Scope, ...Scope[]];
   readonly annotations: ToolAnnotations;
   readonly output?: z.ZodType;
@@ -38,7 +35,7 @@ export interface Tool extends ToolParts {
   readonly run: (session: Session, input: unknown) => Promise<ToolAnswer>;
 }
 
-/** Types the input of a tool by its shape: a list of tools holds those of every shape. */
+/** Types a tool's input by its shape: a list holds tools of every shape. */
 export function tool<Shape extends z.ZodType>(
   parts: ToolParts & {
     readonly input: Shape;
@@ -49,7 +46,7 @@ export function tool<Shape extends z.ZodType>(
   return parts as unknown as Tool;
 }
 
-/** Of a tool that changes nothing, neither here nor on the platform. */
+/** For a tool that changes nothing, neither here nor on the platform. */
 export const readOnly: ToolAnnotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -57,7 +54,7 @@ export const readOnly: ToolAnnotations = {
   openWorldHint: false,
 };
 
-/** The body of a read. A problem becomes a `ToolError` with its own code and words. */
+/** A body read over REST. A problem becomes a `ToolError` with its own code and words. */
 export async function readRest(client: RestClient, path: string): Promise<Readonly<Record<string, unknown>>> {
   const answer = await client.exchange({ method: 'GET', path });
   if (isProblem(answer)) throw problemOf(answer);
@@ -73,7 +70,7 @@ export function problemOf({ body }: RestAnswer): ToolError {
   return new ToolError(String(body['code']), detail, body['retryable'] === true);
 }
 
-/** More calls than that at once are refused: each of them holds a connection and an answer. */
+/** More calls at once are refused: each holds a connection and an answer. */
 const mostAtOnce = 32;
 
 /**
@@ -113,7 +110,6 @@ export function addTools(server: McpServer, session: Session, offered: readonly 
   }
 }
 
-/** Rights that are needed, and those that the caller has. */
 export function isAllowed({ scopes }: Pick<ToolParts, 'scopes'>, caller: Pick<CallerDocument, 'scopes'>): boolean {
   return scopes.some((scope) => caller.scopes.includes(scope));
 }
@@ -138,14 +134,14 @@ function failed(error: unknown) {
   const again = retryable ? '\nThe same call may succeed later.' : '';
   return {
     content: [{ type: 'text' as const, text: safeText(`${message} (${code})${again}`) }],
-    // Not as structured content: clients of the SDK's version 1 compare that with the tool's output
-    // schema also where it is an error, and fail the call.
+    // Not as structured content: clients with version 1 of the SDK compare even an error with the
+    // tool's output schema, and fail the call.
     _meta: { [errorKey]: { code, message, retryable } },
     isError: true,
   };
 }
 
-/** Texts of orders come from outside; lines are ours alone. */
+/** Texts in orders come from outside; lines are ours alone. */
 function safeText(text: string): string {
   return text
     .split('\n')

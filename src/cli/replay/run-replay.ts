@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { PublishError, type Publisher, type PublishRow } from '../../service/log/publisher.ts';
 import { type LogSlice, readLogSlice } from '../../store/orders/read-log-slice.ts';
 
-/** The publisher's topic of updates is the one that is written to. */
+/** The publisher's topic of updates is the target. */
 export interface ReplayDeps extends PatientDeps {
   readonly pool: Pool;
   readonly onProgress: (progress: ReplayProgress) => void;
@@ -20,24 +20,24 @@ interface ReplayOptions {
 
 export interface ReplayProgress {
   readonly sent: number;
-  /** Everything up to here was read and, where wanted, acknowledged: go on after it. */
+  /** Everything up to here was read and, if wanted, acknowledged: go on after it. */
   readonly reachedSeq: bigint;
 }
 
 const mostAtOnce = 1_000;
 
 /**
- * Writes the wanted rows of the log to a topic, in the order of the log. Each send follows the
- * acknowledgement of the one before, and a pause that keeps the rate. Ends at `upToSeq` or, between
- * two sends, when the signal aborts. Rejects with the publisher's error once further tries do not
- * help; `onProgress` has reported how far it came.
+ * Writes the wanted rows of the log to a topic, in the same order. Each send follows the
+ * acknowledgement before it, and a pause to keep the rate. Ends at `upToSeq` or, between two sends,
+ * when the signal aborts. Rejects with the publisher's error once further tries do not help;
+ * `onProgress` has reported how far it came.
  */
 export async function runReplay(
   deps: ReplayDeps,
   { slice, afterSeq, upToSeq, rate }: ReplayOptions,
 ): Promise<ReplayProgress> {
   const { pool, clock, signal, onProgress } = deps;
-  // A tenth of a second at a time, so that a low rate is even and not one burst a minute.
+  // A tenth of a second at a time: a low rate is even, and not one burst a minute.
   const atOnce = Math.max(1, Math.min(mostAtOnce, Math.floor(rate / 10)));
   const startedMs = clock.monotonicMs();
   let progress: ReplayProgress = { sent: 0, reachedSeq: afterSeq };
@@ -67,21 +67,20 @@ interface PatientDeps {
   readonly clock: Clock;
   readonly backoff: Backoff;
   readonly signal: AbortSignal;
-  /** Called for the first of several failures in a row. */
+  /** Called for the first failure in a row. */
   readonly onTrouble: (error: PublishError) => void;
 }
 
-/** A restart of a broker, or a new election, is over by then. */
+/** A broker's restart, or a new election, is over by then. */
 const patienceMs = 120_000;
 
-/** Errors that another try can't fix: a person has to act. */
+/** Another try can't fix these: a person has to act. */
 const final: ReadonlySet<string> = new Set(['too_large', 'unauthorized', 'unknown_topic', 'wrong_partitions']);
 
 /**
- * Publishes, and goes on trying while Kafka is down for a moment. A failed try may have
- * written records: the next one repeats them, and readers drop repeats by their
- * revision. Rejects with the publisher's error when that is final, when it has lasted
- * for two minutes, or when the signal aborts.
+ * Publishes, and goes on trying while Kafka is down for a moment. A failed try may have written
+ * records. The next one repeats them, and readers drop repeats by their revision. Rejects with the
+ * publisher's error if it is final, has lasted for two minutes, or the signal aborts.
  */
 export async function publishPatiently(deps: PatientDeps, rows: readonly PublishRow[]): Promise<void> {
   const { publisher, clock, backoff, signal, onTrouble } = deps;

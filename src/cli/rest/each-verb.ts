@@ -6,7 +6,7 @@ import { type RestClient, understood } from './rest-client.ts';
 import { type RestFlags, restClient } from './rest-flags.ts';
 import { type AskingVerb, commandOf, expectDone, printJson, requestOf, type VerbRun } from './verb.ts';
 
-/** A verb that makes its request for each of several ids, one after the other. */
+/** A verb with one request for each of several ids, one after the other. */
 export interface EachVerb<Shape extends z.ZodType, Flags extends RestFlags, Result> extends AskingVerb<Shape, Flags> {
   readonly result: (id: string, answer: z.infer<Shape>) => Result;
   readonly refused: (id: string, error: ProgramError, client: RestClient) => Result | Promise<Result>;
@@ -22,7 +22,7 @@ export function eachCommand<Shape extends z.ZodType, Flags extends RestFlags, Re
   return commandOf<Flags>(verb, (ids, flags) => runEach(io, verb, ids, flags));
 }
 
-/** The grammar of one, for an argument that takes several. */
+/** The grammar for one, for an argument with several. */
 export function each(read: (text: string) => string): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => [...before, read(text)];
 }

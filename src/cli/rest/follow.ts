@@ -5,9 +5,9 @@ import { ProgressBar } from '../io/progress-bar.ts';
 const lookEveryMs = 500;
 
 /**
- * Looks at something that the service does until it is over, `seconds` have passed, or the user
- * interrupts, and returns the newest state. What was asked for goes on without this program. An
- * instance that does not answer for a moment is asked again.
+ * Looks at the service's work until it is over, `seconds` have passed, or the user interrupts, and
+ * returns the newest state. The work goes on without this program. An instance silent for a moment
+ * is asked again.
  */
 export async function follow<T>(
   io: CliIo,
@@ -20,7 +20,7 @@ export async function follow<T>(
   }: {
     readonly read: (newest: T) => Promise<T>;
     readonly isOver: (state: T) => boolean;
-    /** A line for a terminal; `part` is 0 to 1, or undefined where the total is not known. */
+    /** A line for a terminal; `part` is 0 to 1, or undefined without a known total. */
     readonly progress?: (state: T, waitedMs: number) => { readonly part?: number; readonly words: string };
     readonly seconds: number;
   },
@@ -49,10 +49,10 @@ export async function follow<T>(
   }
 }
 
-/** Of a request that was not answered in time. */
+/** For a request not answered in time. */
 export const stillAsked = 'no process that follows the account has read it yet; it stays asked for';
 
-/** The exit code of what a process was asked to do: 1 where a part failed, 75 where one is open. */
+/** The exit code of work asked from a process: 1 if a part failed, 75 if one is open. */
 export function endAs(io: CliIo, results: readonly { readonly outcome: string }[]): void {
   if (results.some(({ outcome }) => outcome === 'failed')) io.exit(exitCodes.failed);
   else if (results.some(({ outcome }) => outcome !== 'done')) io.exit(exitCodes.unresolved);

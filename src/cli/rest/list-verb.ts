@@ -9,7 +9,7 @@ export interface ListFlags extends RestFlags {
   readonly limit: number;
 }
 
-/** A verb that shows a list of REST: `--limit` rows of it, `--json` as an array. */
+/** A verb for a list of REST: `--limit` rows, `--json` as an array. */
 export interface ListVerb<
   Page extends z.ZodType<Listed>,
   Flags extends ListFlags = ListFlags,
@@ -19,7 +19,7 @@ export interface ListVerb<
   /** What the flags say to REST. */
   readonly filter: (flags: Flags) => Readonly<Record<string, string | undefined>>;
   readonly page: Page;
-  /** The rows as they are shown, where that needs further requests. */
+  /** The rows as shown, if that needs further requests. */
   readonly complete?: (
     rows: z.infer<Page>['items'],
     run: Pick<VerbRun<Flags>, 'client' | 'flags'>,
@@ -37,7 +37,7 @@ export function listCommand<Page extends z.ZodType<Listed>, Flags extends ListFl
   return commandOf<Flags>({ ...verb, flags }, (_args, given) => runList(io, verb, given));
 }
 
-/** Reads, prints the rows, and says on stderr where there are more. */
+/** Reads, prints the rows, and says on stderr if there are more. */
 async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, Row>(
   io: CliIo,
   { about, route, filter, page, complete, text }: ListVerb<Page, Flags, Row>,
@@ -52,7 +52,7 @@ async function runList<Page extends z.ZodType<Listed>, Flags extends ListFlags, 
   else io.stdout.write(text(rows, flags, io));
 }
 
-/** A page of any list of REST. */
+/** A page of any list. */
 interface Listed {
   readonly items: readonly unknown[];
   readonly next?: string | undefined;
@@ -61,7 +61,7 @@ interface Listed {
 const mostOfAPage = 500;
 
 /**
- * Reads pages until there are so many rows, or no more. A page of few matches may be empty and
+ * Reads pages until there are so many rows, or no more. A page with few matches may be empty and
  * still have a next one.
  */
 export async function readPages<Page extends z.ZodType<Listed>>(

@@ -4,7 +4,7 @@ import type { CliIo } from '../io/io.ts';
 import type { RestRequest } from './rest-client.ts';
 import { type RestFlags, waitSeconds } from './rest-flags.ts';
 
-/** The flags of a verb that sends to the platform. */
+/** The flags of a keyed verb. */
 export interface KeyFlags extends RestFlags {
   readonly idempotencyKey?: string;
   readonly wait?: number;
@@ -23,8 +23,8 @@ function idempotencyKey(text: string): string {
 }
 
 /**
- * The key of a request. One that is made is printed before anything is sent: with it the same line
- * can be given again after any failure, and nothing is sent twice.
+ * The key of a request. A new one is printed before anything is sent: with it the same line can be
+ * given again after any failure, and nothing is sent twice.
  */
 export function requestKey(io: CliIo, { idempotencyKey: given }: KeyFlags): string {
   if (given !== undefined) return given;
@@ -39,14 +39,14 @@ export function withKey(request: RestRequest, key: string, { wait }: KeyFlags): 
   return { ...request, headers, waitMs: (request.waitMs ?? 0) + (wait ?? 0) * 1000 };
 }
 
-/** Errors after which the request may have been carried out. */
+/** After these errors the request may have been carried out. */
 const unanswered: ReadonlySet<string> = new Set(['NO_ANSWER', 'NOT_TIDEMARK', 'FORWARD_UNANSWERED', 'ANSWER']);
 
 /**
- * The error of a request that carried the key, with the next step. A problem says that nothing was
- * journaled, and stays as it is. Where the service, or the instance that it asked, did not answer,
- * the request may have arrived, unless no connection came about: the error then names the one line
- * that is safe to give, and has its own exit code.
+ * The error of a request with a key, with the next step. A problem means that nothing was
+ * journaled, and stays as it is. Without an answer from the service, or from the instance it asked,
+ * the request may have arrived, unless no connection came about: the error then names the one safe
+ * line, and has its own exit code.
  */
 export function namingKey(error: unknown, key: string): unknown {
   if (!(error instanceof ProgramError) || !unanswered.has(error.code)) return error;

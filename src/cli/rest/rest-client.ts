@@ -9,16 +9,14 @@ import type { CliIo } from '../io/io.ts';
 import { readConfig } from '../io/read-config.ts';
 import { usage } from '../io/usage.ts';
 
-/**
- * `http://host:port` of the admin port: as given, or that of the service of this configuration.
- */
+/** `http://host:port` of the admin port: as given, or by this configuration. */
 export function adminAddress(io: CliIo, given: string | undefined): string {
   if (given !== undefined) return new URL(checkedAddress(given, 'http://127.0.0.1:9464')).origin;
   const { adminHost, adminPort } = readConfig(io);
   return httpAddress(askedHost(adminHost), adminPort);
 }
 
-/** The address without slashes at its end. Throws a `ProgramError` for a text that is none. */
+/** The address without slashes at its end. Throws a `ProgramError` for any other text. */
 export function checkedAddress(text: string, example: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '');
@@ -28,17 +26,14 @@ export function checkedAddress(text: string, example: string): string {
 const rest = `the port of REST (${optionTable.httpPort.fallback} unless ${optionTable.httpPort.env} says otherwise)`;
 const admin = `the admin port (${optionTable.adminPort.fallback} unless ${optionTable.adminPort.env} says otherwise)`;
 
-/**
- * For a command that speaks REST. Both ports answer HTTP, so the
- * connection does not show that it is the wrong one.
- */
+/** Both ports answer HTTP, so the connection does not show that it is the wrong one. */
 const restPortFix = `name ${rest} with --url or ${optionTable.restUrl.env}, not ${admin}.`;
-/** For a command that asks the admin port. */
+/** The same for the admin port. */
 export const adminPortFix = `name ${admin} with --url, not ${rest}.`;
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** From `/v1/` on, with its query; parts that come from people are encoded already. */
+  /** From `/v1/` on, with its query; parts given by people are encoded already. */
   readonly path: string;
   readonly body?: unknown;
   /** Names in lower case. */
@@ -58,20 +53,19 @@ export function isProblem({ status }: Pick<RestAnswer, 'status'>): boolean {
   return status < 200 || status > 299;
 }
 
-/** Longer than the service's own deadlines, so that the service gives up first and says why. */
+/** Longer than the service's own deadlines: the service gives up first and says why. */
 const answerWithinMs = 20_000;
 
 /**
- * `waitMs` of a request that covers many orders or accounts: the service
- * holds such an answer for up to three minutes.
+ * `waitMs` for a request over many orders or accounts: the service holds such an answer for up to
+ * three minutes.
  */
 export const longestHoldMs = 180_000;
 
 /**
- * REST of a running service, as the commands of the command line use it. An error body
- * becomes a `ProgramError` with its sentence, its code, and the exit code of its class.
- * Each call makes one request and never repeats it: only the caller knows the
- * idempotency key, and so whether a repeat is safe.
+ * REST of a running service, for the command line. An error body becomes a `ProgramError` with its
+ * sentence, its code, and its exit code. Each call makes one request and never repeats it: only the
+ * caller knows the idempotency key, and so whether a repeat is safe.
  */
 export class RestClient {
   private readonly io: Pick<CliIo, 'fetch' | 'clock'>;
@@ -128,9 +122,7 @@ export class RestClient {
   }
 }
 
-/**
- * An answer in its shape. Throws where the service is of a version that this program does not know.
- */
+/** An answer in its shape. Throws if the service is of another version. */
 export function understood<Shape extends z.ZodType>(subject: string, shape: Shape, body: unknown): z.infer<Shape> {
   const read = shape.safeParse(body);
   if (read.success) return read.data;
@@ -143,14 +135,14 @@ export function understood<Shape extends z.ZodType>(subject: string, shape: Shap
 }
 
 /**
- * Scripts may rely on this: 4xx and 5xx mean that nothing was journaled,
- * but for FORWARD_UNANSWERED (docs/rest.md).
+ * Scripts may rely on this: 4xx and 5xx mean that nothing was journaled, but for FORWARD_UNANSWERED
+ * (docs/rest.md).
  */
 function problemError(status: number, body: Readonly<Record<string, unknown>>): ProgramError {
   const code = printable(String(body['code']));
   const detail = printable(String(body['detail'] ?? body['title'] ?? 'refused'));
-  // The sentence of REST refers to a member of its body by name;
-  // here the faults follow on the next lines.
+  // The sentence from REST refers to a member of its body by name; here the faults follow on the
+  // next lines.
   const sentence = faultsOf(body).length === 0 ? `${detail} (${code})` : `the request has these faults (${code}):`;
   return new ProgramError(sentence, { code, exitCode: exitCodeOf(status), ...fixOf(status, body) });
 }
@@ -163,7 +155,7 @@ function exitCodeOf(status: number): number {
 
 const unsigned = 'Set TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE, or give --token.';
 
-/** Fixes for problems of REST that a person at a shell can look up. */
+/** Fixes that a person at a shell can look up. */
 const fixes: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: '`tidemark status` shows the accounts that are followed; a token may see fewer.',
   ACCOUNT_NOT_OPEN:

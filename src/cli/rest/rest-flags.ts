@@ -9,7 +9,7 @@ import { readConfig } from '../io/read-config.ts';
 import { usage } from '../io/usage.ts';
 import { checkedAddress, RestClient } from './rest-client.ts';
 
-/** The flags of every command that speaks REST. */
+/** The flags of every command over REST. */
 export interface RestFlags {
   readonly url?: string;
   readonly token?: string;
@@ -23,7 +23,7 @@ export function addRestFlags(command: Command): Command {
   return addSignInFlags(command).option('--json', 'print the answer as JSON');
 }
 
-/** Where the service is, and who asks. */
+/** The service's address, and the caller. */
 export function addSignInFlags(command: Command): Command {
   return command
     .option(
@@ -39,16 +39,13 @@ export function addSignInFlags(command: Command): Command {
 export function restClient(io: CliIo, flags: RestFlags): RestClient {
   const config = readConfig(io);
   const token = flags.token === undefined ? config.token : new Secret(flags.token);
-  // 0 is any free port, which only the log names.
+  // 0 is any free port, and only the log names it.
   const here = httpAddress(askedHost(config.httpHost), config.httpPort || optionTable.httpPort.fallback);
   const url = flags.url === undefined ? (config.restUrl ?? here) : checkedAddress(flags.url, 'http://127.0.0.1:8080');
   return new RestClient(io, { url, ...(token !== undefined && { token }) });
 }
 
-/**
- * Part of a path: typed text is never taken for several parts. No id of the
- * service is longer than that of an order.
- */
+/** Part of a path: typed text is never taken for several parts. No id is longer than an order's. */
 export function segment(text: string): string {
   if (idKinds.orderId.test(text) && text !== '.' && text !== '..') return encodeURIComponent(text);
   throw usage(
@@ -62,7 +59,6 @@ export function query(parameters: Readonly<Record<string, string | undefined>>):
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
-/** Of a list: at most so many. */
 export function rowLimit(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
@@ -77,8 +73,8 @@ export function waitSeconds(most: number): (text: string) => number {
 }
 
 /**
- * Refuses flags that would have no effect: a user who gives one relies on it. `names` as commander
- * has them, `ifRevision` for `--if-revision`.
+ * Refuses flags without an effect: a user who gives one relies on it. `names` as commander has
+ * them, `ifRevision` for `--if-revision`.
  */
 export function refuseFlags<Flags extends object>(
   flags: Flags,
@@ -91,7 +87,7 @@ export function refuseFlags<Flags extends object>(
   throw usage(`${option} ${why}`);
 }
 
-/** Names each instance that gave no answer of its accounts. True: there is one. */
+/** Names each instance without an answer for its accounts. True: there is one. */
 export function tellUnanswered(
   io: CliIo,
   unanswered: readonly { readonly instance: string; readonly code: string }[] = [],

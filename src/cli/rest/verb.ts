@@ -10,12 +10,12 @@ import { addReasonFlag, addRestFlags, query, type RestFlags, restClient, segment
 type Method = RestRequest['method'];
 type RouteName = `${Method} /v1/${string}`;
 
-/** An argument: as help writes it (`<id>`), what it is, and the grammar of its text. */
+/** An argument: its name in help (`<id>`), its meaning, and the grammar of its text. */
 type Argument = readonly [name: string, about: string, read?: (text: string) => string | number | readonly string[]];
 
 /**
- * A verb that makes one request over REST. A test holds each to the table of routes: that its route
- * exists, and answers in this shape.
+ * A verb with one request over REST. A test holds each to the table of routes: its route exists,
+ * and answers in this shape.
  */
 export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFlags, Shown = z.infer<Shape>> {
   readonly name: string;
@@ -23,8 +23,8 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
   /** Below its help. */
   readonly help?: string;
   /**
-   * As in the table of routes. The parameters of its path are the last of `--account` and the
-   * arguments. Of two, the second is that of one account, or of the thing that was named.
+   * As in the table of routes. The path's parameters are the last among `--account` and the
+   * arguments. The second route is for one account, or for the named thing.
    */
   readonly route: RouteName | readonly [RouteName, RouteName];
   /** Takes the second route for another reason. */
@@ -37,7 +37,7 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
   readonly reasoned?: true;
   /** It sends to the platform, so it has a key: `--idempotency-key` and `--wait`. */
   readonly keyed?: true;
-  /** The part of the request that flags and arguments say. */
+  /** Flags and arguments as parts of the request. */
   readonly ask?: (
     flags: Flags,
     args: readonly unknown[],
@@ -47,10 +47,10 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
     readonly headers?: Readonly<Record<string, string>>;
     readonly waitMs?: number;
   };
-  /** What the answer is about, for the case that it is not understood: `the fleet`. */
+  /** The subject of the answer, if it is not understood: `the fleet`. */
   readonly about: string;
   readonly answer: Shape;
-  /** What is shown, where that needs further requests. */
+  /** What is shown, if that needs further requests. */
   readonly complete?: (answer: z.infer<Shape>, run: VerbRun<Flags>) => Promise<Shown>;
   readonly text: (shown: Shown, flags: Flags, io: CliIo, sent: Sent) => string;
   /** What `--json` prints. Left out: the whole answer, also fields of later versions. */
@@ -59,7 +59,7 @@ export interface Verb<Shape extends z.ZodType, Flags extends RestFlags = RestFla
   readonly end?: (io: CliIo, shown: Shown, flags: Flags, sent: Sent) => void;
 }
 
-/** One run of a verb, for its further requests. */
+/** One run, for its further requests. */
 export interface VerbRun<Flags> {
   readonly io: CliIo;
   readonly client: RestClient;
@@ -72,14 +72,16 @@ export interface Sent {
   readonly isOpen: boolean;
   /** It was sent before with the same key. */
   readonly replayed: boolean;
-  /** Of a verb that is keyed. */
+  /** Of a keyed verb. */
   readonly key: string | undefined;
 }
 
 type Runner<Flags> = (args: readonly string[], flags: Flags) => Promise<void>;
 type Spoken = Pick<Verb<z.ZodType>, 'name' | 'does' | 'help' | 'takes' | 'flags' | 'reasoned' | 'keyed'>;
 
-/** The words of a verb as a command. `run`: this verb, or a choice of two with the same flags. */
+/**
+ * The words of a verb as a command. `run`: this verb, or a choice between two with the same flags.
+ */
 export function commandOf<Flags extends RestFlags>(verb: Spoken, run: Runner<Flags>): Command {
   const command = new Command(verb.name).description(verb.does);
   for (const [name, about, read = String] of verb.takes ?? []) command.argument(name, about, read);
@@ -88,7 +90,7 @@ export function commandOf<Flags extends RestFlags>(verb: Spoken, run: Runner<Fla
   const called = verb.reasoned ? addReasonFlag(flagged) : addRestFlags(flagged);
   if (verb.help !== undefined) called.addHelpText('after', verb.help);
   return called.action((...given: unknown[]) =>
-    // The last is the command itself: a flag that its parent has too is there.
+    // The last is the command itself, with the flags it shares with its parent.
     run(
       given
         .slice(0, -2)
@@ -154,7 +156,7 @@ export function printJson(io: CliIo, value: unknown): void {
   io.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** The part of a verb that makes its request. */
+/** The requesting part of a verb. */
 export type AskingVerb<Shape extends z.ZodType, Flags extends RestFlags> = Pick<
   Verb<Shape, Flags>,
   'name' | 'does' | 'help' | 'route' | 'isSecond' | 'takes' | 'flags' | 'reasoned' | 'ask' | 'about' | 'answer'
@@ -184,10 +186,7 @@ export function requestOf<Shape extends z.ZodType, Flags extends RestFlags>(
   };
 }
 
-/**
- * Throws when the answer says that nothing was done yet because
- * a second principal has to approve it.
- */
+/** Throws if nothing was done yet because a second principal has to approve it. */
 export function expectDone(answer: RestAnswer): RestAnswer {
   const { approval } = answer.body;
   if (answer.status !== 202 || typeof approval !== 'object' || approval === null) return answer;

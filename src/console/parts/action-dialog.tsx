@@ -4,14 +4,10 @@ import { type Answer, sentenceOf } from '../state/rest.ts';
 
 interface ActionDialogProps {
   readonly title: string;
-  /** One or two sentences: the effect of the action. */
+  /** One or two sentences: the effect. */
   readonly text: ComponentChildren;
-  /**
-   * The reader has to type it: the name of the thing that the action is
-   * about. Left out: nothing has to be typed.
-   */
+  /** The name the reader has to type, of the thing concerned. Left out: nothing has to be typed. */
   readonly typed?: string;
-  /** Label of the button that does it. */
   readonly label: string;
   readonly danger?: boolean;
   /** Further fields, between the text and the reason. */
@@ -20,9 +16,9 @@ interface ActionDialogProps {
   readonly asksReason?: boolean;
   /** False: the further fields do not say an action yet. */
   readonly ready?: boolean;
-  /** Words for an answer that is not what was asked for, where the service's own are not enough. */
+  /** Words for a failure, if the service's own are not enough. */
   readonly explain?: (answer: Exclude<Answer<unknown>, { kind: 'ok' }>) => string | undefined;
-  /** Does it, with the reason that was given. */
+  /** Does it, with the given reason. */
   readonly run: (reason: string) => Promise<Answer<unknown>>;
   /** After it was done: with its answer. */
   readonly done: (answer: Extract<Answer<unknown>, { kind: 'ok' }>) => void;
@@ -30,8 +26,8 @@ interface ActionDialogProps {
 }
 
 /**
- * Asks for a reason, and for the name of the thing where a slip would be costly; then acts
- * once, and says why where it is refused.
+ * Asks for a reason, and for the name of the thing if a slip would be costly; then acts once, and
+ * says why if it is refused.
  */
 export function ActionDialog(props: ActionDialogProps) {
   const { title, text, typed, label, danger, children, asksReason = true, explain, run, done, close } = props;

@@ -7,7 +7,7 @@ interface AgeProps {
   readonly since: string;
 }
 
-/** The same steps at which the service warns and pages. */
+/** The service warns and pages at the same steps. */
 const lateMs = 10_000;
 const tooLateMs = 60_000;
 

@@ -11,7 +11,7 @@ interface CommandNoteProps {
   readonly command: CommandAnswer;
 }
 
-/** One line about a command that this page has sent: its state now, and a link to all of it. */
+/** One line about a command sent by this page: its state now, and a link to the rest. */
 export function CommandNote({ state, command }: CommandNoteProps) {
   const [newest, setNewest] = useState<Pick<CommandAnswer, 'version' | 'state' | 'reason'>>(command);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { plural } from './plural.ts';
 
 type State = CommandRow['state'];
 
-/** States as people read them, in the order in which a list of them makes sense. */
+/** States as people read them, in a sensible order for a list. */
 const states: Readonly<Record<State, string>> = {
   open: 'under way',
   unknown: 'not known',
@@ -22,7 +22,7 @@ export function commandStateText(state: string): string {
   return states[state as State] ?? state.replaceAll('_', ' ');
 }
 
-/** Groups of states by colour; the words say the same without it. */
+/** Groups states by colour; the words say the same without it. */
 export function commandTone(state: State): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
   if (state === 'applied') return 'done';
   if (state === 'unknown' || state === 'conflict') return 'doubt';
@@ -52,7 +52,7 @@ const meanings: Readonly<Record<State, string>> = {
   moot: 'The order had ended before, so it had no effect.',
 };
 
-/** What was asked for, in the words of the trade: `buy 10 AAPL limit at 187.5, day`. */
+/** The terms in the words of the trade: `buy 10 AAPL limit at 187.5, day`. */
 export function termsText(kind: CommandRow['kind'], terms: Readonly<Record<string, unknown>> = {}): string {
   if (kind === 'cancel') return 'cancel the order';
   const {

@@ -7,13 +7,13 @@ import { useValue } from './use-value.ts';
 
 interface DoubtNotesProps {
   readonly state: ConsoleState;
-  /** The doubts that the screen is about. */
+  /** The doubts for this screen. */
   readonly names: readonly string[];
 }
 
 /**
- * The doubts of the service that a screen is about: each with its reason, since
- * when, and the page that says what to do.
+ * The service's doubts on a screen's subject: each with its reason, since when, and the page with
+ * the fix.
  */
 export function DoubtNotes({ state, names }: DoubtNotesProps) {
   const { doubts = [] } = useValue(state.status.state);

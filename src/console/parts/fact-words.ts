@@ -33,14 +33,14 @@ const words: Readonly<Record<string, string>> = {
   'note no_rival': 'The other cancel came to nothing',
 };
 
-/** A fact as a person reads it. One that is not known here keeps its code. */
+/** A fact as a person reads it. An unknown one keeps its code. */
 export function factText({ kind, code, detail }: Fact): string {
   if (kind === 'person')
     return `${textOf(detail['by']) ?? 'A person'} settled it as ${commandStateText(textOf(detail['outcome']) ?? code)}`;
   return words[`${kind} ${code}`] ?? `${kind}: ${code.replaceAll('_', ' ')}`;
 }
 
-/** The details that a person wants at once; the whole fact is one click away. */
+/** The details a person wants at once; the whole fact is one click away. */
 export function factDetail({ kind, detail }: Fact): string {
   if (kind === 'person') return textOf(detail['reason']) ?? '';
   const { reason, status, revision, message, was } = detail as Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ export function factDetail({ kind, detail }: Fact): string {
   return parts.filter((part) => part !== undefined).join(', ');
 }
 
-/** A reason with its code, and the HTTP status of the platform where there was one. */
+/** A reason with its code, and the platform's HTTP status if there was one. */
 export function reasonText(reason: {
   readonly code?: unknown;
   readonly message?: unknown;

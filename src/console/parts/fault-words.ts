@@ -12,7 +12,7 @@ interface FaultGroup {
   readonly faults: readonly FaultWords[];
 }
 
-/** The buttons of the page "Break it", in their order. */
+/** The buttons on the page "Break it", in their order. */
 export const faultGroups: readonly FaultGroup[] = [
   {
     title: 'Messages',
@@ -78,7 +78,6 @@ export const faultGroups: readonly FaultGroup[] = [
   },
 ];
 
-/** The label of a fault. */
 export function faultLabel(name: FaultName): string {
   return faultGroups.flatMap(({ faults }) => faults).find((fault) => fault.name === name)?.label ?? name;
 }

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { thousandthsOf } from '../state/text/decimal-text.ts';
 
-/** How much of an order is filled, as a bar with its amount. */
+/** The filled part of an order, as a bar with its amount. */
 export function fillBar(filled: string, quantity: string): VNode {
   const share = thousandthsOf(filled, quantity);
   return (

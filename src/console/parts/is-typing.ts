@@ -1,4 +1,4 @@
-/** Whether a key that is pressed there is text: the keys of the console are silent then. */
+/** Whether a key pressed there is text: the keys of the console are silent then. */
 export function isTyping({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   if (ctrlKey || metaKey || altKey) return true;
   return (

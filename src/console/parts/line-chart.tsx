@@ -28,19 +28,19 @@ const exact = new Intl.DateTimeFormat(undefined, {
 });
 const height = 150;
 /**
- * Between two marks of the time, in seconds: marks say hours and
- * minutes, so closer ones would say the same.
+ * Seconds between two marks on the axis of time: marks say hours and minutes, so closer ones would
+ * say the same.
  */
 const wholeMinutes = [60, 120, 300, 600, 900, 1_800];
 /**
- * Between two marks of the values: 1, 2, 5, 10 … A mark in
- * between would show a figure that is rounded.
+ * Between two marks on the axis of values: 1, 2, 5, 10 … A mark in between would show a rounded
+ * figure.
  */
 const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 /**
  * Lines over time, with their newest values, or those under the pointer. The canvas says nothing to
- * a screen reader: the screen that shows lines has their figures as a table too.
+ * a screen reader: each screen with lines has their figures as a table too.
  */
 export function LineChart({ Plot, title, lines, columns, valueText }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -102,8 +102,8 @@ function keyOf(
 }
 
 /**
- * Of each line, as the browser computed it for this colour
- * scheme: a canvas knows no variables of CSS.
+ * Each line's colour, as the browser computed it for this colour scheme: a canvas knows no CSS
+ * variables.
  */
 function coloursOf(keys: HTMLElement): string[] {
   return [...keys.querySelectorAll('.chart-line')].map((line) => getComputedStyle(line).color);

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
-/** Goes to an address of the console without loading the page anew. */
+/** Goes to an address in the console without loading the page anew. */
 export const Go = createContext<(address: string, options?: { readonly replace?: boolean }) => void>(() => undefined);
 
 interface LinkProps {

@@ -16,7 +16,7 @@ export function staleNote({
   );
 }
 
-/** In the place of a value that is not there yet: that it is being read, or why it cannot be. */
+/** In place of a missing value: it is being read, or why it cannot be. */
 export function waitingNote({ fault }: { readonly fault: string | undefined }, what: string): VNode {
   if (fault === undefined)
     return (

@@ -3,7 +3,7 @@ interface FieldProps {
   readonly label: string;
   readonly value: string;
   readonly change: (value: string) => void;
-  /** Of the service, below the field. */
+  /** From the service, below the field. */
   readonly fault?: string | undefined;
   readonly hint?: string;
   readonly disabled: boolean;
@@ -12,7 +12,7 @@ interface FieldProps {
   readonly decimal?: boolean;
 }
 
-/** One field with its label, and the fault that the service found in it. */
+/** One field with its label, and the fault the service found in it. */
 export function TicketField({ id, label, value, change, fault, hint, disabled, choices, decimal }: FieldProps) {
   const about = fault === undefined ? (hint === undefined ? undefined : `${id}-hint`) : `${id}-fault`;
   const input = (event: Event) => change((event.target as HTMLInputElement | HTMLSelectElement).value);

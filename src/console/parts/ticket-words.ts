@@ -1,7 +1,7 @@
 import type { PlaceAccountBody, PlacePredictionBody } from '../../contract/command-bodies.ts';
 
-// The choices of a ticket with their words. Each list has every word of its body and no other: the
-// compiler compares them with the shapes of the service.
+// The choices on a ticket with their words. Each list has exactly the words allowed in its body:
+// the compiler compares them with the service's shapes.
 
 type Leg = NonNullable<PlaceAccountBody['legs']>[number];
 

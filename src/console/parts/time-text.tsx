@@ -10,7 +10,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: '2-digit' });
 
 /**
- * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time of
+ * A time in the reader's zone, with its offset, UTC and the platform's own text on hover. A time on
  * another day has its day.
  */
 export function timeText(instant: string | undefined, nowMs: number): VNode | string {

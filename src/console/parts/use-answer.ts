@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../state/rest.ts';
 
 /**
- * An answer of REST, read once when the view comes up and again when `deps` change; undefined while
- * it is read for the first time.
+ * An answer from REST, read when the view comes up and again when `deps` change; undefined during
+ * the first read.
  */
 export function useAnswer<T>(
   read: (signal: AbortSignal) => Promise<Answer<T>>,

@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { rowsInView } from '../state/orders/rows-in-view.ts';
 
 interface VirtualRows {
-  /** The rows that exist in the page: from `first` up to `end`, without it. */
+  /** The rows in the page: from `first` up to `end`, without it. */
   readonly first: number;
   readonly end: number;
   readonly reveal: (index: number) => void;
@@ -13,14 +13,11 @@ interface VirtualOptions {
   readonly scroller: RefObject<HTMLElement | null>;
   readonly count: number;
   readonly rowHeight: number;
-  /** Of the header that stays on top of the rows. */
+  /** The header stays on top. */
   readonly headHeight: number;
 }
 
-/**
- * The rows of a long table that are in view. All rows have one height,
- * so this needs no measurement of any row.
- */
+/** The rows of a long table now in view. All rows have one height, so no row is measured. */
 export function useVirtualRows({ scroller, count, rowHeight, headHeight }: VirtualOptions): VirtualRows {
   const [seen, setSeen] = useState({ top: 0, height: 0 });
   useLayoutEffect(() => {

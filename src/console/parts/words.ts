@@ -1,4 +1,4 @@
-// Words of records as people read them. A word that is not known here is shown as it came.
+// Words in records as people read them. An unknown word is shown as it came.
 
 const statuses: Readonly<Record<string, string>> = {
   pending_new: 'pending',
@@ -19,7 +19,7 @@ export function statusText(status: string): string {
   return statuses[status] ?? status;
 }
 
-/** Groups of statuses by colour; the words say the same without it. */
+/** Groups statuses by colour; the words say the same without it. */
 export function statusTone(status: string): 'live' | 'done' | 'over' | 'bad' | 'doubt' {
   if (status === 'filled') return 'done';
   if (status === 'rejected') return 'bad';
@@ -43,7 +43,7 @@ const fields: Readonly<Record<string, string>> = {
   callerRef: 'reference of the caller',
 };
 
-/** The name of a field of an order: `orderType` as `order type`. */
+/** The name of an order's field: `orderType` as `order type`. */
 export function fieldText(field: string): string {
   return fields[field] ?? field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -55,7 +55,7 @@ const certainties: Readonly<Record<string, string>> = {
   unknown_store_lost: 'platform lost its store',
 };
 
-/** Doubts about an order and the action that it waits for; empty where there is neither. */
+/** Doubts about an order and its pending action; empty without either. */
 export function doubtText({
   certainty,
   pendingAction,

@@ -54,15 +54,13 @@ const unknown: StateWords = {
   rank: 6,
 };
 
-/** The state of an account in words. A state that is not known here is shown as it came. */
+/** The state of an account in words. An unknown state is shown as it came. */
 export function stateWords(state: string | undefined): StateWords {
   if (state === undefined) return unknown;
   return states[state] ?? { words: state.replaceAll('_', ' '), hint: state, tone: 'warn', rank: 2 };
 }
 
-/**
- * A token is renewed five minutes before its end: one that is nearer to it could not be renewed.
- */
+/** A token is renewed five minutes before its end: a nearer one could not be renewed. */
 const tokenLateSeconds = 120;
 
 export function isTokenLate({ tokenSecondsLeft }: AccountRow): boolean {
@@ -76,8 +74,8 @@ function rankOf(row: AccountRow): number {
 }
 
 /**
- * Those that need a person first, then by account. Of those whose
- * text has `wanted`, in any case of letters.
+ * Those in need of a person first, then by account. Only those with `wanted` in their text, in any
+ * case of letters.
  */
 export function sortedAccounts(rows: readonly AccountRow[], wanted = ''): AccountRow[] {
   const text = wanted.trim().toLowerCase();

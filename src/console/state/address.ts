@@ -3,9 +3,7 @@ import { type BlotterView, defaultView, queryOf } from './orders/blotter-view.ts
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * The grammar of each part of an address that is not fixed; one that does not fit names nothing.
- */
+/** The grammar for each variable part of an address; a part that does not fit names nothing. */
 const parts: Readonly<Record<string, RegExp>> = {
   stream: /^(?:account|prediction)$/,
   orderId: /^[^/]{1,512}$/,
@@ -31,7 +29,7 @@ const paths = {
 } as const;
 export type ScreenName = keyof typeof paths;
 
-/** The screen that an address stands for, with the parts of its path and the words after `?`. */
+/** The screen at an address, with the parts in its path and the words after `?`. */
 export interface Place {
   readonly screen: ScreenName | 'unknown';
   readonly params: Readonly<Record<string, string>>;
@@ -65,7 +63,7 @@ function paramsOf(pattern: readonly string[], given: readonly string[]): Record<
   return params;
 }
 
-/** `query`: words that are undefined or empty are left out. */
+/** `query`: undefined or empty words are left out. */
 export function addressOf(
   screen: ScreenName,
   params: Readonly<Record<string, string>> = {},

@@ -21,8 +21,7 @@ const mostOver = 5_000;
 const beatMs = 1_000;
 
 /**
- * Everything that the screens show, joined: who is signed in,
- * the stream, the orders and the doubts.
+ * Everything the screens show, joined: the signed-in reader, the stream, the orders and the doubts.
  */
 export class ConsoleState {
   readonly ports: Ports;
@@ -34,14 +33,11 @@ export class ConsoleState {
   readonly openOrders: Signal<LoadState> = signal<LoadState>({ kind: 'reading' });
   /** Orders that are over: read once the blotter asks for them. */
   readonly otherOrders: Signal<LoadState | undefined> = signal<LoadState | undefined>(undefined);
-  /**
-   * The order that the reader is on in the blotter: it is still
-   * chosen after a look at another screen.
-   */
+  /** The chosen order in the blotter: it stays so during a look at another screen. */
   readonly chosenOrder: Signal<string | undefined> = signal<string | undefined>(undefined);
   /** Rises each time the stream begins anew: whatever was read before may miss an update. */
   readonly beginnings: Signal<number> = signal(0);
-  /** The last `reset` of the stream, until the reader dismisses it. */
+  /** The stream's last `reset`, until the reader dismisses it. */
   readonly reset: Signal<{ readonly reason: string; readonly atMs: number } | undefined> = signal<
     { readonly reason: string; readonly atMs: number } | undefined
   >(undefined);
@@ -54,7 +50,7 @@ export class ConsoleState {
   readonly updates = new Listeners<OrderUpdate>();
   readonly outcomes = new Listeners<CommandOutcome>();
   readonly halts = new Listeners<HaltChange>();
-  /** The newest cancel-all of this tab, until the reader dismisses it. */
+  /** The newest cancel-all in this tab, until the reader dismisses it. */
   readonly cancelAll: Signal<CancelAllRun | undefined> = signal<CancelAllRun | undefined>(undefined);
   private ticket: Ticket | undefined;
   private readonly rate = new UpdateRate();
@@ -89,8 +85,8 @@ export class ConsoleState {
   }
 
   /**
-   * The ticket that is not sent yet: it stays, with its key, while the reader looks at other
-   * screens. A new one where there is none.
+   * The unsent ticket: it stays, with its key, while the reader looks at other screens. Else a new
+   * one.
    */
   openTicket(prefilled: Partial<TicketFields>): Ticket {
     if (this.ticket === undefined || this.ticket.progress.peek().kind === 'sent')
@@ -124,15 +120,15 @@ export class ConsoleState {
   }
 
   /**
-   * Halts are for tokens that may read the state of the service.
-   * Undefined: this token may read no orders.
+   * Halts are for tokens that may read the service's state. Undefined: this token may read no
+   * orders.
    */
   private streamPath(): string | undefined {
     if (!this.session.may('orders:read')) return undefined;
     return `/v1/stream?events=${this.session.may('ops:read') ? 'outcome,halt' : 'outcome'}`;
   }
 
-  /** Nothing that the old token could see stays. */
+  /** Nothing seen with the old token stays. */
   private close(): void {
     this.signedIn.abort();
     this.reading.abort();

@@ -11,8 +11,7 @@ interface DemoState {
 }
 
 /**
- * While something is under way, a reader watches it; else the page only has to
- * notice that another page pressed a button.
+ * A reader watches what is under way. Otherwise the page only has to notice another page's button.
  */
 const busyMs = 400;
 const idleMs = 2_000;
@@ -45,7 +44,7 @@ export class DemoWatch {
     await this.done(this.rest.send('POST', '/console/demo/proofs', { body: {} }));
   }
 
-  /** What a person does who asked the platform, and heard that it never took the order. */
+  /** A person does this who asked the platform, and heard that it never took the order. */
   async settleAsRejected(commandId: string): Promise<void> {
     const body = { outcome: 'rejected', reason: "not in the platform's ledger" };
     await this.done(this.rest.send('POST', `/v1/commands/${encodeURIComponent(commandId)}/settlement`, { body }));
@@ -72,7 +71,7 @@ export function isBusy(document: DemoDocument | undefined): boolean {
   return document.proof.state === 'running' || document.incidents.some(({ state }) => state === 'under_way');
 }
 
-/** The desk's own sentence where it has one. */
+/** The desk's own sentence if it has one. */
 function wordsOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
   return answer.kind === 'problem' && answer.code.startsWith('DEMO_') ? answer.detail : sentenceOf(answer);
 }

@@ -5,7 +5,7 @@ import type { StreamState } from './stream-client.ts';
 /** Silence for longer than the service ever keeps: two heartbeats are missing. */
 const silentTooLongMs = 32_000;
 
-/** The doubts that the page sees by itself, before those that the service names. */
+/** The page's own doubts, before the service's. */
 export function allDoubts(
   stream: StreamState,
   silentMs: number | undefined,
@@ -72,7 +72,7 @@ const pages: Readonly<Record<string, string>> = {
   quarantined: addressOf('quarantine'),
 };
 
-/** The screen that shows what a doubt is about. */
+/** The screen for a doubt's subject. */
 export function doubtAddress(name: string): string {
   return pages[name] ?? blotterAddress();
 }

@@ -9,9 +9,9 @@ interface Frames extends Pick<Ports, 'monotonicMs' | 'after'> {
 const longestRestMs = 250;
 
 /**
- * Draws each frame as long as that is cheap. A frame that took long is followed by a rest of the
- * same length, so drawing takes half of the page's time at most: the other half reads the stream
- * and answers keys, also on a slow machine.
+ * Draws each frame while that is cheap. A slow frame is followed by a rest just as long, so drawing
+ * takes half the page's time at most: the other half reads the stream and answers keys, also on a
+ * slow machine.
  */
 export class FramePace {
   private restedMs = 0;

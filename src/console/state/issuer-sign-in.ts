@@ -14,7 +14,7 @@ interface IssuerSettings {
   readonly metadata?: AuthorizationServer;
 }
 
-/** A token of the issuer, and how to get the next one. */
+/** A token from the issuer, and how to get the next one. */
 export interface Grant {
   readonly token: string;
   readonly refreshToken?: string;
@@ -41,12 +41,12 @@ interface Begun {
   readonly returnTo: string;
 }
 
-/** The address to which the issuer sends the reader back. */
+/** The issuer sends the reader back to this address. */
 export const signedInPath = '/console/signed-in';
 const begunName = 'tidemark.sign-in';
 const answerWithinMs = 20_000;
 const askAgainMs = 1_000;
-/** Clocks of desks are not exact, and only the times of ID tokens are compared with them. */
+/** Clocks of desks are not exact, and only the times in ID tokens are compared with them. */
 const toleratedSeconds = 300;
 
 const loadLibrary = () => import('oauth4webapi');
@@ -54,8 +54,8 @@ type Library = Awaited<ReturnType<typeof loadLibrary>>;
 
 /**
  * Sign-in at an issuer by the authorization code flow with PKCE (RFC 6749, 7636, 9700), in the
- * browser, without a secret. Each sign-in has a state, a nonce and a verifier of its own, which are
- * used once. The library is fetched when it is needed for the first time.
+ * browser, without a secret. Each sign-in has its own state, nonce and verifier, used once. The
+ * library is fetched when first needed.
  */
 export class IssuerSignIn {
   private readonly ports: Ports;
@@ -67,8 +67,8 @@ export class IssuerSignIn {
   }
 
   /**
-   * As the service says it, once it answers: until then a page could not know that there is an
-   * issuer. Undefined also when `signal` aborts.
+   * As the service says it, once it answers: until then a page could not know about an issuer.
+   * Undefined also when `signal` aborts.
    */
   async knownSettings(signal: AbortSignal): Promise<IssuerSettings | undefined> {
     while (!signal.aborted) {
@@ -91,7 +91,7 @@ export class IssuerSignIn {
 
   /**
    * Leaves the page for the issuer. `quiet`: the issuer shows nothing, and signs in only a reader
-   * that it still knows. Resolves with the reason if it cannot.
+   * it still knows. Resolves with the reason if it cannot.
    */
   async begin(returnTo: string, { quiet = false } = {}): Promise<string | undefined> {
     const settings = await this.settings();
@@ -119,7 +119,7 @@ export class IssuerSignIn {
     }
   }
 
-  /** With the query of the address to which the issuer sent the reader back. */
+  /** With the query from the issuer's redirect. */
   async finish(query: URLSearchParams): Promise<Finished> {
     const begun = this.takeBegun();
     const returnTo = begun?.returnTo.startsWith('/console') ? begun.returnTo : '/console';
@@ -154,7 +154,7 @@ export class IssuerSignIn {
     }
   }
 
-  /** The next token. Where the issuer rotates refresh tokens, the old one is used up by this. */
+  /** The next token. If the issuer rotates refresh tokens, this uses up the old one. */
   async renew(refreshToken: string): Promise<Renewed> {
     const settings = await this.settings();
     if (settings?.metadata === undefined) return { kind: 'later' };
@@ -168,14 +168,14 @@ export class IssuerSignIn {
       });
       return { kind: 'ok', grant: { refreshToken, ...this.grantOf(tokens) } };
     } catch (error) {
-      // The issuer's own refusal is final; a fault of the network or of the issuer is not.
+      // The issuer's own refusal is final; a fault in the network or at the issuer is not.
       return error instanceof library.ResponseBodyError && error.status < 500 ? { kind: 'over' } : { kind: 'later' };
     }
   }
 
   /**
-   * Ends the refresh token at the issuer (RFC 7009), where it can do that. Nothing waits for this,
-   * and it may fail: the tab has forgotten the token.
+   * Ends the refresh token at the issuer (RFC 7009), if it can do that. Nothing waits for this, and
+   * it may fail: the tab has forgotten the token.
    */
   async revoke(refreshToken: string): Promise<void> {
     try {
@@ -206,8 +206,8 @@ export class IssuerSignIn {
       client_id: settings.clientId,
       redirect_uri: this.redirectUri,
       scope: settings.scope,
-      // Some issuers make a token for the audience only when they are asked; the others leave out a
-      // parameter that they do not know.
+      // Some issuers make a token for the audience only when asked; the others leave out an unknown
+      // parameter.
       audience: settings.audience,
       ...(settings.resource !== undefined && { resource: settings.resource }),
       state,

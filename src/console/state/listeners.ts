@@ -1,8 +1,8 @@
-/** Functions that want each value of one kind as it comes. */
+/** Functions that want each value as it comes. */
 export class Listeners<T> {
   private readonly all = new Set<(value: T) => void>();
 
-  /** Returns a function that ends it. */
+  /** Returns a function to end it. */
   add(listener: (value: T) => void): () => void {
     this.all.add(listener);
     return () => this.all.delete(listener);

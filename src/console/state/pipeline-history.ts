@@ -5,7 +5,7 @@ import type { Answer, Rest } from './rest.ts';
 
 const hourMs = 3_600_000;
 
-/** The samples of the last hour: read once, then only those that are new. */
+/** The samples of the last hour: read once, then only new ones. */
 export function pipelineHistory(ports: Ports, rest: Rest): Polled<HistoryDocument> {
   let known: HistoryDocument = { everyMs: 10_000, samples: [] };
   const read = async (signal: AbortSignal): Promise<Answer<HistoryDocument>> => {
@@ -22,7 +22,7 @@ function lastHour(samples: readonly HistorySample[]): HistorySample[] {
   return samples.filter(({ at }) => newestMs - Date.parse(at) <= hourMs);
 }
 
-/** Names of the figures of a sample. */
+/** Names of figures in a sample. */
 export type Figure = Exclude<keyof HistorySample, 'at'>;
 
 /**
@@ -35,7 +35,7 @@ export function columnsOf({ everyMs, samples }: HistoryDocument, figures: readon
   for (const sample of samples) {
     const at = Date.parse(sample.at) / 1000;
     const last = times.at(-1);
-    // A line over a gap would show figures that there never were.
+    // A line over a gap would show invented figures.
     if (last !== undefined && (at - last) * 1000 > 3 * everyMs) {
       times.push(last + everyMs / 1000);
       for (const column of columns) column.push(null);
@@ -46,7 +46,7 @@ export function columnsOf({ everyMs, samples }: HistoryDocument, figures: readon
   return [times, ...columns];
 }
 
-/** The highest value of the hour; undefined: there is none. */
+/** The highest value in the hour; undefined: there is none. */
 export function highestOf({ samples }: HistoryDocument, figure: Figure): number | undefined {
   const values = samples.map((sample) => sample[figure]).filter((value) => value !== null);
   return values.length === 0 ? undefined : Math.max(...values);

@@ -11,13 +11,13 @@ export interface PipelineStep {
   readonly late: boolean;
 }
 
-/** The bounds of the doubts `rows_not_stored` and `rows_unsent`. */
+/** The bounds for the doubts `rows_not_stored` and `rows_unsent`. */
 const storedWithinMs = 10_000;
 const sentWithinMs = 30_000;
 
 /**
- * From the sockets to the relay, in the order of the way. `nowMs` is of the reader's clock, so the
- * service's own time is used where it says one.
+ * From the sockets to the relay, in the order of the way. `nowMs` is by the reader's clock, so the
+ * service's own time is used if it says one.
  */
 export function stepsOf(status: StatusDocument): PipelineStep[] {
   const { sources, ingest, lag, updatesPerSecond, relay } = status;
@@ -50,7 +50,7 @@ export function stepsOf(status: StatusDocument): PipelineStep[] {
   ];
 }
 
-/** The topics of Kafka, each with the rows that wait for it. */
+/** The topics in Kafka, each with its waiting rows. */
 export function topicsOf(status: StatusDocument): PipelineStep[] {
   const { lag } = status;
   const topic = (name: string, rows: number, oldest?: string | null): PipelineStep => ({

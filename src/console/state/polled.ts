@@ -18,9 +18,7 @@ interface PolledOptions<T> {
 /** A read that brought nothing is repeated sooner than the value would be read again. */
 const afterFaultMs = 2_000;
 
-/**
- * Something that REST shows and no event announces: read again and again while a screen shows it.
- */
+/** Something in REST without an event: read again and again while a screen shows it. */
 export class Polled<T> {
   readonly state: Signal<PolledState<T>> = signal<PolledState<T>>({ value: undefined, fault: undefined });
   private readonly ports: Ports;
@@ -37,7 +35,7 @@ export class Polled<T> {
     const leave = () => this.resting.abort();
     signal.addEventListener('abort', leave);
     while (!signal.aborted) {
-      // Before the read: a wish for another one that comes while it is under way is not lost.
+      // Before the read: a wish that comes during a read is not lost.
       this.resting = new AbortController();
       const { signal: rest } = this.resting;
       const answer = await this.options.read(signal);

@@ -1,5 +1,5 @@
-// The things that the console needs from the browser. The state takes them from outside: tests run
-// it in Node, with a clock and a network of their own.
+// Everything the console needs from the browser. The state takes it from outside: tests run it in
+// Node, with a clock and a network of their own.
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -23,18 +23,18 @@ export interface Ports {
   readonly fetch: (path: string, request: HttpRequest) => Promise<HttpAnswer>;
   /** Milliseconds since 1970, by the reader's clock: for display only. */
   readonly nowMs: () => number;
-  /** Milliseconds of a clock that never jumps: for ages and waits. */
+  /** Milliseconds on a clock that never jumps: for ages and waits. */
   readonly monotonicMs: () => number;
   readonly after: (ms: number, run: () => void) => Timer;
   /** Runs once before the next frame is drawn. */
   readonly frame: (run: () => void) => void;
-  /** Resolves after keys, clicks and frames that wait have had their turn. */
+  /** Resolves after waiting keys, clicks and frames have had their turn. */
   readonly turn: () => Promise<void>;
   /** From 0 up to 1. */
   readonly random: () => number;
   /** A new id that cannot be guessed, for idempotency keys. */
   readonly newId: () => string;
-  /** The service was started by `tidemark demo`, which has a screen of its own. */
+  /** `tidemark demo` started the service, and it has a screen of its own. */
   readonly inDemo: boolean;
   /**
    * Keeps the token for this tab only; another tab and a later start of the browser do not have it.
@@ -58,7 +58,7 @@ interface PagePort {
   /** Whether the browser gives the page its cryptography: over TLS, or from this machine. */
   readonly secure: boolean;
   readonly address: () => { readonly path: string; readonly query: string };
-  /** Shows another address of the console instead of the present one. */
+  /** Shows another address in the console instead of the present one. */
   readonly show: (address: string) => void;
   /** Leaves the console. */
   readonly leaveFor: (url: string) => void;

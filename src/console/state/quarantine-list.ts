@@ -4,7 +4,7 @@ import { type Rest, sentenceOf } from './rest.ts';
 
 export type QuarantineEntry = QuarantinePageDocument['items'][number];
 
-/** Which rows; a word that is left out is any. */
+/** Which rows; a word left out is any. */
 export interface QuarantineFilter {
   readonly stream?: 'account' | 'prediction';
   readonly accountId?: string;
@@ -15,8 +15,8 @@ interface ListState {
   /** Undefined: not read yet. */
   readonly items: readonly QuarantineEntry[] | undefined;
   /**
-   * There are more at the service: the next page may be read, or
-   * so many are shown that a filter is needed.
+   * There are more at the service: the next page may be read, or so many are shown that a filter is
+   * needed.
    */
   readonly more: 'none' | 'page' | 'too_many';
   readonly reading: boolean;
@@ -27,7 +27,7 @@ const pageSize = 100;
 /** Drawn at most: a person who has to look at more needs a filter, or a job. */
 const mostRows = 1_000;
 
-/** From the words of an address. */
+/** From the words in an address. */
 export function quarantineFilterOf(query: URLSearchParams): QuarantineFilter {
   const [stream, accountId, reason] = [query.get('stream'), query.get('account'), query.get('reason')];
   return {
@@ -37,9 +37,7 @@ export function quarantineFilterOf(query: URLSearchParams): QuarantineFilter {
   };
 }
 
-/**
- * The rows that match, oldest first, page after page; and those of them that the reader has chosen.
- */
+/** The matching rows, oldest first, page after page; and the reader's choice among them. */
 export class QuarantineList {
   readonly state: Signal<ListState> = signal<ListState>({
     items: undefined,
@@ -59,8 +57,8 @@ export class QuarantineList {
   }
 
   /**
-   * Reads again as many rows as are shown, or the first page.
-   * Rows that are gone are not chosen any more.
+   * Reads again as many rows as are shown, or the first page. Rows that are gone are not chosen any
+   * more.
    */
   async read(signal: AbortSignal): Promise<void> {
     await this.readUpTo(Math.max(pageSize, this.state.peek().items?.length ?? 0), [], undefined, signal);
@@ -79,7 +77,7 @@ export class QuarantineList {
     this.chosen.value = chosen;
   }
 
-  /** All rows that are shown, at most as many as one job may name; or none. */
+  /** All shown rows, at most as many as one job may name; or none. */
   chooseAll(wanted: boolean): void {
     const ids = (this.state.peek().items ?? []).map(({ id }) => id);
     this.chosen.value = new Set(wanted ? ids.slice(0, mostChosen) : []);
@@ -116,10 +114,9 @@ export class QuarantineList {
   }
 }
 
-/** Rows that one job may name. */
 export const mostChosen = 200;
 
-/** The rows of a job that have an answer, of all that it has: from 0 to 1. */
+/** The share of a job's rows with an answer, from 0 to 1. */
 export function progressOf({ total, done, failed, withdrawn }: QuarantineJobDocument): number {
   return total === 0 ? 1 : (done + failed + withdrawn) / total;
 }

@@ -6,7 +6,7 @@ const storeName = 'tidemark.renewal';
 const longestLeadMs = 60_000;
 const soonestMs = 1_000;
 const againMs = 15_000;
-/** Timers of a browser count to 2^31 ms. */
+/** Browser timers count to 2^31 ms. */
 const longestWaitMs = 43_200_000;
 
 interface RenewalEvents {
@@ -17,8 +17,8 @@ interface RenewalEvents {
 }
 
 /**
- * The issuer's token of this tab, and the next one. It is empty for a token that a reader typed in:
- * that one cannot be renewed.
+ * This tab's token from the issuer, and the next one. Empty for a typed token: it cannot be
+ * renewed.
  */
 export class Renewal {
   private grant: Grant | undefined;
@@ -47,7 +47,7 @@ export class Renewal {
     this.plan(grant);
   }
 
-  /** After the page was loaded again, with the token that the tab kept. */
+  /** After a reload, with the tab's token. */
   restore(token: string | undefined): void {
     const kept = this.ports.tabStore.read(storeName);
     if (token === undefined || kept === undefined || this.grant !== undefined) return;

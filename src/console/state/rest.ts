@@ -1,6 +1,6 @@
 import type { HttpAnswer, HttpRequest, Ports } from './ports.ts';
 
-/** An answer of REST. `away`: there was none, or not in time. */
+/** An answer from REST. `away`: there was none, or not in time. */
 export type Answer<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly body: T }
   | {
@@ -9,7 +9,7 @@ export type Answer<T> =
       readonly code: string;
       readonly detail: string;
       readonly retryAfterMs?: number;
-      /** Of a body that is not accepted: each field with its fault. */
+      /** For a refused body: each field with its fault. */
       readonly faults: readonly { readonly path: string; readonly message: string }[];
     }
   | { readonly kind: 'away' };
@@ -26,7 +26,7 @@ interface AskOptions {
   readonly asIs?: boolean;
 }
 
-/** REST of the service that served this page, with the token of its reader. */
+/** REST of the service that served this page, with its reader's token. */
 export class Rest {
   /** Set by the session. */
   token: string | undefined;
@@ -41,7 +41,7 @@ export class Rest {
     this.ports = ports;
   }
 
-  /** Never rejects. `query`: parameters that are undefined are left out. */
+  /** Never rejects. `query`: undefined parameters are left out. */
   get<T>(
     path: string,
     query: Readonly<Record<string, string | undefined>> = {},
@@ -80,7 +80,7 @@ export class Rest {
     const answer = await this.once<T>(method, path, options);
     if (answer.kind !== 'problem' || answer.status !== 401 || options.asIs === true || token === undefined)
       return answer;
-    // Nothing was done without a token that is accepted, so even a change may be sent again.
+    // Nothing was done without an accepted token, so even a change may be sent again.
     return (await this.onRefused?.(token)) === true ? this.once<T>(method, path, options) : answer;
   }
 
@@ -104,7 +104,7 @@ export class Rest {
       });
       if (answer.status < 200 || answer.status > 299) {
         const problem = await problemOf(answer);
-        // The service asked another instance, which did not answer: it may have been done.
+        // The service asked another instance and got no answer: it may have been done.
         return problem.code === 'FORWARD_UNANSWERED' ? { kind: 'away' } : problem;
       }
       const text = await answer.text();
@@ -122,7 +122,7 @@ export class Rest {
   }
 }
 
-/** An answer that is not a success, with the service's own words where it has some. */
+/** A failure, with the service's own words if it has some. */
 export async function problemOf(answer: HttpAnswer): Promise<Extract<Answer<never>, { kind: 'problem' }>> {
   const body = (await answer
     .text()
@@ -148,7 +148,7 @@ function textOf(query: Readonly<Record<string, string | undefined>>): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
-/** An answer that is not what was asked for, in one sentence for people. */
+/** A failure in one sentence for people. */
 export function sentenceOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>): string {
   if (answer.kind === 'away') return 'The service does not answer.';
   const faults = answer.faults.map(({ path, message }) => `${path} ${message}`).join('; ');

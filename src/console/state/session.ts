@@ -11,9 +11,7 @@ type SessionState =
   | { readonly kind: 'signed-out'; readonly why?: string }
   | { readonly kind: 'away'; readonly why: string };
 
-/**
- * The rights of the token. Where the service asks for none (`signIn` false), a reader has them all.
- */
+/** The token's rights. If the service asks for none (`signIn` false), a reader has them all. */
 type Rights = CallerDocument;
 export type Scope = 'orders:read' | 'orders:write' | 'ops:read' | 'ops:write';
 
@@ -23,8 +21,8 @@ const quietName = 'tidemark.asked-quietly';
 const quietEveryMs = 60_000;
 
 /**
- * The reader who is signed in. Invariant: the token leaves this tab in the `Authorization` header
- * of requests to this service only; it is never in an address, and it is forgotten when the service
+ * The signed-in reader. Invariant: the token leaves this tab in the `Authorization` header of
+ * requests to this service only; it is never in an address, and it is forgotten when the service
  * refuses it and the issuer gives no other.
  */
 export class Session {
@@ -45,15 +43,15 @@ export class Session {
     rest.onRefused = (token) => this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
-  /** Whether the token has this scope. An action that it may not do has no button. */
+  /** Whether the token has this scope. A forbidden action has no button. */
   may(scope: Scope): boolean {
     const state = this.state.peek();
     return state.kind === 'open' && state.rights.scopes.includes(scope);
   }
 
   /**
-   * With the answer of the issuer, with the token that this tab kept, or with none: a service on
-   * loopback may ask for none.
+   * With the issuer's answer, with this tab's token, or with none: a service on loopback may ask
+   * for none.
    */
   async start(): Promise<void> {
     const { path, query } = this.ports.page.address();
@@ -70,7 +68,7 @@ export class Session {
     else await this.tokenEnded(token, 'The token of this tab is not accepted any more.');
   }
 
-  /** With a token that the reader typed in. Resolves with the reason when it is not taken. */
+  /** With a typed token. Resolves with the reason when it is refused. */
   async signIn(text: string): Promise<string | undefined> {
     const token = text.trim();
     if (!tokenShape.test(token)) return 'A token is one word of visible characters.';
@@ -86,8 +84,8 @@ export class Session {
   }
 
   /**
-   * Leaves for the issuer, which sends the reader back to the present screen. Resolves with the
-   * reason if that cannot be.
+   * Leaves for the issuer, and comes back to the present screen. Resolves with the reason if that
+   * cannot be.
    */
   signInAtIssuer(): Promise<string | undefined> {
     const { path, query } = this.ports.page.address();
@@ -133,7 +131,7 @@ export class Session {
     const before = this.state.peek();
     if (before.kind === 'open') {
       if (JSON.stringify(before.rights) === JSON.stringify(rights)) return;
-      // Other rights: nothing that the last token could see stays.
+      // Other rights: nothing seen with the last token stays.
       this.state.value = { kind: 'signed-out' };
     }
     this.state.value = { kind: 'open', rights };
@@ -151,7 +149,7 @@ export class Session {
 
   /**
    * The issuer may still know the reader: then it sends the next token without a question. At most
-   * once a minute, or a token that is refused would lead in a circle.
+   * once a minute, or a refused token would lead in a circle.
    */
   private async askQuietly(): Promise<void> {
     const { page, tabStore, nowMs } = this.ports;

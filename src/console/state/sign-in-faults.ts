@@ -1,4 +1,4 @@
-/** The classes of oauth4webapi that say why a sign-in failed. */
+/** The classes in oauth4webapi that say why a sign-in failed. */
 interface Faults {
   readonly AuthorizationResponseError: typeof import('oauth4webapi').AuthorizationResponseError;
   readonly ResponseBodyError: typeof import('oauth4webapi').ResponseBodyError;
@@ -6,7 +6,7 @@ interface Faults {
   readonly WWWAuthenticateChallengeError: typeof import('oauth4webapi').WWWAuthenticateChallengeError;
 }
 
-/** The errors of RFC 6749 and OpenID Connect that a reader can do something about. */
+/** The errors in RFC 6749 and OpenID Connect that a reader can do something about. */
 const sentences: Readonly<Record<string, (host: string) => string>> = {
   access_denied: (host) => `${host} did not allow the sign-in, or it was stopped there.`,
   login_required: () => 'Your sign-in has ended. Sign in again.',

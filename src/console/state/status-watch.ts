@@ -16,9 +16,7 @@ export interface StatusState {
   readonly status: StatusDocument | undefined;
   /** Undefined: not asked yet. */
   readonly doubts: readonly Doubt[] | undefined;
-  /**
-   * The service itself has looked at everything that it knows; without it, no doubt is no proof.
-   */
+  /** The service itself has looked at everything it knows; without that, no doubt is no proof. */
   readonly complete: boolean;
 }
 
@@ -44,7 +42,7 @@ export class StatusWatch {
     }
   }
 
-  /** Nothing that the old token could see stays. */
+  /** Nothing seen with the old token stays. */
   forget(): void {
     this.state.value = unknown;
   }

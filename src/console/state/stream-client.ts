@@ -15,15 +15,15 @@ export type StreamState =
 interface StreamEvents {
   /**
    * The stream is open for the first time, or skipped updates: orders have to be read now. Updates
-   * that come meanwhile are not lost.
+   * are not lost meanwhile.
    */
   readonly onReadOrders: () => void;
   readonly onUpdate: (update: OrderUpdate) => void;
   /** A step of a command. */
   readonly onOutcome: (outcome: CommandOutcome) => void;
-  /** A halt that was raised or cleared. */
+  /** A halt was raised or cleared. */
   readonly onHalt: (halt: HaltChange) => void;
-  /** The service says that it skipped updates, or cut a reader that was too slow. */
+  /** The service says that it skipped updates, or cut a slow reader. */
   readonly onReset: (reason: string) => void;
   /** The service ended `token`; resolves with whether there is another one now. */
   readonly onTokenEnd: (token: string, why: string) => Promise<boolean>;
@@ -32,8 +32,8 @@ interface StreamEvents {
 /** The service sends something at least every 15 s. */
 const silenceMs = 40_000;
 /**
- * Reading goes on for so long at a time: half of a frame, so that a key is answered in the next one
- * also while a second of updates waits.
+ * Reading goes on for so long at a time: half a frame, so that a key is answered in the next one
+ * also while a second's updates wait.
  */
 const readForMs = 8;
 const firstWaitMs = 500;
@@ -46,8 +46,8 @@ type End =
 
 /**
  * The stream of updates, read by fetch: an EventSource cannot send a token. Resumes after the last
- * id, so no update is lost or comes twice across a cut; where the service itself has lost the
- * place, it says `reset`, and the orders are read anew.
+ * id, so no update is lost or comes twice across a cut; if the service itself has lost the place,
+ * it says `reset`, and the orders are read anew.
  */
 export class StreamClient {
   readonly state: Signal<StreamState> = signal<StreamState>({ kind: 'connecting' });
@@ -81,7 +81,7 @@ export class StreamClient {
       this.state.value = { kind: 'waiting', why: end.why };
       const waitMs = end.at === 'once' && failures === 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** failures);
       failures += 1;
-      // Half of the wait by chance: after a restart the readers do not all come at the same moment.
+      // Half the wait by chance: after a restart the readers do not all come at the same moment.
       await pause(this.ports, waitMs * (0.5 + this.ports.random() / 2), signal);
     }
     // After an abort another call may follow already.
@@ -152,8 +152,8 @@ export class StreamClient {
     const first = this.lastId === undefined;
     if (id !== undefined) this.lastId = id;
     if (this.state.peek().kind !== 'live') this.state.value = { kind: 'live' };
-    // The greeting has the position from which nothing is missed: lists that are read from now on
-    // and the stream together are complete.
+    // The greeting has the position from which nothing is missed: later lists and the stream
+    // together are complete.
     if (first) this.events.onReadOrders();
     if (data === undefined) return undefined;
     if (event === 'update') this.events.onUpdate(JSON.parse(data) as OrderUpdate);

@@ -5,11 +5,11 @@ import { type Ports, pause } from './ports.ts';
 import { type Answer, type Rest, sentenceOf } from './rest.ts';
 
 interface PreviewState {
-  /** What the service said last, of these fields or of the ones before. */
+  /** The service's last word, on these fields or on the ones before. */
   readonly said?: PreviewAnswer;
   /** When it said that, by the monotonic clock. */
   readonly saidAtMs?: number;
-  /** `said` is of fields that were changed since. */
+  /** `said` is about fields that were changed since. */
   readonly isOld: boolean;
   /** Why there is no newer answer, for people. */
   readonly note?: string;
@@ -21,7 +21,7 @@ const restMs = 400;
 const againMs = 5_000;
 
 /**
- * What the service says of a ticket before it is sent: quotes, value, limits, refusals. It asks for
+ * The service's word on a ticket before it is sent: quotes, value, limits, refusals. It asks for
  * previews alone, which place nothing.
  */
 export class TicketPreview {
@@ -70,7 +70,7 @@ export class TicketPreview {
     if (answer.kind === 'ok') return { said: answer.body, saidAtMs: this.ports.monotonicMs(), isOld: false };
     const faults = answer.kind === 'problem' ? answer.faults : [];
     if (faults.length === 0) return { ...this.state.peek(), isOld: true, note: sentenceOf(answer) };
-    // A field that nothing was typed in yet is no fault of its reader.
+    // A field still empty is no fault of its reader.
     const typed = faults.filter(({ path }) => !isEmpty(fields, fieldOfPath(path) ?? ''));
     return {
       isOld: false,

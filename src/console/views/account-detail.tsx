@@ -15,10 +15,10 @@ import { Polled } from '../state/polled.ts';
 interface DetailProps {
   readonly state: ConsoleState;
   readonly accountId: string;
-  /** The account on each of its streams. */
+  /** The account on each stream. */
   readonly rows: readonly AccountRow[];
   readonly status: StatusDocument | undefined;
-  /** Rises with each request that was made here. */
+  /** Rises with each request made here. */
   readonly done: number;
   readonly close: () => void;
 }
@@ -71,7 +71,7 @@ function RepairList({ state, accountId, done }: Pick<DetailProps, 'state' | 'acc
   const repairs = useMemo(() => {
     const read = (signal: AbortSignal) =>
       state.rest.get<Repairs>(`/v1/accounts/${encodeURIComponent(accountId)}/repairs`, {}, signal);
-    // A read that is under way ends within seconds.
+    // A read under way ends within seconds.
     return new Polled<Repairs>(state.ports, {
       read,
       everyMs: (value) => (value?.items.some(isWaiting) ? 1_000 : 10_000),

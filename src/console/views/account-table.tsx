@@ -5,7 +5,7 @@ import type { ReadKind } from './read-dialog.tsx';
 
 interface TableProps {
   readonly rows: readonly AccountRow[];
-  /** The account that is shown below. */
+  /** The account shown below. */
   readonly chosen: string | undefined;
   readonly nowMs: number;
   /** Undefined: none is shown below any more. */
@@ -121,9 +121,7 @@ function rowOf(row: AccountRow, { chosen, nowMs, open, ask }: Omit<TableProps, '
   );
 }
 
-/**
- * The platform's own word where it forbids placing; nothing where it permits it, or is not known.
- */
+/** The platform's own word if it forbids placing; nothing if it permits it, or is not known. */
 function standingNote({ platformStatus, placeable, unlistedSince }: AccountRow): VNode | undefined {
   if (placeable !== false) return undefined;
   const hint =

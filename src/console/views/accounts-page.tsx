@@ -18,7 +18,7 @@ const everyMs = 4_000;
 /** Drawn at once; the filter finds the others. */
 const mostRows = 200;
 
-/** Each account and stream: whether it is current, and what a person can do where it is not. */
+/** Each account and stream: whether it is current, and what a person can do if not. */
 export function AccountsPage({ state, query }: ScreenProps) {
   const go = useContext(Go);
   const accounts = useMemo(

@@ -13,7 +13,7 @@ interface Column {
   /** Track of the grid. */
   readonly width: string;
   readonly number?: boolean;
-  /** Fields whose change lets the cell flash. */
+  /** A change in one of these lets the cell flash. */
   readonly fields: readonly string[];
   readonly cell: (row: OrderRow, nowMs: number) => VNode | string;
 }
@@ -125,7 +125,7 @@ export const columnsByName: Readonly<Record<ColumnName, Column>> = {
   },
 };
 
-/** Tracks of the grid. Columns that were not resized share the room that is left. */
+/** Tracks of the grid. Columns with their usual width share the remaining room. */
 export function tracksOf(columns: readonly ColumnName[], widths: BlotterView['widths']): string {
   return columns
     .map((name) => {
@@ -135,7 +135,7 @@ export function tracksOf(columns: readonly ColumnName[], widths: BlotterView['wi
     .join(' ');
 }
 
-/** Quantity at price as the venue works on them; quiet where they are the submitted terms. */
+/** Quantity at price as the venue works on them; quiet if they are the submitted terms. */
 function workingText({ working, quantity, price }: OrderRow['order']): VNode {
   const same = working.quantity === quantity && working.price === price;
   const text = working.price === undefined ? working.quantity : `${working.quantity} @ ${working.price}`;

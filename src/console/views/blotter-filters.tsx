@@ -10,7 +10,7 @@ interface FilterProps {
   readonly accounts: () => readonly string[];
 }
 
-/** The filters of the blotter. Each change is a new address. */
+/** The blotter's filters. Each change is a new address. */
 export function BlotterFilters({ view, change, accounts }: FilterProps) {
   const [known, setKnown] = useState<readonly string[]>([]);
   const text = (name: 'text' | 'account' | 'symbol', label: string, id: string) => (

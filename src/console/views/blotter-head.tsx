@@ -5,15 +5,15 @@ import { columnsByName } from './blotter-columns.tsx';
 interface HeadProps {
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
-  /** Widths that show while a column is dragged; undefined: those of the view. */
+  /** Widths shown while a column is dragged; undefined: the view's. */
   readonly preview: (widths: BlotterView['widths'] | undefined) => void;
 }
 
 const keyStep = 16;
 
 /**
- * The headings: a click sorts; the edge of each is dragged, or moved by Shift and an arrow key, and
- * a double click gives its usual width back.
+ * The headings: a click sorts; each edge is dragged, or moved by Shift and an arrow key, and a
+ * double click gives its usual width back.
  */
 export function BlotterHead({ view, change, preview }: HeadProps) {
   return (

@@ -17,10 +17,10 @@ interface RowProps {
 }
 
 /**
- * One place of the table, which shows one order after the other. A row never changes, so
- * its cells are made once, and Preact passes equal cells over: most rows of a frame are
- * those of the frame before, at another height. They are kept with the place and not with
- * the row: rows that were ever in view are many.
+ * One place in the table, for one order after the other. A row never changes, so its cells are made
+ * once, and Preact passes equal cells over: most rows in a frame are those from the frame before,
+ * at another height. They are kept with the place and not with the row: the rows ever in view are
+ * many.
  */
 export class BlotterRow extends Component<RowProps> {
   private cells: readonly VNode[] = [];
@@ -57,7 +57,7 @@ export class BlotterRow extends Component<RowProps> {
   }
 }
 
-/** Of the element that shows an order. */
+/** The id of an order's element. */
 export function rowId(key: string): string {
   return `row ${key}`.replace(/\s/g, '-');
 }

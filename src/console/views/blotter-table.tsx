@@ -17,7 +17,7 @@ import { BlotterRow, rowId } from './blotter-row.tsx';
 
 interface TableProps {
   readonly rows: readonly OrderRow[];
-  /** The place of an order in `rows`; -1 where it is not among them. */
+  /** The place of an order in `rows`; -1: it is not among them. */
   readonly placeOf: (key: string) => number;
   readonly view: BlotterView;
   readonly change: (over: Partial<BlotterView>) => void;
@@ -32,14 +32,14 @@ const rowHeight = 30;
 const phoneRowHeight = 62;
 const flashMs = 1_200;
 /**
- * Rows that may begin to flash in one frame. Where every row flashes none stands out, and flashes
+ * Rows that may begin to flash in one frame. If every row flashes none stands out, and flashes
  * without end cost a third of each frame.
  */
 const mostFlashes = 8;
 
 /**
- * The table of orders: a grid of which only the rows in view exist. On a phone each row is a card
- * of three lines, with the same cells.
+ * The table of orders: a grid with only the rows in view. On a phone each row has three lines, with
+ * the same cells.
  */
 export function BlotterTable({ rows, placeOf, view, change, ports, chosen, empty }: TableProps) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -98,7 +98,7 @@ interface ActiveDeps extends Pick<TableProps, 'rows' | 'placeOf' | 'chosen'> {
   readonly reveal: (index: number) => void;
 }
 
-/** The row that the keys are on. It follows its order, not its place. */
+/** The row under the keys. It follows its order, not its place. */
 function useActiveRow({ rows, placeOf, chosen, reveal }: ActiveDeps) {
   const active = useValue(chosen);
   const setActive = useCallback((key: string | undefined) => {

@@ -78,7 +78,7 @@ export function Blotter({ state, view }: BlotterProps) {
   );
 }
 
-/** A list that moves under a selection would change the text that is copied. */
+/** A list that moves under a selection would change the copied text. */
 function useSelecting(): boolean {
   const [selecting, setSelecting] = useState(false);
   useEffect(() => {

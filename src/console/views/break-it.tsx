@@ -22,8 +22,7 @@ export function BreakIt({ state }: { readonly state: ConsoleState }): VNode {
   }, [watch]);
   const busy = document === undefined || isBusy(document);
   const stories = useRef<HTMLDivElement>(null);
-  // A button that is off keeps the focus: `disabled` would take
-  // it from a reader who uses the keyboard.
+  // A button that is off keeps the focus: `disabled` would take it from a reader at the keyboard.
   const press = (fault: FaultName) => {
     if (!busy) void watch.breakIt(fault).then(() => showStories(stories.current));
   };

@@ -19,7 +19,7 @@ interface ProgressProps {
 /** More lines would not help a reader; the counts have them all. */
 const mostLines = 100;
 
-/** How far a cancel-all is: the counts, and each order that a person may have to look at. */
+/** How far a cancel-all is: the counts, and each order for a person to look at. */
 export function CancelAllProgress({ state, run }: ProgressProps) {
   const answer = useValue(run.answer);
   const fault = useValue(run.fault);
@@ -163,7 +163,7 @@ function ordersOf(lines: readonly SweptLine[]): VNode | undefined {
   );
 }
 
-/** The state of a cancel, or the code of the reason why there is none. */
+/** The state of a cancel, or the code for the lack of one. */
 function wordText(word: string): string {
   if (word === 'UNDER_WAY') return 'under way';
   return /^[A-Z_]+$/.test(word) ? 'not cancelled' : commandStateText(word);

@@ -10,7 +10,7 @@ interface CancelProps {
   readonly state: ConsoleState;
   readonly order: { readonly stream: Stream; readonly orderId: string; readonly accountId: string };
   readonly close: () => void;
-  /** With the id of the cancel. */
+  /** With the cancel's id. */
   readonly done: (commandId: string) => void;
 }
 

@@ -25,7 +25,7 @@ interface ReconcileReport {
   readonly settled: readonly { readonly commandId: string; readonly outcome: string }[];
 }
 
-/** The actions that this reader may do to the command as it is now. */
+/** This reader's actions on the command as it is now. */
 export function CommandActionBar({ state, command, done, say }: ActionBarProps) {
   const [open, setOpen] = useState<'settle' | 'cancel' | undefined>(undefined);
   const [asking, setAsking] = useState(false);

@@ -15,8 +15,8 @@ import { CommandVerdict } from './command-verdict.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
 /**
- * One command: its outcome and the facts that it rests on, the
- * actions, and all that happened by attempt.
+ * One command: its outcome with the facts behind it, the actions, and everything that happened by
+ * attempt.
  */
 export function CommandPage({ state, params: { commandId = '' } }: ScreenProps) {
   const watch = useMemo(() => new CommandFollower(state, commandId), [state, commandId]);

@@ -8,7 +8,7 @@ import { type CommandRow, isUnresolved } from '../state/commands/command-row.ts'
 import type { ConsoleState } from '../state/console-state.ts';
 
 interface TableOptions {
-  /** All are about the order that the page shows: its account and its id are left out. */
+  /** All are about the order on this page: its account and its id are left out. */
   readonly ofOneOrder?: boolean;
 }
 

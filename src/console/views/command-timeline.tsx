@@ -11,7 +11,10 @@ interface TimelineProps {
   readonly nowMs: number;
 }
 
-/** All that happened, by attempt: each line with its time, and the time since the one before it. */
+/**
+ * Everything that happened, by attempt: each line with its time, and the time since the line
+ * before.
+ */
 export function CommandTimeline({ command, nowMs }: TimelineProps) {
   return (
     <ol class="timeline">

@@ -11,10 +11,7 @@ interface VerdictProps {
   readonly command: CommandHistory;
 }
 
-/**
- * The stored outcome beside the one that follows from the
- * facts, and when the platform is asked next.
- */
+/** The stored outcome beside the one by the facts, and when the platform is asked next. */
 export function CommandVerdict({ state, command }: VerdictProps) {
   const { recomputed } = command;
   const judged = judge(command);

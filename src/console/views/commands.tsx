@@ -10,7 +10,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import { commandTable } from './command-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
-/** Commands of every caller: those whose outcome is not known first, then the newest. */
+/** Commands of every caller: unknown outcomes first, then the newest. */
 export function Commands({ state, query }: ScreenProps) {
   const go = useContext(Go) as (address: string, options?: { readonly replace?: boolean }) => void;
   const filters = filtersOf(query);

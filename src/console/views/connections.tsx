@@ -5,7 +5,7 @@ import { Link } from '../parts/link.tsx';
 import { timeText } from '../parts/time-text.tsx';
 import { orderAddress } from '../state/address.ts';
 
-/** Orders that are open here, and that the platform says it does not know. */
+/** Orders open here, but unknown to the platform by its own word. */
 export function absentOrders({ absentOrders: all }: StatusDocument): VNode | null {
   if (all.length === 0) return null;
   return (

@@ -95,7 +95,7 @@ function whyOf({ updates, byReads }: ProofFigures): string {
   return `${count(updates - byReads)} of the changes came by a message. ${count(byReads)} came by none: the orders as the first list showed them, and what later reads and answers found. A message may come twice, or tell nothing new; it makes no second change.`;
 }
 
-/** Every command of the journal, by its verdict. */
+/** Every command in the journal, by its verdict. */
 function commandText(commands: Readonly<Record<string, number>>): string {
   const given = Object.entries(commands);
   if (given.length === 0) return 'No order was placed here yet.';

@@ -14,7 +14,7 @@ interface StoryProps {
   readonly settle: (commandId: string) => void;
 }
 
-/** All that followed one press of a button, line by line as it came. */
+/** Everything after one press of a button, line by line as it came. */
 export function IncidentStory({ incident, nowMs, folded = false, settle }: StoryProps): VNode {
   const { fault, state, at, harmed, recovered, endedAfterMs, commandId, lines } = incident;
   const title = (

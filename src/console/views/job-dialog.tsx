@@ -16,7 +16,7 @@ interface DialogProps {
   readonly close: () => void;
 }
 
-/** Counts the rows that a job would have, and asks for it. */
+/** Counts the rows for a job, and asks for it. */
 export function JobDialog({ state, action, filter, done, close }: DialogProps) {
   const [size, setSize] = useState<Answer<QuarantineJobSizeDocument> | undefined>(undefined);
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import type { StatusDocument } from '../../contract/status-answer.ts';
 import { lengthText, timeText } from '../parts/time-text.tsx';
 
-/** The process that is in charge, and the one that answers. */
+/** The process in charge, and the one that answers. */
 export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: number): VNode {
   const { holder, instance, role, mayAct, since, epoch, takeovers, takeover, fenced } = lane;
   const charge =
@@ -62,10 +62,7 @@ export function laneFacts({ lane, relay, version }: StatusDocument, nowMs: numbe
   );
 }
 
-/**
- * The processes of the fleet, each with its part of what the picture
- * shows. Nothing where there is one alone.
- */
+/** The processes of the fleet, each with its part in the picture. Nothing if there is one alone. */
 export function instancesTable({ instances, unanswered = [] }: StatusDocument): VNode | null {
   if (instances === undefined) return null;
   const rows = [
@@ -114,7 +111,7 @@ export function instancesTable({ instances, unanswered = [] }: StatusDocument): 
 
 const headings = ['Instance', 'State', 'Changes a second', 'Not stored yet', 'Not on Kafka yet', 'Unknown outcomes'];
 
-/** The first column is the name of a process, the second its state; the others are figures. */
+/** The first column is a process's name, the second its state; the others are figures. */
 function classOf(column: number): string | undefined {
   return column === 0 ? 'outside' : column === 1 ? undefined : 'number';
 }

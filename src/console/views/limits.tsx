@@ -7,7 +7,7 @@ import type { RiskWatch } from '../state/commands/risk-watch.ts';
 
 const mostLines = 200;
 
-/** The limits that places and replaces are held to. They are changed by the command line. */
+/** The limits on places and replaces. The command line changes them. */
 export function Limits({ watch, nowMs }: { readonly watch: RiskWatch; readonly nowMs: number }) {
   const limits = usePolled(watch.limits);
   const { value } = limits;

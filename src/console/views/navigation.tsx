@@ -10,8 +10,8 @@ interface NavigationProps {
 }
 
 /**
- * Links to the screens. On a phone they are one line that scrolls:
- * the current one is brought to its middle.
+ * Links to the screens. On a phone they are one scrolling line: the current one is brought to its
+ * middle.
  */
 export function Navigation({ state, screen }: NavigationProps) {
   const nav = useRef<HTMLElement>(null);

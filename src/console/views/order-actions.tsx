@@ -17,8 +17,8 @@ interface OrderActionsProps {
 }
 
 /**
- * Cancel and replace of one order, where this reader may do them, and
- * the state of the command that came of it.
+ * Cancel and replace for one order, within this reader's rights, and the state of the command they
+ * led to.
  */
 export function OrderActions({ state, order }: OrderActionsProps) {
   const [asked, setAsked] = useState<'cancel' | 'replace' | undefined>(undefined);
@@ -50,7 +50,7 @@ interface DialogProps extends OrderActionsProps {
 }
 
 /**
- * One action, made when the dialog opens: it keeps its key and the order that the reader saw,
+ * One action, made when the dialog opens: it keeps its key and the order as the reader saw it,
  * whatever comes meanwhile.
  */
 function OrderActionDialog({ state, order, kind, done, close }: DialogProps) {

@@ -3,7 +3,7 @@ import type { ConsoleState } from '../state/console-state.ts';
 import type { ListedOrder } from '../state/orders/order-row.ts';
 import { commandTable } from './command-table.tsx';
 
-/** The commands about one order, where there are any. */
+/** The commands about one order, if there are any. */
 export function OrderCommands({
   state,
   order: { orderId },

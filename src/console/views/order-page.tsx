@@ -22,7 +22,7 @@ interface OrderPageProps {
   readonly orderId: string;
 }
 
-/** One order: its newest state, and every revision that led to it. */
+/** One order: its newest state, and every revision behind it. */
 export function OrderPage({ state, stream, orderId }: OrderPageProps) {
   const history = useMemo(() => new OrderHistory(state.rest, { stream, orderId }), [state, stream, orderId]);
   const shown = useValue(history.state);

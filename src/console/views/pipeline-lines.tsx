@@ -47,7 +47,7 @@ const charts: readonly ChartText[] = [
   },
 ];
 
-/** The lines of the last hour, and their figures as a table for those who cannot see lines. */
+/** The lines for the last hour, and their figures as a table for those who cannot see lines. */
 export function PipelineLines({ ports, history }: { readonly ports: Ports; readonly history: HistoryDocument }) {
   const library = useLibrary(ports);
   const drawn = useMemo(

@@ -9,9 +9,7 @@ interface FilterProps {
   readonly change: (filter: QuarantineFilter) => void;
 }
 
-/**
- * The filters of the quarantine: reasons are those that there are, with the number of their rows.
- */
+/** The filters of the quarantine: the present reasons, each with its count. */
 export function QuarantineFilters({ state, filter, change }: FilterProps) {
   const { status } = useValue(state.status.state);
   const reasons = new Map<string, number>();

@@ -11,7 +11,7 @@ import { filterText, progressOf } from '../state/quarantine-list.ts';
 
 interface JobsProps {
   readonly state: ConsoleState;
-  /** Rises with each job that was asked for here. */
+  /** Rises with each job asked for here. */
   readonly changes: number;
   /** A job has ended: the rows are others now. */
   readonly ended: () => void;
@@ -41,7 +41,7 @@ export function QuarantineJobs({ state, changes, ended }: JobsProps) {
   const nowMs = state.ports.nowMs();
   const cancel = state.session.may('ops:write') ? setCancelling : undefined;
   const items = shown.value?.items ?? [];
-  // A reader who has no jobs needs no word about them; one whose jobs cannot be read does.
+  // A reader without jobs needs no word about them; a reader with unreadable ones does.
   if (items.length === 0)
     return shown.fault === undefined ? null : <div class="panel">{waitingNote(shown, 'the jobs')}</div>;
   return (

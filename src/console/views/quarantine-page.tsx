@@ -10,7 +10,7 @@ import { QuarantineJobs } from './quarantine-jobs.tsx';
 import { QuarantineTable } from './quarantine-table.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
-/** What a job would have: the rows that are chosen, or all that match. */
+/** A job's rows: the chosen ones, or all that match. */
 interface Wish {
   readonly action: JobAction;
   readonly filter: QuarantineFilter & { readonly rowIds?: readonly string[] };

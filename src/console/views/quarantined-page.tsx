@@ -14,7 +14,7 @@ import type { ScreenProps } from './screen-props.ts';
 
 const isOpen = ({ retry }: QuarantineRowDocument) => retry !== undefined && retry.outcome === undefined;
 
-/** One row of the quarantine, with the message as it came. */
+/** One row in quarantine, with the message as it came. */
 export function QuarantinedPage({ state, params: { rowId = '' } }: ScreenProps) {
   const row = useMemo(() => {
     const read = (signal: AbortSignal) => state.rest.get<QuarantineRowDocument>(`/v1/quarantine/${rowId}`, {}, signal);
@@ -135,7 +135,7 @@ function retryText(
   );
 }
 
-/** Nothing of it hides: characters that cannot be seen are written out. */
+/** Nothing in it hides: invisible characters are written out. */
 function rawText(raw: string): ComponentChildren {
   return visibleText(raw).map(({ text, unseen }) =>
     unseen ? <mark title="A character that cannot be seen">{text}</mark> : text,

@@ -16,13 +16,13 @@ interface ReplaceFieldsProps {
   readonly change: (wanted: NewTerms) => void;
 }
 
-/** The terms that can be replaced, and below them old → new of those that will be. */
+/** The replaceable terms, and below them old → new for each change. */
 export function ReplaceFields({ order, wanted, change }: ReplaceFieldsProps) {
   const timeInForce = wanted.timeInForce ?? order.timeInForce;
   const set = (name: TermName) => (event: Event) => {
     const { value } = event.target as HTMLInputElement | HTMLSelectElement;
     const { expireTime: _expireTime, ...others } = wanted;
-    // An end belongs to orders that have one; another time in force takes it away again.
+    // An end belongs to orders with one; another time in force takes it away again.
     change(name === 'timeInForce' && value !== 'gtd' ? { ...others, [name]: value } : { ...wanted, [name]: value });
   };
   const shown = termsOf(order).filter(({ name }) => name !== 'expireTime' || timeInForce === 'gtd');

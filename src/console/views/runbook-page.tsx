@@ -6,7 +6,7 @@ import { type Answer, sentenceOf } from '../state/rest.ts';
 import { blocksOf, type RunbookBlock, type RunbookWord } from '../state/text/runbook-text.ts';
 import type { ScreenProps } from './screen-props.ts';
 
-/** The page of a doubt or an alert: its meaning, how to look, and what to do. */
+/** The page for a doubt or an alert: its meaning, how to look, and the fix. */
 export function RunbookPage({ state, params: { runbook = '' } }: ScreenProps) {
   const file = `/console/runbooks/${encodeURIComponent(runbook)}.md`;
   const [answer, setAnswer] = useState<Answer<string> | undefined>(undefined);

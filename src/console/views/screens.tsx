@@ -18,7 +18,7 @@ import { Risk } from './risk.tsx';
 import { RunbookPage } from './runbook-page.tsx';
 import type { ScreenProps } from './screen-props.ts';
 
-/** The view of each address; one without a view here has nothing to show. */
+/** The view at each address; one without a view here has nothing to show. */
 export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) => VNode>>> = {
   blotter: ({ state, query }) => <Blotter state={state} view={viewOf(query)} />,
   order: ({ state, params }) => (
@@ -39,11 +39,11 @@ export const screens: Readonly<Partial<Record<ScreenName, (props: ScreenProps) =
 interface NavigationEntry {
   readonly label: string;
   readonly address: string;
-  /** The screens for which it counts as the current one. */
+  /** On these screens it counts as the current one. */
   readonly names: readonly (ScreenName | 'unknown')[];
   /** Any one of them; a reader without sees no link. */
   readonly needs: readonly Scope[];
-  /** Only where orders can be placed at all. */
+  /** Only if orders can be placed at all. */
   readonly commands?: true;
   /** There only in the demo. */
   readonly demo?: true;
@@ -65,7 +65,7 @@ const entries: readonly NavigationEntry[] = [
   { label: 'Break it', address: addressOf('breakIt'), names: ['breakIt'], needs: ['ops:write'], demo: true },
 ];
 
-/** The screens that this reader may open. */
+/** The screens this reader may open. */
 export function navigation(session: Session, inDemo: boolean): readonly NavigationEntry[] {
   return entries.filter(
     ({ needs, demo, commands }) =>

@@ -24,7 +24,7 @@ export function SearchBox({ state, close }: SearchBoxProps) {
   const search = useMemo(() => new Search(state, (scope) => state.session.may(scope)), [state]);
   const { text, isAsking, hits, fault } = useValue(search.state);
   const [chosen, setChosen] = useState(0);
-  // Before the next key: what is typed at once after `/` is a part of the text.
+  // Before the next key: a key right after `/` is part of the text.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => () => search.close(), [search]);
   useEffect(() => setChosen(0), [text]);

@@ -13,14 +13,14 @@ type Issuer =
   | { readonly kind: 'named'; readonly host: string };
 
 /**
- * For the part that a reader needs first, unless something has the focus already. The attribute
+ * For the part a reader needs first, unless something has the focus already. The attribute
  * `autofocus` would make the browser complain then.
  */
 function focusFirst(part: HTMLElement | null): void {
   if (document.activeElement === null || document.activeElement === document.body) part?.focus();
 }
 
-/** Sign-in by the issuer where there is one, else by a token. */
+/** Sign-in by the issuer if there is one, else by a token. */
 export function SignIn({ session, why }: SignInProps) {
   const [fault, setFault] = useState<string | undefined>(why);
   const [busy, setBusy] = useState(false);

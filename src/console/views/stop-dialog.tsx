@@ -15,12 +15,12 @@ export interface AskedStop {
 interface StopDialogProps {
   readonly state: ConsoleState;
   readonly asked: AskedStop;
-  /** With a line for the reader, where the action does not show by itself. */
+  /** With a line for the reader, if the action does not show by itself. */
   readonly done: (note: string | undefined) => void;
   readonly close: () => void;
 }
 
-/** Confirms a halt, a resume or a cancel-all by the name of its scope and a reason. */
+/** Confirms a halt, a resume or a cancel-all by its scope's name and a reason. */
 export function StopDialog(props: StopDialogProps) {
   return props.asked.verb === 'cancel-all' ? <CancelAllDialog {...props} /> : <HaltDialog {...props} />;
 }
@@ -54,9 +54,7 @@ function HaltDialog({ state, asked: { verb, accountId }, done, close }: StopDial
   );
 }
 
-/**
- * The dialog waits so long for the answer; then the panel of the cancel-all shows how far it is.
- */
+/** The dialog waits so long for the answer; then the panel shows how far the cancel-all is. */
 const dialogWaitsMs = 2_000;
 
 const selections = [

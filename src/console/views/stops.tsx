@@ -13,9 +13,7 @@ interface StopsProps {
   readonly ask: (asked: AskedStop) => void;
 }
 
-/**
- * Where placing is halted, since when, by whom and why; and buttons to halt, resume and cancel.
- */
+/** The scopes with a halt: since when, by whom and why; and buttons to halt, resume and cancel. */
 export function Stops({ state, watch, ask }: StopsProps) {
   const halts = usePolled(watch.halts);
   const accounts = usePolled(watch.accounts);

@@ -20,7 +20,7 @@ interface TicketFormProps {
   readonly accounts: AccountListDocument['items'];
 }
 
-/** The fields that belong to the choices of the ticket. */
+/** The fields for the ticket's choices. */
 export function TicketForm({ ticket, fields, progress, accounts }: TicketFormProps) {
   const shown = fieldsShown(fields);
   const isPrediction = fields.kind === 'prediction';
@@ -78,8 +78,8 @@ export function TicketForm({ ticket, fields, progress, accounts }: TicketFormPro
 }
 
 /**
- * Accounts that orders of this kind can go to, each said to be simulated or real; any text where
- * the list could not be read.
+ * Accounts open to orders of this kind, each said to be simulated or real; any text if the list
+ * could not be read.
  */
 function accountChoices({ kind, accountId }: TicketFields, accounts: AccountListDocument['items']): object {
   const stream = kind === 'prediction' ? 'prediction' : 'account';

@@ -14,10 +14,7 @@ interface PreviewProps {
   readonly isOver: boolean;
 }
 
-/**
- * The quotes, the value and the limits of the ticket, and what
- * would refuse it, before anything is sent.
- */
+/** The ticket's quotes, value and limits, and what would refuse it, before anything is sent. */
 export function Preview({ state, fields, isOver }: PreviewProps) {
   const preview = useMemo(() => new TicketPreview(state), [state]);
   useEffect(() => {

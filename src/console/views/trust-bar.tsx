@@ -51,7 +51,7 @@ function verdict(doubts: readonly Doubt[], complete: boolean) {
   );
 }
 
-/** To the page that says what to do. */
+/** To the page with the fix. */
 function helpLink(runbook: string, doubt: string) {
   const label = `What to do: ${doubt}`;
   return (

@@ -50,11 +50,11 @@ const keptRows = 16;
 const mostOrders = 20_000;
 
 /**
- * Finds each change with a message that met a fault, by the platform's ledger, and the row that
- * shows it at the service all the same, by our log. Pure.
+ * Finds each change with a faulty message by the platform's ledger, and the row that shows it all
+ * the same by our log. Pure.
  *
- * Invariant: a change counts as harmed only if no connection was sent its message in time; it is
- * recovered by its order's first row that is as new.
+ * Invariant: a change counts as harmed only if no connection was sent its message in time; its
+ * order's first row just as new has recovered it.
  */
 export class StreamHarm {
   readonly harmed: HarmedChange[] = [];

@@ -8,8 +8,8 @@ const lowest = 15_000;
 const highest = 32_000;
 
 /**
- * A TCP port that is free on the loopback address now. Drawn at random, so that two processes that
- * start at once rarely draw the same. Its caller must expect that another program binds it first.
+ * A TCP port now free on loopback. Drawn at random: two processes starting at once rarely draw the
+ * same. The caller must expect another program to bind it first.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -8,12 +8,12 @@ import type { Clock } from '../../runtime/clock.ts';
 import { withDeadline } from '../../runtime/waiting.ts';
 
 /**
- * The shell that stands between us and a server. Its standard input is a pipe, and only we hold the
- * other end. When it closes, because we asked for it or because we were killed with -9, the shell
- * stops the server and removes the folder. A server started directly outlives us (Postgres and java
- * both did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
+ * The shell between us and a server. Its standard input is a pipe, and only we hold the other end.
+ * When it closes, because we asked for it or because we were killed with -9, the shell stops the
+ * server and removes the folder. A server started directly outlives us (Postgres and java both
+ * did); `setpriv --pdeathsig` missed one kill in 25, this none in 25.
  *
- * $1 signal that stops the server, $2 tenths of a second until it is killed, $3 folder, then the
+ * $1 signal to stop the server, $2 tenths of a second until it is killed, $3 folder, then the
  * command. File descriptor 3 reports two lines: the server's process id, and its exit code once it
  * has ended; when we are gone, writing them must not kill the shell (PIPE).
  */

@@ -26,8 +26,8 @@ interface ChildOptions {
 const keptLines = 20;
 
 /**
- * Starts this program again as a process of its own that does not outlive us, and waits until it
- * says that it is ready. Throws with its last lines otherwise.
+ * Starts this program again as a process that ends with us, and waits until it is ready. Throws
+ * with its last lines otherwise.
  */
 export async function startChild(io: Pick<CliIo, 'clock' | 'entry'>, options: ChildOptions): Promise<ChildProgram> {
   const lines: string[] = [];

@@ -24,14 +24,14 @@ interface CancelAllWish {
 type SweptOrder = CancelAllDocument['orders'][number];
 type SweptState = 'done' | 'under way' | 'not cancelled';
 
-/** One order of a cancel-all as it stands now. */
+/** One order in a cancel-all as it stands now. */
 export interface SweptLine {
   readonly order: SweptOrder;
   readonly state: SweptState;
-  /** The state of its cancel, or the code of the reason why there is none. */
+  /** The state of its cancel, or the code for the lack of one. */
   readonly word: string;
   readonly why: string | undefined;
-  /** How its order ended, where that is known here. */
+  /** How its order ended, if that is known here. */
   readonly status: string | undefined;
 }
 
@@ -39,9 +39,9 @@ const askAgainMs = 3_000;
 const askRarelyMs = 15_000;
 
 /**
- * One cancel-all under one key. Its answer lists the orders that were open; afterwards each cancel
- * is followed by the steps of its command and by the order itself. While cancels are missing, or it
- * stays in force, the same request asks how far it is: that cancels nothing else.
+ * One cancel-all under one key. Its answer lists the open orders; afterwards the steps of its
+ * command and the order itself follow each cancel. While cancels are missing, or it stays in force,
+ * the same request asks how far it is: that cancels nothing else.
  */
 export class CancelAllRun {
   readonly wish: CancelAllWish;
@@ -49,7 +49,7 @@ export class CancelAllRun {
   readonly answer: Signal<CancelAllDocument | undefined> = signal<CancelAllDocument | undefined>(undefined);
   /** Why the newest request had no good answer. */
   readonly fault: Signal<string | undefined> = signal<string | undefined>(undefined);
-  /** Rises when the state of a cancel changed. */
+  /** Rises when a cancel's state changed. */
   readonly steps: Signal<number> = signal(0);
   private readonly outcomes = new Map<string, CommandOutcome>();
   private readonly deps: RunDeps;
@@ -73,7 +73,7 @@ export class CancelAllRun {
     return answer;
   }
 
-  /** Follows it until nothing of it is open any more, or `signal` aborts. */
+  /** Follows it until nothing is open any more, or `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     const end = this.deps.outcomes.add((outcome) => this.takeOutcome(outcome));
     signal.addEventListener('abort', end, { once: true });
@@ -87,7 +87,7 @@ export class CancelAllRun {
     }
   }
 
-  /** Each order, those first that a person has to look at. */
+  /** Each order, those for a person first. */
   lines(): readonly SweptLine[] {
     const rank: Readonly<Record<SweptState, number>> = { 'not cancelled': 0, 'under way': 1, done: 2 };
     const lines = (this.answer.peek()?.orders ?? []).map((order) => this.lineOf(order));
@@ -98,7 +98,7 @@ export class CancelAllRun {
     const row = this.deps.orders.rows.get(`${order.stream}:${order.orderId}`);
     const newest = order.commandId === undefined ? undefined : this.outcomes.get(order.commandId);
     const word = newest?.state ?? order.state ?? order.code ?? 'UNDER_WAY';
-    // However it ended: an order that was filled meanwhile is not open any more either.
+    // However it ended: an order filled meanwhile is not open any more either.
     const isOver = (row !== undefined && !isOpen(row.order)) || ['applied', 'moot'].includes(word);
     const status = row !== undefined && isOver ? row.order.status : undefined;
     // A cancel without an answer yet has words for callers, who have to ask again; this page does.

@@ -1,7 +1,7 @@
 import type { CommandHistory } from '../../../contract/rest-answers.ts';
 import type { Scope } from '../session.ts';
 
-/** The outcomes that a person may give to a command, each with its meaning. */
+/** The outcomes a person may give to a command, each with its meaning. */
 export function settlements(kind: CommandHistory['kind']): readonly (readonly [outcome: string, words: string])[] {
   if (kind === 'place')
     return [
@@ -18,7 +18,7 @@ export function settlements(kind: CommandHistory['kind']): readonly (readonly [o
   ];
 }
 
-/** The actions that make sense now and that this reader may do. */
+/** The actions that make sense now, within this reader's rights. */
 interface CommandActions {
   readonly reconcile: boolean;
   readonly settle: boolean;
@@ -35,7 +35,7 @@ export function actionsOf(
   { may, commandsOn }: { readonly may: (scope: Scope) => boolean; readonly commandsOn: boolean },
 ): CommandActions {
   const isOpenOrder = orderId !== undefined && orderStatus !== undefined && !overStatuses.includes(orderStatus);
-  // The platform is not asked about a place whose order is there: the stream brings the rest.
+  // The platform is not asked about a place once its order is there: the stream brings the rest.
   const isAskedAbout = state === 'unknown' || (state === 'accepted' && !(kind === 'place' && orderId !== undefined));
   return {
     reconcile: may('ops:write') && isAskedAbout,

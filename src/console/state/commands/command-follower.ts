@@ -11,7 +11,7 @@ type FollowedState =
   /** `stale`: why a newer answer could not be read. */
   | { readonly kind: 'shown'; readonly command: CommandHistory; readonly stale?: string };
 
-/** Reads that follow each other closely are one. */
+/** Reads in close succession are one. */
 const restMs = 250;
 /** A look at the platform has been recorded by then. */
 const afterProbeMs = 1_500;
@@ -20,9 +20,8 @@ const tryAgainMs = 2_000;
 const agreesSoonMs = 1_000;
 
 /**
- * One command with all that is known about it: read again at each of its steps,
- * at each update of its order, and once the next look at the platform is over.
- * So nothing is asked while nothing happens.
+ * One command with everything known about it: read again at each step, at each update of its order,
+ * and once the next look at the platform is over. Nothing is asked while nothing happens.
  */
 export class CommandFollower {
   readonly state: Signal<FollowedState> = signal<FollowedState>({ kind: 'loading' });
@@ -50,12 +49,12 @@ export class CommandFollower {
     }
   }
 
-  /** Of any command. */
+  /** For any command. */
   takeOutcome({ commandId }: CommandOutcome): void {
     if (commandId === this.commandId) this.readAgain();
   }
 
-  /** Of any order. */
+  /** For any order. */
   takeUpdate({ orderId, order }: OrderUpdate): void {
     const state = this.state.peek();
     const own = state.kind === 'shown' ? state.command.orderId : undefined;
@@ -88,7 +87,7 @@ export class CommandFollower {
     this.wake = undefined;
   }
 
-  /** Undefined: nothing is expected that the stream does not bring. */
+  /** Undefined: nothing is expected beyond the stream. */
   private waitMs(): number | undefined {
     const state = this.state.peek();
     if (state.kind === 'missing') return undefined;

@@ -16,8 +16,8 @@ type CommandListState =
       readonly kind: 'shown';
       readonly rows: readonly CommandRow[];
       /**
-       * Where the next page begins; absent when all are here, or when older
-       * ones were left out to keep the page small.
+       * The start of the next page. Absent when all are here, or when older ones were left out to
+       * keep the page small.
        */
       readonly next?: string;
       readonly isCut: boolean;
@@ -34,7 +34,7 @@ const readAgainMs = 1_000;
 export class CommandList {
   readonly state: Signal<CommandListState> = signal<CommandListState>({ kind: 'loading' });
   private readonly rows = new Map<string, CommandRow>();
-  /** The newest step of each command that came while the list was read. */
+  /** The newest step of each command that came during the read. */
   private readonly early = new Map<string, CommandOutcome>();
   private reading: AbortSignal | undefined;
   private until: AbortSignal | undefined;
@@ -84,7 +84,7 @@ export class CommandList {
     this.publish();
   }
 
-  /** Of any command: one that the filters leave out is passed over. */
+  /** For any command: one outside the filters is passed over. */
   takeOutcome(outcome: CommandOutcome): void {
     if (this.reading !== undefined) this.early.set(outcome.commandId, outcome);
     if (this.reading !== undefined || this.state.peek().kind !== 'shown') return;
@@ -101,7 +101,7 @@ export class CommandList {
   }
 
   private take(row: CommandRow): void {
-    // The service finds the id of an order among keys and references as well.
+    // The service finds an order's id among keys and references as well.
     if (this.filters.order !== undefined && row.orderId !== this.filters.order) return;
     const known = this.rows.get(row.commandId);
     if (known === undefined || row.version > known.version) this.rows.set(row.commandId, row);
@@ -130,7 +130,7 @@ export class CommandList {
     return this.rest.get<CommandPage>('/v1/commands', query, signal);
   }
 
-  /** Only the service knows the key of a new command: it is asked, at most once a second. */
+  /** Only the service knows a new command's key: it is asked, at most once a second. */
   private readAgain(): void {
     const { until } = this;
     if (this.readingAgain || until === undefined) return;

@@ -18,8 +18,8 @@ export type CommandRow = Pick<
 > & { readonly presumedAbsent: boolean };
 
 /**
- * The filters of the list, as they are in the address. `state`: a state, or `unresolved` for all
- * whose outcome is not known.
+ * The list's filters, as they are in the address. `state`: a state, or `unresolved` for every
+ * unknown outcome.
  */
 export interface CommandFilters {
   readonly account?: string;
@@ -27,7 +27,7 @@ export interface CommandFilters {
   readonly state?: string;
   readonly key?: string;
   readonly reference?: string;
-  /** The id of an order. Its page asks for it; it is in no address. */
+  /** An order's id. Its page asks for it; it is in no address. */
   readonly order?: string;
 }
 
@@ -69,8 +69,8 @@ export function rowOfOutcome(outcome: CommandOutcome): CommandRow {
 }
 
 /**
- * Whether the row is one of those that the filters ask for. The key is not in a row: undefined says
- * that only the service knows.
+ * Whether the row fits the filters. The key is not in a row: undefined says that only the service
+ * knows.
  */
 export function matches(
   row: CommandRow,

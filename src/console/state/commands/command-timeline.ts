@@ -4,11 +4,10 @@ type Entry = CommandHistory['timeline'][number];
 export type Fact = Extract<Entry, { what: 'evidence' }>;
 type Attempt = CommandHistory['attempts'][number];
 
-/** One line of the timeline. */
 export type Step =
   | { readonly kind: 'asked'; readonly at: string }
   | { readonly kind: 'prepared' | 'sending'; readonly at: string }
-  /** The answer where no fact has it: a takeover ended the wait for it. */
+  /** The answer, if no fact has it: a takeover ended the wait for it. */
   | {
       readonly kind: 'answered';
       readonly at: string;
@@ -16,11 +15,11 @@ export type Step =
       readonly reason?: Attempt['reason'];
     }
   | { readonly kind: 'fact'; readonly at: string; readonly fact: Fact }
-  /** Reads in a row that did not show it. `from` and `at`: the first and the last of them. */
+  /** Reads in a row that did not show it. `from` and `at`: the first and the last. */
   | { readonly kind: 'missed'; readonly at: string; readonly from: string; readonly facts: readonly Fact[] };
 
 /**
- * What was asked for, then each attempt with all that is known of it. `since`: what is known of a
+ * The request, then each attempt with everything known about it. `since`: what is known about a
  * command without an attempt.
  */
 export interface TimelineGroup {
@@ -41,7 +40,7 @@ export function timelineOf(command: CommandHistory): readonly TimelineGroup[] {
   return [asked, ...groups, ...(others.length === 0 ? [] : [{ name: 'since' as const, steps: inTime([], others) }])];
 }
 
-/** The attempt that a fact names; else the newest that there was at that time. */
+/** The attempt named by a fact; else the newest at that time. */
 function attemptOf({ attemptId, at }: Fact, attempts: readonly Attempt[]): Attempt | undefined {
   const named = attempts.find((attempt) => attempt.attemptId === attemptId);
   return named ?? attempts.findLast(({ preparedAt }) => preparedAt <= at) ?? attempts[0];
@@ -62,8 +61,8 @@ function stepsOf({ preparedAt, sendingAt, answeredAt, state, reason }: Attempt, 
 }
 
 /**
- * By time; in the same millisecond in the order in which it must have
- * happened: the steps of an attempt, then facts.
+ * By time; within a millisecond in the order in which it must have happened: the steps of an
+ * attempt, then facts.
  */
 function inTime(steps: readonly Step[], facts: readonly Fact[]): Step[] {
   const all = [...steps, ...facts.map((fact) => ({ kind: 'fact', at: fact.at, fact }) as const)];

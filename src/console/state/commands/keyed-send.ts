@@ -13,8 +13,8 @@ const waitsMs = [500, 2_000] as const;
 
 /**
  * One action under one idempotency key, for as long as it is wanted: the service does it once,
- * however often it is asked. So a second click while a request is under way joins that request, and
- * a request without an answer is sent again.
+ * however often it is asked. So a second click joins the request under way, and a request without
+ * an answer is sent again.
  */
 export class KeyedSend<T> {
   readonly key: string;

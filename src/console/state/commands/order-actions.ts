@@ -7,24 +7,21 @@ import type { Session } from '../session.ts';
 import { KeyedSend } from './keyed-send.ts';
 import { mayCommand } from './may-command.ts';
 
-/** New terms of a prediction order, as typed: a term that is left out, or empty, stays. */
+/** New terms for a prediction order, as typed: a term left out, or empty, stays. */
 export type NewTerms = Readonly<Partial<Record<TermName, string>>>;
 export type TermName = 'quantity' | 'price' | 'stopPx' | 'timeInForce' | 'expireTime';
 
-/**
- * One term of an order: its name in the body of a replace, and
- * its value now, empty where it has none.
- */
+/** One term of an order: its name in a replace body, and its value now, or empty. */
 interface Term {
   readonly name: TermName;
   readonly now: string;
 }
 
-/** Actions that this reader may do with an order now. */
+/** This reader's actions on an order now. */
 export function orderActions(session: Session, { stream, order }: ListedOrder): readonly ('cancel' | 'replace')[] {
   if (!mayCommand(session)) return [];
-  // The platform has no way to replace an account order. What it makes of the cancel of an order
-  // that has ended here is for it to say.
+  // The platform can't replace an account order. What it makes of a cancel after the end is for it
+  // to say.
   return stream === 'prediction' && isOpen(order) ? ['cancel', 'replace'] : ['cancel'];
 }
 
@@ -40,7 +37,7 @@ export function termsOf({ price, stopPrice, timeInForce, expireTime, working }: 
   return all.flatMap(([name, now]) => (now === undefined ? [] : [{ name, now }]));
 }
 
-/** The new terms that differ from those that work now. */
+/** The new terms that differ from the working ones. */
 export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly (Term & { readonly to: string })[] {
   return termsOf(order).flatMap(({ name, now }) => {
     const to = wanted[name]?.trim() ?? '';
@@ -49,12 +46,12 @@ export function changedTerms(order: NormalisedOrder, wanted: NewTerms): readonly
 }
 
 /**
- * A cancel or a replace of the order as the reader has seen it. When the order has
- * changed since, the service does nothing (412); the reader then looks at the order as it
- * is, and decides again, under the same key.
+ * A cancel or a replace of the order as the reader has seen it. If the order has changed since, the
+ * service does nothing (412); the reader then looks at the order as it is, and decides again, under
+ * the same key.
  */
 export class OrderAction {
-  /** The order that the reader has before the eyes. */
+  /** The order before the reader's eyes. */
   seen: ListedOrder;
   private readonly state: ConsoleState;
   private readonly keyed: KeyedSend<CommandAnswer>;
@@ -83,8 +80,8 @@ export class OrderAction {
   }
 
   /**
-   * After a 412: the order as it is now becomes the one that was seen. Resolves with the one
-   * before; undefined where it could not be read.
+   * After a 412: the order as it is now becomes the seen one. Resolves with the one before;
+   * undefined if it could not be read.
    */
   async lookAgain(): Promise<ListedOrder | undefined> {
     const { stream, orderId } = this.seen;
@@ -96,7 +93,7 @@ export class OrderAction {
   }
 }
 
-/** The path of cancels and replaces of an order. */
+/** The path for an order's cancels and replaces. */
 export function orderPath({ stream, orderId }: { readonly stream: Stream; readonly orderId: string }): string {
   return `/v1/${stream === 'prediction' ? 'predictions/' : ''}orders/${encodeURIComponent(orderId)}`;
 }

@@ -22,12 +22,12 @@ interface HaltsNow {
 const lookMs = 1_000;
 const quickMs = 5_000;
 const slowMs = 30_000;
-/** A read of the exposure takes at most this share of the time: it goes through all open orders. */
+/** Reading the exposure takes at most this share of the time: it goes through all open orders. */
 const exposureShare = 0.1;
 
 /**
- * What is at risk and what is stopped. Exposure is read again after orders or commands changed, at
- * a bounded pace. Halts come live; they are read as well, since a halt that was raised while the
+ * Everything at risk and everything stopped. Exposure is read again after orders or commands
+ * changed, at a bounded pace. Halts come live. They are read as well: a halt raised while the
  * database was away has no event yet.
  */
 export class RiskWatch {
@@ -39,7 +39,7 @@ export class RiskWatch {
   private readonly state: ConsoleState;
   private changed = true;
   private exposureTookMs = 0;
-  /** Changes of halts that came while the halts were read. */
+  /** Changes that came while the halts were read. */
   private early: HaltChange[] = [];
 
   constructor(state: ConsoleState) {
@@ -57,7 +57,7 @@ export class RiskWatch {
     this.accounts = polled('/v1/accounts', slowMs);
   }
 
-  /** Takes what the stream says. Returns a function that ends it. */
+  /** Listens to the stream. Returns a function to end it. */
   listen(): () => void {
     const { updates, outcomes, halts } = this.state;
     const changed = () => {
@@ -92,7 +92,7 @@ export class RiskWatch {
 
   private async readExposure(signal: AbortSignal): Promise<Answer<ExposureNow>> {
     const { ports, rest, session } = this.state;
-    // Without the stream nothing says that something changed.
+    // Without the stream nothing announces a change.
     while (!this.changed && session.may('orders:read') && !signal.aborted) await pause(ports, lookMs, signal);
     this.changed = false;
     const startedMs = ports.monotonicMs();

@@ -9,7 +9,7 @@ export interface ScopeLine {
   readonly halts: readonly HaltDocument[];
 }
 
-/** All accounts first, then those that are halted, then the others, by name. */
+/** All accounts first, then the halted ones, then the others, by name. */
 export function stopsByScope(
   accounts: AccountListDocument['items'],
   halts: readonly HaltDocument[],

@@ -4,8 +4,8 @@ export type TicketKind = 'equity' | 'option' | 'prediction';
 type Body = PlaceAccountBody | PlacePredictionBody;
 
 /**
- * A ticket as it is typed: every field is text, empty where nothing was typed. Sides, types and
- * times in force are in the words of their endpoint.
+ * A ticket as typed: every field is text, or empty. Sides, types and times in force are in the
+ * words of their endpoint.
  */
 export interface TicketFields {
   readonly kind: TicketKind;
@@ -21,7 +21,7 @@ export interface TicketFields {
   readonly expireTime: string;
   readonly reference: string;
   readonly legs: readonly TicketLeg[];
-  /** The command that this one takes the place of: it comes by the address only. */
+  /** The command it supersedes: it comes by the address only. */
   readonly supersedes: string;
 }
 
@@ -35,7 +35,7 @@ export interface TicketLeg {
 export const mostLegs = 4;
 export const emptyLeg: TicketLeg = { symbol: '', side: 'BUY', ratioQty: '1', positionEffect: 'OPEN' };
 
-/** The choices that a ticket of this kind begins with: the ones that do the least. */
+/** The first choices on a ticket: the ones that do the least. */
 export function firstWords(kind: TicketKind): Pick<TicketFields, 'kind' | 'side' | 'type' | 'timeInForce'> {
   return kind === 'prediction'
     ? { kind, side: 'buy', type: 'limit', timeInForce: 'day' }
@@ -56,10 +56,7 @@ export function emptyFields(kind: TicketKind = 'equity'): TicketFields {
   return { ...firstWords(kind), ...texts, outcome: 'YES', legs: [emptyLeg] };
 }
 
-/**
- * Which of the fields belong to a ticket with these choices;
- * those that do not are neither shown nor sent.
- */
+/** The fields for a ticket with these choices; others are neither shown nor sent. */
 export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
   const isPrediction = kind === 'prediction';
   return {
@@ -74,8 +71,8 @@ export function fieldsShown({ kind, type, timeInForce }: TicketFields) {
 }
 
 /**
- * The path and the exact body that the ticket sends. Only the service judges it: empty fields that
- * it needs come back as its faults.
+ * The ticket's path and exact body. Only the service judges it: empty fields that it needs come
+ * back as its faults.
  */
 export function requestOf(fields: TicketFields): { readonly path: string; readonly body: Body } {
   return fields.kind === 'prediction'
@@ -120,10 +117,7 @@ function predictionBody(fields: TicketFields): PlacePredictionBody {
   });
 }
 
-/**
- * The shapes of the bodies are the goal, not a promise: the
- * service says where what was typed is not one.
- */
+/** The shapes of the bodies are the goal, not a promise: the service says what does not fit. */
 function withoutEmpty<T extends Body>(fields: Readonly<Partial<Record<keyof T, unknown>>>): T {
   const given = Object.entries<unknown>(fields).map(
     ([name, value]) => [name, typeof value === 'string' ? value.trim() : value] as const,
@@ -149,15 +143,15 @@ const namesInBody: Readonly<Record<FieldName, readonly string[]>> = {
 };
 
 /**
- * The field of the ticket that a path of a fault names: `qty` is `quantity`, `legs[1].symbol`
- * stays. Undefined: it has none.
+ * The ticket's field for the path in a fault: `qty` is `quantity`, `legs[1].symbol` stays.
+ * Undefined: it has none.
  */
 export function fieldOfPath(path: string): string | undefined {
   if (/^legs\[\d\]\.\w+$/.test(path)) return path;
   return Object.entries(namesInBody).find(([, names]) => names.includes(path))?.[0];
 }
 
-/** Whether nothing was typed in a field that `fieldOfPath` names. */
+/** Whether a field, named as by `fieldOfPath`, is empty. */
 export function isEmpty(fields: TicketFields, field: string): boolean {
   const [, at, name] = /^legs\[(\d)\]\.(\w+)$/.exec(field) ?? [];
   const holder = at === undefined ? fields : fields.legs[Number(at)];

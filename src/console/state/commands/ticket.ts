@@ -17,9 +17,7 @@ import {
 type Progress =
   | { readonly kind: 'open' }
   | { readonly kind: 'sending' }
-  /**
-   * Nothing of this ticket is at the service. `faults` by field of the ticket, `why` for the rest.
-   */
+  /** Nothing of this ticket is at the service. `faults` by field, `why` for the rest. */
   | { readonly kind: 'refused'; readonly why: string | undefined; readonly faults: ReadonlyMap<string, string> }
   /**
    * No answer: it may have been sent. The ticket stays as it is,
@@ -30,7 +28,7 @@ type Progress =
 
 /**
  * One order on its way to the service. It has one idempotency key from its first to its last
- * moment, so at most one command can come of it, however often it is sent and whatever is cut.
+ * moment, so at most one command can come from it, however often it is sent and whatever is cut.
  */
 export class Ticket {
   readonly fields: Signal<TicketFields>;
@@ -76,13 +74,13 @@ export class Ticket {
   private async after(answer: Answer<CommandAnswer>): Promise<Progress> {
     if (answer.kind === 'ok') return { kind: 'sent', commandId: answer.body.commandId };
     if (answer.kind === 'away') return { kind: 'away' };
-    // An earlier request of this ticket, with other terms, arrived late:
-    // there is a command, and it is the only one.
+    // An earlier request from this ticket, with other terms, arrived late: there is a command, and
+    // it is the only one.
     const earlier = answer.code === 'IDEMPOTENCY_KEY_REUSED' ? await this.findCommand() : undefined;
     if (earlier !== undefined) return { kind: 'sent', commandId: earlier };
     const placed = answer.faults.map(({ path, message }) => {
       const field = fieldOfPath(path);
-      // The service says how a value has to look; where there is none, that is the fault.
+      // The service says how a value has to look; without a value, that is the fault.
       return [field, field !== undefined && isEmpty(this.fields.peek(), field) ? 'is missing' : message, path] as const;
     });
     const rest = placed.flatMap(([field, message, path]) => (field === undefined ? [`${path} ${message}`.trim()] : []));
@@ -103,7 +101,7 @@ export class Ticket {
 
 const kinds: readonly TicketKind[] = ['equity', 'option', 'prediction'];
 
-/** What an address asks a new ticket to begin with; words that it does not know are passed over. */
+/** The first fields for a new ticket, by its address; unknown words are passed over. */
 export function prefilledBy(query: URLSearchParams): Partial<TicketFields> {
   const kind = kinds.find((each) => each === query.get('kind'));
   const texts = (['accountId', 'symbol', 'quantity', 'supersedes'] as const).flatMap((name) => {

@@ -37,7 +37,7 @@ export interface BlotterView {
   readonly openOnly: boolean;
   readonly sort: { readonly column: ColumnName; readonly descending: boolean };
   readonly columns: readonly ColumnName[];
-  /** In pixels, of columns that the reader resized. */
+  /** In pixels, for resized columns. */
   readonly widths: Readonly<Partial<Record<ColumnName, number>>>;
 }
 
@@ -52,8 +52,8 @@ export const defaultView: BlotterView = {
 };
 
 /**
- * Reads the view from the words after `?`. Unknown words count as left out: an address that a
- * person wrote never breaks the page.
+ * Reads the view from the words after `?`. Unknown words count as left out: a hand-written address
+ * never breaks the page.
  */
 export function viewOf(query: URLSearchParams): BlotterView {
   const text = (name: string) => query.get(name)?.trim() || undefined;
@@ -105,7 +105,7 @@ export function queryOf(view: BlotterView): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** The same text for views that have the same rows in the same order. */
+/** Equal for views with the same rows in the same order. */
 export function selectionOf(view: BlotterView): string {
   return queryOf({ ...view, columns: defaultView.columns, widths: {} });
 }
@@ -131,20 +131,19 @@ export function withoutFilters(): Partial<BlotterView> {
 }
 
 /**
- * A filter that hides rows: its name for people, how many rows
- * it alone hides, and the view without it.
+ * A filter that hides rows: its name for people, the count it alone hides, and the view without it.
  */
 interface Hiding {
   readonly filter: string;
-  /** Undefined: not all of them have been read. */
+  /** Undefined: not all have been read. */
   readonly hidden: number | undefined;
   readonly without: Partial<BlotterView>;
 }
 
 /**
- * For a view that shows nothing: the filters that a reader can drop to see something, or all that
- * are set where none of them alone is the reason. Closed orders are read only once a reader asks
- * for them, so `Open only` is always among them.
+ * For a view that shows nothing: the filters a reader can drop to see something, or all if none
+ * alone is the reason. Closed orders are read only once a reader asks for them, so `Open only` is
+ * always among them.
  */
 export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): readonly Hiding[] {
   const all = [...rows];
@@ -160,7 +159,7 @@ export function hidingFilters(view: BlotterView, rows: Iterable<OrderRow>): read
   return [...openOnly, ...(effective.length > 0 ? effective : given)];
 }
 
-/** One column more, at its usual place among those that are there; their own order stays. */
+/** One column more, at its usual place; the others keep their order. */
 export function withColumn(columns: readonly ColumnName[], name: ColumnName): readonly ColumnName[] {
   const rank = columnNames.indexOf(name);
   const next = columns.findIndex((other) => columnNames.indexOf(other) > rank);
@@ -213,8 +212,8 @@ const comparers: Readonly<Record<ColumnName, (a: OrderRow, b: OrderRow) => numbe
 };
 
 /**
- * Rows that are equal in the column come newest first, then by key, so that
- * none changes its place without a reason.
+ * Rows equal in the column come newest first, then by key, so that none changes its place without a
+ * reason.
  */
 export function orderOf({ sort }: BlotterView): (a: OrderRow, b: OrderRow) => number {
   const compare = comparers[sort.column];

@@ -1,7 +1,4 @@
-/**
- * One event of a stream of server-sent events (WHATWG HTML, section
- * 9.2). A block without data has an id alone.
- */
+/** One server-sent event (WHATWG HTML, section 9.2). A block without data has an id alone. */
 export interface EventBlock {
   readonly id?: string;
   readonly event: string;
@@ -9,21 +6,19 @@ export interface EventBlock {
   readonly data?: string;
 }
 
-/**
- * The largest record is far smaller; a stream that sends more without a line end is none of ours.
- */
+/** The largest record is far smaller; a stream with more before a line end is none of ours. */
 const longestBlock = 4 * 1024 * 1024;
 
 /**
- * Cuts the text of a stream into events. Text may come in any
- * pieces; a line may end with CR, LF or both.
+ * Cuts a stream's text into events. Text may come in any pieces; a line may end with CR, LF or
+ * both.
  */
 export class EventBlocks {
   private rest = '';
   private block: { id?: string; event: string; data?: string } = { event: 'message' };
   private size = 0;
 
-  /** The events that this piece completes. Throws when a block is too long. */
+  /** The events completed by this piece. Throws when a block is too long. */
   feed(piece: string): EventBlock[] {
     const blocks: EventBlock[] = [];
     const text = this.rest + piece;
@@ -57,8 +52,8 @@ export class EventBlocks {
 }
 
 /**
- * Where the line ends and the next begins. A CR at the end of the text may be half of a CR LF, so
- * it waits for the next piece.
+ * The end of the line, and the start of the next. A CR at the end of the text may be half a CR LF,
+ * so it waits for the next piece.
  */
 function lineEnd(text: string, from: number): { readonly at: number; readonly next: number } | undefined {
   const feed = text.indexOf('\n', from);

@@ -15,8 +15,7 @@ export type LoadEnd =
 
 interface LoadOptions {
   /**
-   * `open`: by id, the cheap way to all of them. `over`: those that changed last come first, since
-   * there may be years of them.
+   * `open`: by id, the cheap way to all. `over`: the last changed first, since there may be years.
    */
   readonly which: 'open' | 'over';
   readonly most: number;

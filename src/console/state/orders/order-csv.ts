@@ -25,7 +25,7 @@ const columns: readonly (readonly [name: string, value: (row: OrderRow) => strin
   ['updatedAt', ({ order }) => order.updatedAt],
 ];
 
-/** The rows as CSV (RFC 4180), in UTF-8 with a mark that spreadsheets look for. */
+/** The rows as CSV (RFC 4180), in UTF-8 with a mark for spreadsheets. */
 export function csvOf(rows: readonly OrderRow[]): string {
   const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => value(row) ?? ''))];
   return `\u{feff}${lines.map((cells) => cells.map(cellOf).join(',')).join('\r\n')}\r\n`;
@@ -34,8 +34,8 @@ export function csvOf(rows: readonly OrderRow[]): string {
 const decimal = /^-?\d+(?:\.\d+)?$/;
 
 /**
- * A spreadsheet runs a text that begins with one of these as a
- * formula; an apostrophe before it makes it text.
+ * A spreadsheet runs a text with this beginning as a formula; an apostrophe before it makes it
+ * text.
  */
 const formula = /^[=+\-@\t\r]/;
 

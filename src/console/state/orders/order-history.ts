@@ -9,14 +9,14 @@ type HistoryState =
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly why: string }
   /**
-   * Updates by revision, oldest first; there may be none, or not the first
-   * ones, where the log is not kept that long.
+   * Updates by revision, oldest first; the first ones may be missing, as the log is not kept for
+   * ever.
    */
   | {
       readonly kind: 'shown';
       readonly order: ListedOrder;
       readonly updates: readonly OrderUpdate[];
-      /** When each was stored, by `eventId`; those that came by the stream are not in it. */
+      /** When each was stored, by `eventId`; those from the stream are not in it. */
       readonly recordedAt: ReadonlyMap<string, string>;
       readonly cut: boolean;
     };
@@ -36,9 +36,9 @@ export class OrderHistory {
   private readonly rest: Rest;
   private readonly stream: Stream;
   private readonly orderId: string;
-  /** Updates that came while it was read. */
+  /** Updates that came during the read. */
   private early: OrderUpdate[] = [];
-  /** Reads under way: a new one begins before the one that it replaces has ended. */
+  /** Reads under way: a new one begins before the old one has ended. */
   private reads = 0;
 
   constructor(rest: Rest, { stream, orderId }: { readonly stream: Stream; readonly orderId: string }) {
@@ -78,7 +78,7 @@ export class OrderHistory {
     this.state.value = { kind: 'shown', order: order.body, updates, recordedAt, cut: after !== undefined };
   }
 
-  /** Of any order: those of others are passed over. */
+  /** For any order: those of others are passed over. */
   takeUpdate(update: OrderUpdate): void {
     if (update.stream !== this.stream || update.orderId !== this.orderId) return;
     const state = this.state.peek();

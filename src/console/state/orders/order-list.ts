@@ -5,9 +5,8 @@ import type { OrderChanges, OrderStore } from './order-store.ts';
 import { exchangeRows, placeIn } from './sorted-rows.ts';
 
 /**
- * The rows of one view, in its order. While it is paused the list stands still, and
- * `waiting` counts the orders that changed meanwhile. Invariant: `shown` has
- * exactly the rows of `rows`, which are sorted.
+ * The rows of one view, in its order. While it is paused the list stands still, and `waiting`
+ * counts the orders changed meanwhile. Invariant: `shown` has exactly the rows in `rows`, sorted.
  */
 export class OrderList {
   /** Changed in place; `version` says when. */
@@ -28,7 +27,7 @@ export class OrderList {
     this.rebuild();
   }
 
-  /** The index of an order in `rows`; -1 where it is not among them. */
+  /** The index of an order in `rows`; -1: it is not among them. */
   readonly placeOf = (key: string): number => {
     const row = this.shown.get(key);
     return row === undefined ? -1 : placeIn(this.rows, row, this.rows.length, orderOf(this.view));

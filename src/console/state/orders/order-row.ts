@@ -10,19 +10,19 @@ export interface OrderRow {
   readonly orderId: string;
   readonly accountId: string;
   readonly revision: number;
-  /** Undefined: read from a list, which does not say it. */
+  /** Undefined: a list does not say it. */
   readonly generation: number | undefined;
   readonly sourceVersion: string | undefined;
   readonly order: NormalisedOrder;
-  /** Fields that the last change changed; empty where the row was read from a list. */
+  /** Fields changed last; empty for a row from a list. */
   readonly changed: readonly string[];
   /** Rises with each change that arrives: the highest is the newest. */
   readonly rank: number;
-  /** When the change arrived, by the monotonic clock; undefined for a row of a list. */
+  /** When the change arrived, by the monotonic clock; undefined for a row from a list. */
   readonly arrivedMs: number | undefined;
 }
 
-/** An order as lists of REST have it. */
+/** An order as lists from REST have it. */
 export interface ListedOrder {
   readonly stream: Stream;
   readonly orderId: string;
@@ -76,8 +76,8 @@ export function directionOf(side: string): 'buy' | 'sell' {
 }
 
 /**
- * What the order waits for and asks: `191.5`, `stop 190`, `190 stop
- * 191`, or its type where it names no price.
+ * The prices an order waits for and asks: `191.5`, `stop 190`, `190 stop 191`, or its type without
+ * a price.
  */
 export function priceText({
   price,

@@ -2,27 +2,25 @@ import type { OrderUpdate } from '../../../../types/records.d.ts';
 import type { Ports } from '../ports.ts';
 import { isNewer, isOpen, type ListedOrder, type OrderRow, rowOfListed, rowOfUpdate } from './order-row.ts';
 
-/** The rows that changed since the last call, newest state only, and those that are gone. */
+/** The rows changed since the last call, newest state only, and those that are gone. */
 export interface OrderChanges {
   readonly changed: ReadonlyMap<string, OrderRow>;
   readonly gone: ReadonlySet<string>;
 }
 
 interface StoreOptions {
-  /**
-   * Orders that are over are kept up to this number; the one that changed longest ago goes first.
-   */
+  /** Orders that are over are kept up to this number; the one changed longest ago goes first. */
   readonly mostClosed: number;
 }
 
 /**
- * The newest state of every order that this page knows. However many updates come between two
- * frames, each order counts once: listeners get one set of changes for each drawn frame. Invariant:
- * a row is replaced by a newer one only, whatever the order of arrival.
+ * The newest state of every order known to this page. However many updates come between two frames,
+ * each order counts once: listeners get one set of changes for each drawn frame. Invariant: a row
+ * is replaced by a newer one only, whatever the order of arrival.
  */
 export class OrderStore {
   readonly rows = new Map<string, OrderRow>();
-  /** Updates that arrived, with those that were older than the known state. */
+  /** Updates that arrived, with those older than the known state. */
   received = 0;
   private changed = new Map<string, OrderRow>();
   private gone = new Set<string>();
@@ -45,9 +43,7 @@ export class OrderStore {
     this.put(rowOfUpdate(update, this.rank, this.ports.monotonicMs()));
   }
 
-  /**
-   * Rows of a list. They rank below every change that was seen happen, the newest of them first.
-   */
+  /** Rows from a list. They rank below every change seen happen, the newest first. */
   takeListed(items: readonly ListedOrder[]): void {
     for (const item of items) this.put(rowOfListed(item, rankOfListed(item)));
   }
@@ -61,7 +57,7 @@ export class OrderStore {
     this.ask();
   }
 
-  /** Calls `listener` with the changes of each frame. Returns a function that ends this. */
+  /** Calls `listener` with each frame's changes. Returns a function to end this. */
   listen(listener: (changes: OrderChanges) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -71,7 +67,7 @@ export class OrderStore {
     const known = this.rows.get(row.key);
     if (!isNewer(row, known)) return;
     this.rows.set(row.key, row);
-    // A field that changed twice within a frame has changed.
+    // A field changed twice within a frame has changed.
     const waiting = this.changed.get(row.key);
     this.changed.set(
       row.key,
@@ -109,7 +105,7 @@ export class OrderStore {
   }
 }
 
-/** Below zero, so that it is below every change that was seen; a later time is a higher rank. */
+/** Below zero, and so below every change that was seen; a later time is a higher rank. */
 function rankOfListed({ order }: ListedOrder): number {
   const atMs = Date.parse(order.updatedAt);
   return Number.isNaN(atMs) ? Number.MIN_SAFE_INTEGER : atMs - 8.64e15;

@@ -1,4 +1,4 @@
-/** A place in the page that shows one row after the other. */
+/** A place in the page for one row after the other. */
 interface Slot<Row> {
   readonly slot: number;
   readonly row: Row;
@@ -8,13 +8,13 @@ interface Slot<Row> {
 /**
  * Gives each row in view a slot, and keeps it there while the row stays in view. New rows take the
  * slots of rows that left, so the page changes texts and makes no elements, however fast the list
- * moves. The number of slots is that of the most rows that were in view at once.
+ * moves. There are as many slots as the most rows ever in view at once.
  */
 export class RowSlots<Row extends { readonly key: string }> {
   private byKey = new Map<string, number>();
   private count = 0;
 
-  /** `first`: the index of the first of `rows` in its list. In the order of slots. */
+  /** `first`: the index of `rows[0]` in its list. In the order of slots. */
   assign(rows: readonly Row[], first: number): Slot<Row>[] {
     const next = new Map<string, number>();
     for (const { key } of rows) {

@@ -7,7 +7,7 @@ import type { Scope } from '../session.ts';
 import { defaultView } from './blotter-view.ts';
 import type { ListedOrder } from './order-row.ts';
 
-/** One thing that was found, and its page. */
+/** One hit, and its page. */
 export type Hit =
   | { readonly kind: 'order'; readonly address: string; readonly order: ListedOrder }
   | { readonly kind: 'command'; readonly address: string; readonly command: CommandRow }
@@ -16,7 +16,7 @@ export type Hit =
   | { readonly kind: 'filter'; readonly address: string; readonly text: string };
 
 interface SearchState {
-  /** The text that the hits are of; empty: nothing was looked for. */
+  /** The text for these hits; empty: nothing was looked for. */
   readonly text: string;
   readonly isAsking: boolean;
   readonly hits: readonly Hit[];
@@ -36,7 +36,7 @@ const mostOfAKind = '6';
 const mostAccounts = 4;
 const askable = /^[^\p{Cc}]{2,128}$/u;
 
-/** Finds orders, commands and accounts by any id or reference. Bounded: a few hits of each kind. */
+/** Finds orders, commands and accounts by any id or reference. Bounded: a few hits each. */
 export class Search {
   readonly state: Signal<SearchState> = signal<SearchState>(none);
   private asking = new AbortController();

@@ -1,7 +1,7 @@
-/** Gives every pair of rows an order: never 0 for two rows that differ. */
+/** Gives every pair of rows an order: never 0 for two different rows. */
 type Compare<Row> = (a: Row, b: Row) => number;
 
-/** The place of `row` in sorted `rows`, or where it belongs. */
+/** The place of `row` in sorted `rows`, or its future place. */
 export function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compare: Compare<Row>): number {
   let [low, high] = [0, end];
   while (low < high) {
@@ -13,9 +13,9 @@ export function placeIn<Row>(rows: readonly Row[], row: Row, end: number, compar
 }
 
 /**
- * Takes `old` out of sorted `rows` and puts `fresh` in, both sorted too. In place, and
- * with a comparison for a few rows only: with 100,000 rows and 80 changes in a frame
- * the rest of the work is moving references.
+ * Takes `old` out of sorted `rows` and puts `fresh` in, both sorted too. In place, and with a
+ * comparison for a few rows only: with 100,000 rows and 80 changes in a frame the rest is moving
+ * references.
  */
 export function exchangeRows<Row>(
   rows: Row[],

@@ -1,20 +1,20 @@
 import type { NormalisedOrder, OrderUpdate } from '../../../../types/records.d.ts';
 
 /**
- * One revision, with the fields that it changed: without the time, which stands beside it, and the
- * platform's own word for a status that changed.
+ * One revision, with its changed fields: without the time, which stands beside it, and the
+ * platform's own word for a changed status.
  */
 export interface Step {
   readonly update: OrderUpdate;
   readonly changes: readonly Change[];
   /**
-   * From the platform's own time of the change to the moment the service learnt of it; undefined
-   * where a time cannot be read.
+   * From the platform's own time of the change to the moment the service learnt about it; undefined
+   * if a time cannot be read.
    */
   readonly delayMs: number | undefined;
   /**
-   * From then to its storing in the database; undefined where it
-   * came by the stream, which does not say it.
+   * From then to its storing in the database; undefined: it came by the stream, which does not say
+   * it.
    */
   readonly storedAfterMs: number | undefined;
 }
@@ -49,7 +49,7 @@ function stepOf(update: OrderUpdate, before: OrderUpdate | undefined, recordedAt
 
 /**
  * The fields that differ between two states of one order, without the time and the platform's own
- * word for a status that changed.
+ * word for a changed status.
  */
 export function changesBetween(before: NormalisedOrder, after: NormalisedOrder): Change[] {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
@@ -57,7 +57,7 @@ export function changesBetween(before: NormalisedOrder, after: NormalisedOrder):
   return changes.filter(({ field, from, to }) => from !== to && field !== 'updatedAt' && field !== 'statusRaw');
 }
 
-/** A first revision changes every field; these are the ones that say the order. */
+/** A first revision changes every field; these say the order. */
 const firstFields = ['status', 'orderType', 'timeInForce', 'quantity', 'price', 'stopPrice', 'cumQty'] as const;
 
 function valueIn(order: NormalisedOrder | undefined, field: string): string | undefined {

@@ -1,11 +1,11 @@
-// Amounts are decimals as text. They are compared and related as whole
-// numbers of one scale, never as floating point.
+// Amounts are decimals as text. They are compared as whole numbers at one scale, never as floating
+// point.
 
 const shape = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?$/;
 const places = 12;
 
 /**
- * Units of 10^-12; undefined where the text is no plain decimal. Further places are cut off: the
+ * Units of 10^-12; undefined for any text but a plain decimal. Further places are cut off: the
  * service never sends them.
  */
 function unitsOf(text: string | undefined): bigint | undefined {
@@ -16,7 +16,7 @@ function unitsOf(text: string | undefined): bigint | undefined {
   return sign === '-' ? -units : units;
 }
 
-/** Orders amounts; those that are missing come first. */
+/** Orders amounts; missing ones come first. */
 export function compareDecimals(a: string | undefined, b: string | undefined): number {
   const [left, right] = [unitsOf(a), unitsOf(b)];
   if (left === right) return 0;
@@ -25,10 +25,7 @@ export function compareDecimals(a: string | undefined, b: string | undefined): n
   return left < right ? -1 : 1;
 }
 
-/**
- * The sum of two amounts, in the shortest plain text; undefined
- * where one of them is no plain decimal.
- */
+/** The sum of two amounts, in the shortest plain text; undefined unless both are plain decimals. */
 export function addDecimals(a: string, b: string): string | undefined {
   const [left, right] = [unitsOf(a), unitsOf(b)];
   if (left === undefined || right === undefined) return undefined;
@@ -39,8 +36,8 @@ export function addDecimals(a: string, b: string): string | undefined {
 }
 
 /**
- * How much of `whole` is `part`, in thousandths from 0 to 1000. Only the
- * whole of it is 1000, and only nothing is 0.
+ * The share of `part` in `whole`, in thousandths from 0 to 1000. Only the whole is 1000, and only
+ * nothing is 0.
  */
 export function thousandthsOf(part: string, whole: string): number {
   const [some, all] = [unitsOf(part), unitsOf(whole)];

@@ -1,4 +1,4 @@
-/** Words of a runbook, in the order of the text. */
+/** A runbook's words, in the order of the text. */
 export type RunbookWord =
   | { readonly kind: 'text' | 'code'; readonly text: string }
   /** To another runbook. */
@@ -10,9 +10,8 @@ export type RunbookBlock =
   | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly (readonly RunbookBlock[])[] };
 
 /**
- * The parts of a runbook, of the little Markdown in which they are written: headings,
- * paragraphs, lists, code and links between runbooks. The reader sees anything else as it
- * is written; nothing of it becomes markup.
+ * The parts of a runbook, in its little Markdown: headings, paragraphs, lists, code and links
+ * between runbooks. The reader sees anything else as written; nothing becomes markup.
  */
 export function blocksOf(text: string): RunbookBlock[] {
   return parse(text.replaceAll('\r', '').split('\n'));
@@ -53,7 +52,7 @@ function takerOf(line: string): (lines: readonly string[], first: number) => Tak
   return codeStart.test(line) ? takeCode : takeText;
 }
 
-/** The items of a list; lines that are indented belong to the item before them. */
+/** The items in a list; indented lines belong to the item before them. */
 function takeList(lines: readonly string[], first: number): Taken {
   const ordered = /^\d/.test(lines[first] ?? '');
   const items: string[][] = [];
@@ -67,7 +66,7 @@ function takeList(lines: readonly string[], first: number): Taken {
   return { block: { kind: 'list', ordered, items: items.map((item) => parse(item)) }, next: at };
 }
 
-/** Code between two fences; a fence that is never closed takes the rest. */
+/** Code between two fences; an unclosed fence takes the rest. */
 function takeFenced(lines: readonly string[], first: number): Taken {
   const end = lines.findIndex((line, at) => at > first && fence.test(line));
   const close = end < 0 ? lines.length : end;

@@ -1,18 +1,18 @@
-/** A piece of a text: as it is, or the code of a character that cannot be seen. */
+/** A piece of a text: as it is, or the code of an invisible character. */
 interface TextPiece {
   readonly text: string;
   readonly unseen: boolean;
 }
 
 /**
- * Control characters (other than tab and line feed), and those that change the direction of the
- * text around them or have no width.
+ * Control characters (other than tab and line feed), and those without a width or that change the
+ * direction of the text around them.
  */
 const unseen = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /**
- * A text from outside in which nothing hides: characters that cannot be
- * seen are pieces of their own, as `\u{202e}`.
+ * A text from outside in which nothing hides: invisible characters are pieces of their own, as
+ * `\u{202e}`.
  */
 export function visibleText(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
