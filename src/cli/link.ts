@@ -6,7 +6,7 @@ import { Proxies } from '../runtime/proxies.ts';
 import type { CredentialList, Token } from '../runtime/token-store.ts';
 import { loginPrefix } from '../runtime/token-store.ts';
 import { holderName } from '../service/run/platform-parts.ts';
-import { recordAction } from '../store/commands/audit-log.ts';
+import { recordAction } from '../store/commands/read-audit-trail.ts';
 import { PostgresCredentialList, PostgresTokenStore } from '../store/token-store.ts';
 import { UndiciHttp } from '../venue/platform/undici-http.ts';
 import type { CliIo } from './io/io.ts';

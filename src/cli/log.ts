@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { readAuditLog } from '../store/commands/audit-log.ts';
+import { readAuditTrail } from '../store/commands/read-audit-trail.ts';
 import type { CliIo } from './io/io.ts';
 import { readConfig } from './io/read-config.ts';
 import { withDatabase } from './with-database.ts';
@@ -46,7 +46,7 @@ async function exportLines(io: CliIo, flags: ExportFlags): Promise<void> {
   await withDatabase(io, config, { applicationName: 'tidemark-log', maxConnections: 1 }, async (pool) => {
     let { after } = flags;
     for (;;) {
-      const lines = await readAuditLog(pool, { ...flags, after, limit: pageSize });
+      const lines = await readAuditTrail(pool, { ...flags, after, limit: pageSize });
       io.stdout.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
       after = lines.at(-1)?.id ?? after;
       if (lines.length < pageSize) break;

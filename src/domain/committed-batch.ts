@@ -8,7 +8,7 @@ export interface LogRow {
   readonly key: string;
   readonly payload: string;
   /**
-   * Its order's account: says which desk follows it. Not known for marks, nor for rows read back
+   * Its order's account: says which shard follows it. Not known for marks, nor for rows read back
    * from the log.
    */
   readonly accountId?: string;

@@ -18,7 +18,7 @@ export function ingestMetrics(registry: Registry) {
       help: 'Observations that are not settled: queued, in a batch, or waiting for another try',
       registers,
     }),
-    oldestUnsettled: new Gauge({
+    oldestUncommitted: new Gauge({
       name: 'tidemark_ingest_oldest_unsettled_timestamp_seconds',
       help: 'When the oldest observation that is not settled came; 0 when there is none',
       registers,

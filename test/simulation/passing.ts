@@ -12,6 +12,6 @@ export function passing(sink: ObservationSink, change: (item: IngestItem) => Ing
       return sink.full;
     },
     onRoom: (callback) => sink.onRoom(callback),
-    settled: () => sink.settled(),
+    committed: () => sink.committed(),
   };
 }

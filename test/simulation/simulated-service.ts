@@ -81,7 +81,7 @@ export interface SimulatedServiceDeps {
   readonly aroundLook?: AroundLook;
   readonly commandOptions?: Partial<CommandOptions>;
   /** Other parts of the keeper of the shards, for a planted bug. */
-  readonly shardsIngest?: (ingest: Ingest) => Pick<Ingest, 'settled' | 'fence' | 'forgetOrders'>;
+  readonly shardsIngest?: (ingest: Ingest) => Pick<Ingest, 'committed' | 'fence' | 'forgetOrders'>;
   /** Between the connectors and the guard. */
   readonly intoGuard?: (sink: ObservationSink) => ObservationSink;
   readonly keeping?: Partial<ConstructorParameters<typeof ShardKeeper>[0]>;
@@ -303,7 +303,7 @@ export class SimulatedService {
             },
           },
           ingest: this.ingest,
-          desks: this.commands,
+          commands: this.commands,
         },
         store: shards,
         published: (signal) =>

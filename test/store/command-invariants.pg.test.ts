@@ -159,7 +159,7 @@ describe('the database, asked by its owner in plain SQL,', () => {
   it('only ever adds to evidence and to the audit trail, and takes away nothing of the journal', async () => {
     await using rig = await journalRig();
     await unknown(rig.journal);
-    await rig.journal.audit([{ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } }]);
+    await rig.journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'settle', detail: { nul: 'a\0b', big: 1n } }]);
     for (const table of ['evidence', 'audit_log']) {
       await refused(rig, forbidden, `update ${table} set recorded_at = now()`);
       await refused(rig, forbidden, `delete from ${table}`);
@@ -185,9 +185,9 @@ describe('the database, asked by its owner in plain SQL,', () => {
     await using rig = await journalRig();
     const halt = { atMs, principal: 'ann', action: 'halt', requestId: 'r-1' };
     const lines = [halt, { ...halt, requestId: 'r-2' }, { ...halt, accountId: 'acct-1' }, { ...halt, atMs: atMs + 1 }];
-    await rig.journal.audit(lines.slice(0, 2));
-    await rig.journal.audit(lines, true);
-    await rig.journal.audit(lines, true);
+    await rig.journal.addToAuditTrail(lines.slice(0, 2));
+    await rig.journal.addToAuditTrail(lines, true);
+    await rig.journal.addToAuditTrail(lines, true);
     expect(await rig.rows('select request_id, account_id from audit_log order by id')).toEqual([
       { request_id: 'r-1', account_id: null },
       { request_id: 'r-2', account_id: null },

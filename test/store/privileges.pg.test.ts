@@ -7,7 +7,7 @@ import { Secret } from '../../src/runtime/secret.ts';
 import { PostgresOutcomeLog } from '../../src/store/commands/outcome-log.ts';
 import { createPostgresJournal } from '../../src/store/commands/postgres-journal.ts';
 import { PostgresAccountRegistry } from '../../src/store/fleet/account-registry.ts';
-import { PostgresFleetDesk } from '../../src/store/fleet/fleet-desk.ts';
+import { PostgresFleetActions } from '../../src/store/fleet/fleet-actions.ts';
 import { PostgresLaneStore } from '../../src/store/fleet/lane-store.ts';
 import { PostgresShardStore } from '../../src/store/fleet/shard-store.ts';
 import {
@@ -88,7 +88,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await shards.resume(0, 2n)).toHaveLength(2);
     expect(await freeShards(shards, 0, 2n, [0, 1])).toBe(true);
     expect((await shards.look(6_000)).members).toMatchObject([{ lane: 0, weight: 1 }]);
-    const operators = new PostgresFleetDesk(deps, { expireAfterMs: 6_000 });
+    const operators = new PostgresFleetActions(deps, { expireAfterMs: 6_000 });
     const wish = { by: 'desk', reason: 'asked for', requestId: 'r-1' };
     expect(await operators.pin(0, true, wish)).toBe(true);
     expect(await operators.drain('nobody', true, wish)).toBe(false);
@@ -171,7 +171,7 @@ describe('the service as a mere member of tidemark_app', () => {
     expect(await journal.takeOver(fence, atMs, 0)).toEqual([]);
     const command = await unknown(journal);
     await journal.addEvidence(command.commandId, [answer()]);
-    await journal.audit([{ atMs, principal: 'ann', action: 'halt' }]);
+    await journal.addToAuditTrail([{ atMs, principal: 'ann', action: 'halt' }]);
     const halted = {
       haltId: 'h',
       scope: { kind: 'service' },

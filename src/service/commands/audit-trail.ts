@@ -2,7 +2,7 @@ import type { Log } from '../../observability/log.ts';
 import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 
 /**
  * Lines that wait for the database: an hour of what people do, or a minute and a
@@ -17,7 +17,7 @@ const againAfter = { firstMs: 250, maxMs: 5_000 };
 const ofCommands: ReadonlySet<string> = new Set(['place', 'replace', 'cancel']);
 
 interface AuditTrailDeps {
-  readonly journal: Pick<CommandJournal, 'audit'>;
+  readonly journal: Pick<CommandJournal, 'addToAuditTrail'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -35,7 +35,7 @@ interface AuditTrailDeps {
  * for each would cost as much as a step; any other line is written at once, with those that wait.
  */
 export class AuditTrail {
-  private pending: AuditEntry[] = [];
+  private pending: AuditTrailEntry[] = [];
   private writing: Promise<void> | undefined;
   /** When the last write began that had a line of a command. */
   private beganMs = Number.NEGATIVE_INFINITY;
@@ -51,7 +51,7 @@ export class AuditTrail {
     this.deps = deps;
   }
 
-  record(entry: AuditEntry): void {
+  record(entry: AuditTrailEntry): void {
     if (this.pending.length >= maxPending) this.makeRoom(entry);
     if (this.pending.length >= maxPending) return;
     this.pending.push(entry);
@@ -76,7 +76,7 @@ export class AuditTrail {
    * The journal itself still says who asked for each command, so their lines go first. Without one
    * the entry itself is lost.
    */
-  private makeRoom(entry: AuditEntry): void {
+  private makeRoom(entry: AuditTrailEntry): void {
     const at = ofCommands.has(entry.action) ? -1 : this.pending.findIndex(({ action }) => ofCommands.has(action));
     const [gone = entry] = at < 0 ? [] : this.pending.splice(at, 1);
     this.lost([gone], 'an audit record was dropped: too many wait for the database');
@@ -93,7 +93,7 @@ export class AuditTrail {
       const entries = this.pending.splice(0, maxAtOnce);
       if (entries.some(({ action }) => ofCommands.has(action))) this.beganMs = clock.monotonicMs();
       try {
-        await journal.audit(entries, this.again);
+        await journal.addToAuditTrail(entries, this.again);
         this.again = false;
         backoff.reset();
       } catch (err) {
@@ -110,7 +110,7 @@ export class AuditTrail {
     }
   }
 
-  private lost(entries: readonly AuditEntry[], message: string, err?: unknown): void {
+  private lost(entries: readonly AuditTrailEntry[], message: string, err?: unknown): void {
     for (const { action, principal, commandId, requestId } of entries)
       this.deps.log.error({ ...(err !== undefined && { err }), action, principal, commandId, requestId }, message);
   }

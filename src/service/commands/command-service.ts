@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Lease, Witnessed } from '../../runtime/lease.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Service } from '../../runtime/supervisor.ts';
-import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { HeldShard } from '../../store/fleet/shard-store.ts';
@@ -38,7 +38,7 @@ import { HaltAgreement } from './halt-agreement.ts';
 import { HaltWatch } from './halt-watch.ts';
 import { accountScope, Halts } from './halts.ts';
 import { UnseenOrders } from './look-at-order.ts';
-import { notLeader, OperatorDesk } from './operator-desk.ts';
+import { notLeader, OperatorService } from './operator-service.ts';
 import type { OrderEntry, Quotes } from './order-entry.ts';
 import { cancelAfterOfShards, cancelAllOfShards, mergeReports } from './over-holders.ts';
 import { previewPlace } from './preview-place.ts';
@@ -102,7 +102,7 @@ const listReadsAtOnce = 32;
  */
 export class CommandService implements Commands, Service {
   readonly name = 'commands';
-  readonly operator: OperatorDesk;
+  readonly operator: OperatorService;
   private readonly terms = new Map<number, ShardTerm>();
   private draining = false;
   private readonly giveUp = new AbortController();
@@ -114,7 +114,7 @@ export class CommandService implements Commands, Service {
   private readonly budgets: Budgets;
   private readonly gauges: CommandGauges;
   private readonly auditTrail: AuditTrail;
-  private readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+  private readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
   private readonly takeovers: Takeovers;
   private readonly submitter: SubmitCommand;
   private readonly cancelAlls: CancelAlls;
@@ -145,11 +145,11 @@ export class CommandService implements Commands, Service {
     this.auditTrail = new AuditTrail(deps);
     this.takeovers = new Takeovers(clock, options);
     const breaker = new RateBreaker(clock, options.breaker);
-    this.audit = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
+    this.record = (entry) => this.auditTrail.record({ atMs: clock.nowMs(), ...entry });
     const termFor = (scope: Halt['scope']) => this.termToClear(scope);
     const holdingOf = (shard: number) => this.takeovers.after(shard, async () => this.heldTerm(shard));
-    const parts = { ...deps, books, halts, breaker, audit: this.audit };
-    this.operator = new OperatorDesk({ ...parts, agreement, termFor, holdingOf }, options);
+    const parts = { ...deps, books, halts, breaker, record: this.record };
+    this.operator = new OperatorService({ ...parts, agreement, termFor, holdingOf }, options);
     const { budgets } = this;
     const sender = new SendAttempts({ ...parts, budgets }, options);
     const unseen = new UnseenOrders(deps, options);
@@ -257,7 +257,7 @@ export class CommandService implements Commands, Service {
     if ('code' in under) return this.submitter.replayOr(submission, under);
     const result = await this.submitter.submit(submission, under, pacing);
     if (result.kind === 'journaled' && !result.replayed)
-      this.audit({ principal, action, accountId, commandId: result.command.commandId, requestId });
+      this.record({ principal, action, accountId, commandId: result.command.commandId, requestId });
     return result;
   }
 

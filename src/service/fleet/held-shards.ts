@@ -88,7 +88,7 @@ export class HeldShards {
         return sink.full;
       },
       onRoom: (callback) => sink.onRoom(callback),
-      settled: () => sink.settled(),
+      committed: () => sink.committed(),
     };
   }
 

@@ -35,7 +35,7 @@ interface ReadingDeps {
   readonly metrics: Metrics;
   readonly ingest: {
     readonly depth: number;
-    readonly oldestUnsettledMs: number | undefined;
+    readonly oldestUncommittedMs: number | undefined;
     readonly trouble?: string | undefined;
   };
 }
@@ -48,7 +48,7 @@ export async function readPipeline({ clock, metrics, ingest }: ReadingDeps): Pro
     return { rows: await sumOfSeries(relay.pending, { topic }), ...(oldest > 0 && { oldestMs: oldest * 1000 }) };
   };
   const heartbeat = await sumOfSeries(relay.canary);
-  const oldestMs = ingest.oldestUnsettledMs;
+  const oldestMs = ingest.oldestUncommittedMs;
   return {
     atMs: clock.nowMs(),
     monotonicMs: clock.monotonicMs(),

@@ -12,7 +12,7 @@ export interface ShardGiverDeps {
   readonly store: ShardStore;
   readonly lease: Pick<Lease, 'lane' | 'epoch' | 'mayAct'>;
   readonly held: HeldShards;
-  readonly ingest: Pick<Ingest, 'settled'>;
+  readonly ingest: Pick<Ingest, 'committed'>;
   /**
    * Resolves once everything that this lane has committed is on
    * Kafka; rejects when the signal aborts.
@@ -58,7 +58,7 @@ export class ShardGiver {
     try {
       await this.work.leave(shard, signal);
       signal.throwIfAborted();
-      await unlessAborted(ingest.settled(), signal);
+      await unlessAborted(ingest.committed(), signal);
       await published(signal);
       if (!(await store.free(lease.lane, lease.epoch, mine))) return false;
       metrics.shardMoves.inc({ move: 'given' });

@@ -10,12 +10,12 @@ export interface ShardWorkDeps {
   readonly sources: { review(): void };
   readonly ingest: Pick<Ingest, 'forgetOrders'>;
   /** The part that takes commands for a shard. Left out where only the data path runs. */
-  readonly desks?: ShardDesks;
+  readonly commands?: ShardCommands;
   readonly metrics: Pick<Metrics['ingest'], 'shardsHeld' | 'shardMoves'>;
   readonly log: Log;
 }
 
-export interface ShardDesks {
+export interface ShardCommands {
   /** The shard is ours, and `begin` or `end` follows: requests for it wait until then. */
   expect(shard: number): void;
   /** Rejects when the journal can't be read. */
@@ -70,7 +70,7 @@ export class ShardWork {
     for (const shard of [...this.waiting.values()]) {
       const isWaiting = () => this.waiting.get(shard.shard) === shard;
       try {
-        if (isWaiting()) await this.deps.desks?.begin(shard);
+        if (isWaiting()) await this.deps.commands?.begin(shard);
         if (isWaiting()) this.waiting.delete(shard.shard);
       } catch (error) {
         if (isWaiting() && this.waiting.delete(shard.shard)) this.waiting.set(shard.shard, shard);
@@ -81,13 +81,13 @@ export class ShardWork {
 
   /**
    * Leaves the shard in order: its commands end, and its accounts are not followed any more. What
-   * ingest has of it is still to be settled.
+   * ingest has of it is still to be committed.
    */
   async leave(shard: number, signal: AbortSignal): Promise<void> {
-    const { held, sources, desks } = this.deps;
+    const { held, sources, commands } = this.deps;
     this.waiting.delete(shard);
-    await desks?.quiesce(shard, signal);
-    await desks?.end(shard);
+    await commands?.quiesce(shard, signal);
+    await commands?.end(shard);
     held.leave(shard);
     sources.review();
     held.drop(shard);
@@ -97,11 +97,11 @@ export class ShardWork {
   /**
    * The journal does not know this epoch of a shard. Where the shard is still ours at the next
    * look, only the takeover of its commands is gone: the database came back without it, and with
-   * everything else. The desk begins again by then, under the same epoch; without that it would
+   * everything else. The command side begins again by then, under the same epoch; without that it would
    * decline every command for good.
    */
   doubt({ shard, epoch }: HeldShard): void {
-    const { held, desks, log } = this.deps;
+    const { held, commands, log } = this.deps;
     const known = held.get(shard);
     if (known?.epoch !== epoch || this.waiting.has(shard)) return;
     log.warn(
@@ -109,36 +109,36 @@ export class ShardWork {
       'the journal has another epoch of the shard: its commands are declined until they are taken over again',
     );
     this.waiting.set(shard, known);
-    void desks?.end(shard);
-    desks?.expect(shard);
+    void commands?.end(shard);
+    commands?.expect(shard);
   }
 
   /** The shard has another holder, or another epoch: leaves it at once. */
   async lose(shard: number): Promise<void> {
-    const { held, sources, desks, metrics, log } = this.deps;
+    const { held, sources, commands, metrics, log } = this.deps;
     metrics.shardMoves.inc({ move: 'lost' });
     log.error({ shard }, 'a shard of this lane was taken by another process, or once more by this one; it is left');
     held.drop(shard);
     this.waiting.delete(shard);
     sources.review();
-    await desks?.end(shard);
+    await commands?.end(shard);
   }
 
   /** The term ends: no shard is this process's any more. */
   async end(): Promise<void> {
-    const { held, desks, metrics } = this.deps;
+    const { held, commands, metrics } = this.deps;
     const { shards } = held;
     held.clear();
     metrics.shardsHeld.set(0);
     this.waiting.clear();
-    await Promise.all(shards.map(async (shard) => desks?.end(shard)));
+    await Promise.all(shards.map(async (shard) => commands?.end(shard)));
   }
 
   private hold(shard: HeldShard): void {
-    const { held, ingest, desks } = this.deps;
+    const { held, ingest, commands } = this.deps;
     ingest.forgetOrders((accountId) => held.shardOf(accountId) === shard.shard);
     held.add(shard);
     this.waiting.set(shard.shard, shard);
-    desks?.expect(shard.shard);
+    commands?.expect(shard.shard);
   }
 }

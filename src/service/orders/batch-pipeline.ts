@@ -6,7 +6,7 @@ import type { LaneHold } from '../../store/fleet/lane-store.ts';
 import { type ApplyResult, type Binding, RefusedReadError, type Unproven } from '../../store/orders/order-store.ts';
 import { BatchSize, countFitting } from './batch-size.ts';
 import type { Entry } from './entry.ts';
-import { settleEntries } from './entry.ts';
+import { endEntries } from './entry.ts';
 import type { Flight } from './flight.ts';
 import { HeadCache } from './head-cache.ts';
 import type { IngestDeps, IngestOptions, LossReason } from './ingest-deps.ts';
@@ -22,7 +22,7 @@ interface PipelineDeps extends IngestDeps {
   readonly source: (count: number, maxBytes: number) => Entry[];
   /** Woken by every offer, and by every answer of the store. */
   readonly wakeup: Wakeup;
-  /** The unsettled entries have changed, or failed once more. */
+  /** The uncommitted entries have changed, or failed once more. */
   readonly onProgress: () => void;
 }
 
@@ -34,7 +34,7 @@ interface PipelineDeps extends IngestDeps {
  * completion happens outside it, for a batch that committed in its turn: the relay has it without
  * delay.
  *
- * Invariant: flights + `loading` + `again` + queue hold every unsettled entry once, oldest first,
+ * Invariant: flights + `loading` + `again` + queue hold every uncommitted entry once, oldest first,
  * and `nextNumber` is the lane's batch number plus the numbered flights plus one. A failure also
  * drops the flights behind it. The heads that they touched are evicted, and their entries are
  * reduced again.
@@ -71,7 +71,7 @@ export class BatchPipeline {
   }
 
   /**
-   * Other processes may have changed these accounts' orders. Orders with unsettled entries stay: an
+   * Other processes may have changed these accounts' orders. Orders with uncommitted entries stay: an
    * account is never given away with them.
    */
   forgetOrders(isOf: (accountId: string) => boolean): void {
@@ -128,16 +128,16 @@ export class BatchPipeline {
     }
   }
 
-  /** The entries taken and not settled, oldest first. */
-  unsettled(): Entry[] {
+  /** The entries taken and not committed, oldest first. */
+  uncommitted(): Entry[] {
     return [...this.flights.flatMap((flight) => flight.entries), ...this.loading, ...this.again];
   }
 
-  get unsettledCount(): number {
+  get uncommittedCount(): number {
     return this.flights.reduce((sum, { entries }) => sum + entries.length, this.loading.length + this.again.length);
   }
 
-  get oldestUnsettled(): Entry | undefined {
+  get oldestUncommitted(): Entry | undefined {
     return this.flights[0]?.entries[0] ?? this.loading[0] ?? this.again[0];
   }
 
@@ -157,7 +157,7 @@ export class BatchPipeline {
     this.loading = [];
     if (bindings instanceof RefusedReadError) {
       this.again = entries.concat(this.again);
-      // The flights are settled first: a single entry can be isolated only when its batch is the
+      // The flights come first: a single entry can be isolated only when its batch is the
       // first in line.
       if (this.flights.length === 0) await this.isolateFailure(entries, bindings);
       else await this.pause();
@@ -234,7 +234,7 @@ export class BatchPipeline {
       else onUnhanded();
     }
     this.poison.passed(flight.entries.length, flight.number !== undefined && flight.prepared.heads.length > 0);
-    settleEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
+    endEntries(flight.entries, flight.prepared.outcomes, metrics.observations);
     for (const { observation, doubt } of flight.prepared.doubts) observation.onDoubt?.(observation, doubt);
     backoff.reset();
     this.trouble = undefined;
@@ -349,7 +349,7 @@ export class BatchPipeline {
   }
 
   /**
-   * An entry may go ahead of others, even of a barrier: no entry is settled later because of it.
+   * An entry may go ahead of others, even of a barrier: no entry is committed later because of it.
    */
   private tryAnotherBefore(entry: Entry): void {
     this.poison.refused(1);
@@ -376,7 +376,7 @@ export class BatchPipeline {
         { code: refusal.code, entry },
         'Postgres refuses an entry even for quarantine; this line is all that is left of it',
       );
-      settleEntries([entry], ['quarantined'], this.deps.metrics.observations);
+      endEntries([entry], ['quarantined'], this.deps.metrics.observations);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { IngestItem, Outcome } from '../../domain/observation.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 
-/** A place in the queue. Its waiter learns when every entry before it has been settled. */
+/** A place in the queue. Its waiter learns when every entry before it has been committed. */
 interface Barrier {
   readonly kind: 'barrier';
   /** Its batch is committed even if it has no rows. */
@@ -32,7 +32,7 @@ export function queuedBytes(entry: Entry): number {
  * Reports to all waiters how their entries ended, and counts them: the counters add up to the
  * number of incoming entries. Called once an entry, after the commit.
  */
-export function settleEntries(
+export function endEntries(
   entries: readonly Entry[],
   outcomes: readonly (Outcome | undefined)[],
   counter: Metrics['ingest']['observations'],

@@ -2,7 +2,7 @@ import type { ApplyResult, Unproven } from '../../store/orders/order-store.ts';
 import type { Entry } from './entry.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
 
-/** A batch sent to the store and not yet settled. */
+/** A batch sent to the store and not yet committed. */
 export interface Flight {
   /** Undefined: it writes nothing, and only waits for the batches before it. */
   readonly number: bigint | undefined;

@@ -8,7 +8,7 @@ import { type Entry, entryAtMs, queuedBytes } from './entry.ts';
 import type { IngestDeps, IngestOptions } from './ingest-deps.ts';
 
 /**
- * The lane was lost, or the process is stopping: the offered items are not settled. When their
+ * The lane was lost, or the process is stopping: the offered items are not committed. When their
  * source comes back, it reads everything again.
  */
 class LaneEndedError extends Error {
@@ -16,7 +16,7 @@ class LaneEndedError extends Error {
   readonly retryable = true;
 
   constructor() {
-    super('the lane ended before this was settled');
+    super('the lane ended before this was committed');
     this.name = 'LaneEndedError';
   }
 }
@@ -27,7 +27,7 @@ class LaneEndedError extends Error {
  *
  * States: idle (no lane: offered items are dropped, because the lane's next holder reads them
  * again) → working (between `begin` and `end`) → idle. Invariant: while working, every offered item
- * is settled exactly once, or its barrier is rejected when the lane ends.
+ * is committed exactly once, or its barrier is rejected when the lane ends.
  */
 export class Ingest {
   private pipeline: BatchPipeline | undefined;
@@ -61,12 +61,12 @@ export class Ingest {
 
   /** Offered items without an end: queued, in a batch, or waiting for another try. */
   get depth(): number {
-    return this.queue.count + this.urgent.count + (this.pipeline?.unsettledCount ?? 0);
+    return this.queue.count + this.urgent.count + (this.pipeline?.uncommittedCount ?? 0);
   }
 
   /** When the oldest of them came, milliseconds since the epoch; undefined: there is none. */
-  get oldestUnsettledMs(): number | undefined {
-    const oldest = this.pipeline?.oldestUnsettled ?? this.queue.oldest ?? this.urgent.oldest;
+  get oldestUncommittedMs(): number | undefined {
+    const oldest = this.pipeline?.oldestUncommitted ?? this.queue.oldest ?? this.urgent.oldest;
     return oldest && entryAtMs(oldest);
   }
 
@@ -87,8 +87,8 @@ export class Ingest {
     this.wakeup.wake();
   }
 
-  /** Resolves when every item offered before has been settled; rejects with `LaneEndedError`. */
-  settled(): Promise<void> {
+  /** Resolves when every item offered before has been committed; rejects with `LaneEndedError`. */
+  committed(): Promise<void> {
     return this.pass(this.queue);
   }
 
@@ -165,7 +165,7 @@ export class Ingest {
   async drain(signal: AbortSignal): Promise<void> {
     if (this.pipeline !== undefined && !signal.aborted) {
       const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      await Promise.race([this.settled().catch(() => undefined), gaveUp]);
+      await Promise.race([this.committed().catch(() => undefined), gaveUp]);
     }
     await this.end();
   }
@@ -174,7 +174,7 @@ export class Ingest {
     pipeline.stop();
     await this.running;
     this.forget([
-      ...pipeline.unsettled(),
+      ...pipeline.uncommitted(),
       ...this.urgent.take(Number.POSITIVE_INFINITY),
       ...this.queue.take(Number.POSITIVE_INFINITY),
     ]);
@@ -192,9 +192,9 @@ export class Ingest {
   }
 
   private showDepth(): void {
-    const { queueDepth, oldestUnsettled } = this.deps.metrics;
+    const { queueDepth, oldestUncommitted } = this.deps.metrics;
     queueDepth.set(this.depth);
-    oldestUnsettled.set((this.oldestUnsettledMs ?? 0) / 1000);
+    oldestUncommitted.set((this.oldestUncommittedMs ?? 0) / 1000);
   }
 
   private forget(entries: readonly Entry[]): void {

@@ -58,7 +58,7 @@ export class PoisonSearch {
     return this.failure.count >= failuresToSearch;
   }
 
-  /** A batch of `count` entries was settled. `wroteOrder`: the database took an order with it. */
+  /** A batch of `count` entries was committed. `wroteOrder`: the database took an order with it. */
   passed(count: number, wroteOrder: boolean): void {
     this.suspects = Math.max(0, this.suspects - count);
     if (wroteOrder) this.othersPass = true;

@@ -4,10 +4,10 @@ import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { AccountRepairs } from '../../store/account-repairs.ts';
-import type { FleetDesk } from '../../store/fleet/fleet-desk.ts';
+import type { FleetActions } from '../../store/fleet/fleet-actions.ts';
 import type { OrderReads } from '../../store/orders/order-reads.ts';
 import type { PrincipalStore } from '../../store/principals.ts';
-import type { QuarantineDesk } from '../../store/quarantine/quarantine-desk.ts';
+import type { QuarantineAccess } from '../../store/quarantine/quarantine-access.ts';
 import type { AuditTrail } from '../commands/audit-trail.ts';
 import type { Commands } from '../commands/commands.ts';
 import type { AccountStates } from './account-states.ts';
@@ -36,9 +36,9 @@ export interface RestParts {
    */
   readonly commandReads: OrderReads;
   readonly service: ServiceView;
-  readonly quarantine: QuarantineDesk;
+  readonly quarantine: QuarantineAccess;
   /** Operators' wishes about the fleet. */
-  readonly fleet: FleetDesk;
+  readonly fleet: FleetActions;
   /** Account reads that people ask for. */
   readonly repairs: AccountRepairs;
   readonly accountStates: AccountStates;

@@ -17,13 +17,13 @@ export interface HealthParts {
   readonly schema: SchemaGate;
   readonly keeper: LaneKeeper;
   readonly lease: Lease;
-  readonly ingest: Pick<Ingest, 'depth' | 'oldestUnsettledMs' | 'trouble'>;
+  readonly ingest: Pick<Ingest, 'depth' | 'oldestUncommittedMs' | 'trouble'>;
   readonly sources: CredentialSources;
   /** See `FleetDirectory`. */
   readonly fleet: () => { readonly others: number; readonly anyFollows: boolean | undefined };
   /** See `FollowCheck`. */
   readonly unfollowed: () => readonly unknown[];
-  readonly desk: CommandService;
+  readonly commands: CommandService;
   readonly topics: Pick<TopicsCheck, 'addTo'>;
   readonly draining: () => boolean;
 }
@@ -33,7 +33,7 @@ export interface HealthParts {
  * work.
  */
 export function addHealthChecks(health: HealthRegistry, parts: HealthParts): void {
-  const { pool, schema, keeper, lease, sources, desk, draining } = parts;
+  const { pool, schema, keeper, lease, sources, commands, draining } = parts;
   health.add({
     name: 'draining',
     effect: 'unready',
@@ -68,7 +68,7 @@ export function addHealthChecks(health: HealthRegistry, parts: HealthParts): voi
   health.add({ name: 'ingest', effect: 'degraded', check: async () => ingestCheck(parts) });
   health.add({ name: 'sources', effect: 'degraded', check: async () => sourcesCheck(parts) });
   health.add({ name: 'credentials', effect: 'degraded', check: async () => credentialsCheck(sources) });
-  health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(desk) });
+  health.add({ name: 'commands', effect: 'degraded', check: async () => commandsCheck(commands) });
 }
 
 /** Longer than any batch takes, with its tries, on a database that answers. */
@@ -76,8 +76,8 @@ const unsettledTooLongMs = 10_000;
 
 /** Batches may fail to commit although the database answers and the lane is renewed. */
 export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'ingest'>): CheckResult {
-  const { depth, oldestUnsettledMs = clock.nowMs() } = ingest;
-  const waitsMs = clock.nowMs() - oldestUnsettledMs;
+  const { depth, oldestUncommittedMs = clock.nowMs() } = ingest;
+  const waitsMs = clock.nowMs() - oldestUncommittedMs;
   if (waitsMs < unsettledTooLongMs) return { ok: true, detail: `${plural(depth, 'observation')} on the way` };
   return {
     ok: false,
@@ -88,9 +88,9 @@ export function ingestCheck({ clock, ingest }: Pick<HealthParts, 'clock' | 'inge
 }
 
 /** A halt stops placing and replacing only, and a person has to look at it. */
-function commandsCheck(desk: CommandService): CheckResult {
-  const [first, ...others] = desk.operator.halts.list();
-  const { enabled, leading, unresolved } = desk.status();
+function commandsCheck(commands: CommandService): CheckResult {
+  const [first, ...others] = commands.operator.halts.list();
+  const { enabled, leading, unresolved } = commands.status();
   if (first !== undefined) {
     const [where, whom] =
       first.scope.kind === 'service'

@@ -65,7 +65,7 @@ export function assembleService(
   const watches = watchParts({ ...shared, store, kafka }, config);
   const platform = platformParts({ ...shared, store: store.tokens, clocks: watches.clocks }, config, holder);
 
-  const later = { keeper: () => fleet.keeper, desk: () => commands.desk, rest: () => faces.rest };
+  const later = { keeper: () => fleet.keeper, commands: () => commands.service, rest: () => faces.rest };
   const way: UpdateParts = updateParts({ ...shared, tracing, lease, store, kafka, platform, ...later }, config);
   const commands: CommandParts = commandParts({ ...shared, tracing, lease, store, kafka, platform, way }, config);
   const joined = { ...shared, lease, holder, version, store, kafka, watches, way, commands };
@@ -112,7 +112,7 @@ function servicePhases({
 }: Parts): readonly Phase[] {
   const { housekeeping, schema, topics, replaced, clocks } = watches;
   const { relay, stateWriter, sources } = way;
-  const { desk, outcomes, repairs } = commands;
+  const { service, outcomes, repairs } = commands;
   const { followCheck, keeper } = fleet;
   const ingest = closing('ingest', (signal) => way.ingest.drain(signal));
   const shards = closing('shards', (signal) => fleet.shards.release(signal));
@@ -134,8 +134,8 @@ function servicePhases({
     },
     {
       name: 'work',
-      starts: [desk, faces.rest, shards, keeper, retirement, repairs],
-      ends: [retirement, desk, repairs],
+      starts: [service, faces.rest, shards, keeper, retirement, repairs],
+      ends: [retirement, service, repairs],
     },
   ];
 }

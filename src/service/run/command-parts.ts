@@ -45,7 +45,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
     shards: () => held.shards,
     publisher: kafka.outcomePublisher,
   });
-  const desk = new CommandService(
+  const service = new CommandService(
     {
       ...{ ...shared, journal: store.journal, entry, accounts, metrics: metrics.commands },
       quotes: new PlatformQuotes({ ...toPlatform, http }, { platformUrl }),
@@ -59,7 +59,7 @@ export function commandParts({ store, platform, kafka, way, ...shared }: Command
   );
   const { pool } = store;
   const jobs = new QuarantineJobRound({ ...shared, pool, accounts, metrics: metrics.ingest });
-  return { desk, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, jobs }) };
+  return { service, outcomes, repairs: new RepairWorker({ clock, log, pool, accounts, jobs }) };
 }
 
 /** The settings as options of the command side; an option without a setting keeps its default. */

@@ -8,7 +8,7 @@ import { Backoff } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { Secret } from '../../runtime/secret.ts';
-import { newestConfiguration, recordAction, type SettingTexts } from '../../store/commands/audit-log.ts';
+import { newestConfiguration, recordAction, type SettingTexts } from '../../store/commands/read-audit-trail.ts';
 import { untilAnswered } from '../commands/until-answered.ts';
 
 interface ConfigRecordDeps {

@@ -46,12 +46,12 @@ export function faceParts(deps: FacePartsDeps, config: Config) {
     deps;
   const { clock, log, metrics } = shared;
   const { sources, ingest, relay } = way;
-  const { desk } = commands;
+  const { service } = commands;
   const { keeper, directory, followCheck } = fleet;
   const read = () => readPipeline({ clock, metrics, ingest });
   const ring = new PipelineRing({ clock, log, read }, pipelineRingDefaults);
   const parts = {
-    ...{ clock, keeper, lease, ingest, sources, desk },
+    ...{ clock, keeper, lease, ingest, sources, commands: service },
     fleet: () => directory.standing(clock.nowMs()),
     unfollowed: () => followCheck.unfollowed,
   };
@@ -64,7 +64,7 @@ export function faceParts(deps: FacePartsDeps, config: Config) {
   const look = () => store.shards.look(config.leaseExpireMs);
   const rest = restParts(
     {
-      ...{ ...shared, fetch, store, commands: desk, others: directory, instance: holder, tracing },
+      ...{ ...shared, fetch, store, commands: service, others: directory, instance: holder, tracing },
       service: serviceView({ clock, commands: config.commands, status, ring, consumers: kafka.consumers, look }),
       accountStates: () => followedAccounts(keeper.state === 'held', sources),
     },

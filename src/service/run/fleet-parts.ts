@@ -58,7 +58,7 @@ export function fleetParts(deps: FleetPartsDeps, config: PlatformConfig) {
   );
   const shards = new ShardKeeper(
     {
-      ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, desks: commands.desk },
+      ...{ clock, log, lease, held, ingest, metrics, lossCheck, store: store.shards, commands: commands.service },
       ...{ sources: follow.reviewed, fitness: follow.fitness, report: follow.report },
       published: (signal) => awaitPublished({ updates, clock, parts: [relay, stateWriter] }, lease.lane, signal),
       finish: (lane, ...signals) => finisher.finish(lane, ...signals),

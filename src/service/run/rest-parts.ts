@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { PostgresFleetDesk } from '../../store/fleet/fleet-desk.ts';
+import { PostgresFleetActions } from '../../store/fleet/fleet-actions.ts';
 import { UndiciHttp } from '../../venue/platform/undici-http.ts';
 import { AuditTrail } from '../commands/audit-trail.ts';
 import type { OtherInstances } from '../fleet/other-instances.ts';
@@ -57,7 +57,7 @@ export function restParts(
   return new RestServer(
     {
       ...{ ...deps, reads, commandReads, quarantine, repairs },
-      fleet: new PostgresFleetDesk({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
+      fleet: new PostgresFleetActions({ ...deps, pool }, { expireAfterMs: config.leaseExpireMs }),
       forwarding: new Forwarding(
         { http, others, clock: deps.clock, metrics: deps.metrics.rest, log: deps.log },
         {

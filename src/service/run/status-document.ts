@@ -37,7 +37,7 @@ export interface StatusParts {
   /** See `FollowCheck`. */
   readonly unfollowed: () => readonly Unfollowed[];
   readonly sources: Pick<CredentialSources, 'status' | 'credentials'>;
-  readonly desk: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
+  readonly commands: Pick<CommandService, 'status'> & { readonly operator: Pick<CommandService['operator'], 'halts'> };
   /** Undefined: not counted yet. */
   readonly quarantined: () => readonly QuarantineCount[] | undefined;
   /** Left out, here and below: a part made without Kafka, or without a platform. */
@@ -54,12 +54,12 @@ export interface StatusParts {
  * alone. The lane, rates and queues belong to the service as a whole, and name no account.
  */
 export async function statusDocument(parts: StatusParts, scope: AccountScope): Promise<StatusDocument> {
-  const { clock, version, ingest, relay, sources, desk, keeper, lease } = parts;
+  const { clock, version, ingest, relay, sources, commands, keeper, lease } = parts;
   const reading = await parts.readPipeline();
   const { updatesPerSecond, ...latency } = parts.ratesUpTo(reading);
   const seen = seenSources(sources, scope);
   const quarantined = parts.quarantined()?.filter((row) => seesRow(scope, row));
-  const halts = desk.operator.halts
+  const halts = commands.operator.halts
     .list()
     .filter(({ scope: of }) => of.kind === 'service' || maySee(scope, of.accountId));
   const silentLosses = silentLossesOf(seen);
@@ -79,7 +79,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
       topics: parts.topics?.doubts,
       replaced: parts.replaced?.doubts,
       clocks: parts.clocks?.doubt(),
-      unresolved: unresolvedOf(desk, scope),
+      unresolved: unresolvedOf(commands, scope),
       halts,
       silentLosses,
       quarantined: waitingOf(quarantined ?? []),
@@ -93,7 +93,7 @@ export async function statusDocument(parts: StatusParts, scope: AccountScope): P
     lane: laneRow(parts),
     ingest: { queued: ingest.depth, paused: ingest.full },
     relay: relay.status(),
-    commands: commandRow(desk, scope),
+    commands: commandRow(commands, scope),
     halts: halts.map(({ scope: of, cause, reason, by, sinceMs }) => ({
       scope: of.kind === 'service' ? 'service' : of.accountId,
       cause,
@@ -177,8 +177,8 @@ function laneRow({ instance, keeper, lease, fleet, fencedByKafka }: StatusParts)
 }
 
 /** Only the lane's holder knows the unresolved commands. */
-function commandRow(desk: StatusParts['desk'], scope: AccountScope): StatusDocument['commands'] {
-  const { enabled, leading, unresolved, oldestUnresolvedMs } = desk.status(scope);
+function commandRow(commands: StatusParts['commands'], scope: AccountScope): StatusDocument['commands'] {
+  const { enabled, leading, unresolved, oldestUnresolvedMs } = commands.status(scope);
   return {
     commands: enabled ? 'on' : 'off',
     unresolved: leading ? unresolved : null,
@@ -186,7 +186,7 @@ function commandRow(desk: StatusParts['desk'], scope: AccountScope): StatusDocum
   };
 }
 
-function unresolvedOf(desk: StatusParts['desk'], scope: AccountScope): Waiting {
-  const { unresolved, oldestUnresolvedMs } = desk.status(scope);
+function unresolvedOf(commands: StatusParts['commands'], scope: AccountScope): Waiting {
+  const { unresolved, oldestUnresolvedMs } = commands.status(scope);
   return { rows: unresolved, ...(oldestUnresolvedMs !== undefined && { oldestMs: oldestUnresolvedMs }) };
 }

@@ -26,7 +26,7 @@ interface UpdatePartsDeps extends SharedParts {
   readonly tracing: Tracing | undefined;
   /** These three are made later, from the way itself. They are asked for only in a term. */
   readonly keeper: () => Pick<LaneKeeper, 'reclaim' | 'reportLost' | 'reportLoss'>;
-  readonly desk: () => Pick<CommandService, 'followCommitted' | 'missedCommitted'>;
+  readonly commands: () => Pick<CommandService, 'followCommitted' | 'missedCommitted'>;
   readonly rest: () => Pick<RestServer, 'wake'>;
 }
 
@@ -37,7 +37,7 @@ export type UpdateParts = ReturnType<typeof updateParts>;
  * part is given the next one.
  */
 export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
-  const { clock, random, log, metrics, lease, store, platform, keeper, desk, rest } = deps;
+  const { clock, random, log, metrics, lease, store, platform, keeper, commands, rest } = deps;
   const writers = logParts(deps, config);
   const { relay, stateWriter } = writers;
   const ingest = new Ingest(
@@ -47,13 +47,13 @@ export function updateParts(deps: UpdatePartsDeps, config: PlatformConfig) {
       onCommitted: (batch) => {
         relay.publishCommitted(batch);
         stateWriter.writeCommitted(batch);
-        desk().followCommitted(batch);
+        commands().followCommitted(batch);
         rest().wake();
       },
       onCommitUnseen: () => {
         relay.missedCommitted();
         stateWriter.missedCommitted();
-        desk().missedCommitted();
+        commands().missedCommitted();
         rest().wake();
       },
       backoff: new Backoff(random, { firstMs: 20, maxMs: 1000 }),

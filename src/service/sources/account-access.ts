@@ -122,7 +122,7 @@ export const noRoom: PlatformError = {
 };
 
 /** The lane ended, or the database could not be reached. The read can safely be repeated. */
-export function notSettled(error: unknown): PlatformError {
+export function notCommitted(error: unknown): PlatformError {
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'STORE_UNAVAILABLE', message, retryable: true, sent: 'yes' };
 }

@@ -4,7 +4,7 @@ import { abortWith, unlessAborted } from '../../runtime/waiting.ts';
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import type { AccountAccess, AccountLook, UnnamedOrder } from './account-access.ts';
-import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
+import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
@@ -143,9 +143,9 @@ export class AccountLooks implements AccountAccess {
     try {
       const list = await reads.listOrders({ stream, accountId, ...request }, onPage, signal, budget);
       if (!list.complete) return failed(list.error);
-      await sink.settled();
+      await sink.committed();
     } catch (error) {
-      return failed(notSettled(error));
+      return failed(notCommitted(error));
     }
     const views = items.flatMap((item) => (item.kind === 'order' ? [item.view] : []));
     // A row that could not be read, was of another account, or was

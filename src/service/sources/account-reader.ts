@@ -8,7 +8,7 @@ import type { AccountRecord, AccountRegistry } from '../../store/fleet/account-r
 import type { ListRequest, OrderReads, Page, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
 import type { AbsentOrders } from './absent-orders.ts';
-import { givenUp, notSettled, storeIsLost, unclear } from './account-access.ts';
+import { givenUp, notCommitted, storeIsLost, unclear } from './account-access.ts';
 import { askAfterSilent } from './ask-after-silent.ts';
 import type { Doubts } from './doubts.ts';
 import type { ObservationSink } from './observation-sink.ts';
@@ -137,7 +137,7 @@ export class AccountReader {
    * if the mark of the last complete read is later.
    */
   async read(kind: ReadKind, signal: AbortSignal, sinceMs?: number, budget?: ReadBudget): Promise<ReadOutcome> {
-    const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notSettled(error)));
+    const work = () => this.readNow(kind, signal, sinceMs, budget).catch((error) => incomplete(notCommitted(error)));
     if (!kinds[kind].makesLive) return work();
     this.deps.silencePace.beginAnew();
     const outcome = await (this.inTrouble ? this.deps.troubledGate : this.deps.gate).run(work);
@@ -231,7 +231,7 @@ export class AccountReader {
     for (const row of rows) this.row(row, Math.ceil(bytes / rows.length), startedMs, progress);
     await roomIn(sink, progress.signal);
     if (!kinds[progress.kind].isSlow) return;
-    await sink.settled();
+    await sink.committed();
     const restMs = Math.min(auditRestMaxMs, (clock.monotonicMs() - startedMs) * auditRest);
     await clock.sleep(restMs, progress.signal);
   }

@@ -38,11 +38,11 @@ const atOnce = 4;
 const listAbove = 8;
 
 /**
- * Waits until the rows of the read are settled, and asks for the orders that we hold open, that
+ * Waits until the rows of the read are committed, and asks for the orders that we hold open, that
  * were not written since the read began and that it did not show, so that a lost terminal frame is
  * found. The answer "no such order" proves nothing and changes nothing; orders that had it lately
  * are left out. Most audits ask only for those that had it some time ago (`SilencePace`). Returns
- * the error that left the read incomplete, if any. Rejects when the rows can't be settled.
+ * the error that left the read incomplete, if any. Rejects when the rows can't be committed.
  */
 export async function askAfterSilent(
   deps: AskDeps,
@@ -51,7 +51,7 @@ export async function askAfterSilent(
   progress: ReadProgress,
 ): Promise<PlatformError | undefined> {
   const silentOrders = (most?: number) => findSilent(deps, { stream, accountId, most }, progress);
-  // Before the rows are settled, so that those of both lists are settled together. Orders that the
+  // Before the rows are committed, so that those of both lists wait together. Orders that the
   // first list showed as ended still count: that is one list too many at worst.
   if (progress.asksSilent && progress.kind !== 'complete' && (await silentOrders(listAbove + 1)).length > listAbove) {
     const list = await deps.reads.listOrders(
@@ -62,7 +62,7 @@ export async function askAfterSilent(
     );
     if (!list.complete) return list.error;
   }
-  await deps.sink.settled();
+  await deps.sink.committed();
   const silent = progress.asksSilent ? await silentOrders() : deps.absent.due();
   return silent.length === 0 ? undefined : lookAtEach(deps, silent, progress);
 }

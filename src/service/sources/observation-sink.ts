@@ -10,10 +10,10 @@ export interface ObservationSink {
   /** Calls back each time the queue has room again; returns a function to unsubscribe. */
   onRoom(callback: () => void): () => void;
   /**
-   * Resolves when every item offered before this call has been settled: committed, or known to
+   * Resolves when every item offered before this call has been committed, or is known to
    * change nothing. Rejects when the lane is lost.
    */
-  settled(): Promise<void>;
+  committed(): Promise<void>;
 }
 
 /** Resolves when the sink has room, at once if it has, or when `signal` aborts. */

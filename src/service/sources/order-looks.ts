@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/order.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { OrderReads, ReadBudget } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
-import { givenUp, notSettled, storeIsLost } from './account-access.ts';
+import { givenUp, notCommitted, storeIsLost } from './account-access.ts';
 import type { ObservationSink } from './observation-sink.ts';
 import { roomIn } from './observation-sink.ts';
 import { type Question, questions } from './questions.ts';
@@ -187,9 +187,9 @@ export class OrderLooks {
       onOutcome,
     });
     try {
-      await sink.settled();
+      await sink.committed();
     } catch (error) {
-      return failed(notSettled(error));
+      return failed(notCommitted(error));
     }
     if (item.kind !== 'order' || item.view.orderId !== orderId) return { kind: 'unclear' };
     return { kind: 'found', startedMs, item, row, bytes };

@@ -339,7 +339,7 @@ export class Source {
     const { sink, random } = this.deps;
     const marks = heartbeats(this.stream, this.roster.completeUpToMs(), random);
     for (const mark of marks) sink.offer(mark);
-    if (marks.length > 0) await sink.settled().catch(() => undefined);
+    if (marks.length > 0) await sink.committed().catch(() => undefined);
   }
 
   /**

@@ -4,7 +4,7 @@ import { type ByteBudget, type ByteShare, entryBytes } from '../../runtime/byte-
 import type { Clock, Moment } from '../../runtime/clock.ts';
 import type { OrderReads, Page } from '../../venue/platform/order-reads.ts';
 import type { PlatformError } from '../../venue/platform/platform-error.ts';
-import { notSettled } from './account-access.ts';
+import { notCommitted } from './account-access.ts';
 import type { AccountReader } from './account-reader.ts';
 import type { ReadOutcome } from './read-progress.ts';
 import type { RowIntake } from './row-intake.ts';
@@ -192,7 +192,7 @@ export class StoreLost {
     try {
       await reader.save((record) => ({ ...record, sourceEpoch, readUpTo: undefined, auditedUpTo: undefined }));
     } catch (error) {
-      return notSettled(error);
+      return notCommitted(error);
     }
     this.epochOpened = true;
     intake.sourceEpoch = sourceEpoch;

@@ -205,10 +205,10 @@ export interface CommandJournal extends CancelAllJournal, StopsJournal {
    * cancel-all, refusals of authorization. Append only, all or none. `again`: the write before may
    * have been done, so lines already there are left out.
    */
-  audit(entries: readonly AuditEntry[], again?: boolean): Promise<void>;
+  addToAuditTrail(entries: readonly AuditTrailEntry[], again?: boolean): Promise<void>;
 }
 
-export interface AuditEntry {
+export interface AuditTrailEntry {
   readonly atMs: number;
   readonly principal: string;
   /** `place`, `replace`, `cancel`, `halt`, `resume`, `cancel_all`, `settle`. */

@@ -7,7 +7,7 @@ import { type RetryDeps, retryTransaction } from '../session/retry-transaction.t
 import { storableJson, writeOnce } from '../session/write-once.ts';
 import type { NewCancelAll, OpenCancelAllResult, PlaceOfAccount } from './cancel-all-journal.ts';
 import type {
-  AuditEntry,
+  AuditTrailEntry,
   CommandStep,
   Miss,
   MissResult,
@@ -113,7 +113,7 @@ export async function addEvidence(deps: Deps, commandId: string, evidence: reado
 }
 
 /** Audit lines, in this order, in one statement; `again` without those already there. */
-export async function addAuditEntries(deps: Deps, entries: readonly AuditEntry[], again = false): Promise<void> {
+export async function addToAuditTrail(deps: Deps, entries: readonly AuditTrailEntry[], again = false): Promise<void> {
   await writeOnce(deps, {
     name: 'add_audit_entries',
     text: `insert into public.audit_log (at, principal, action, account_id, command_id, request_id, reason, detail)

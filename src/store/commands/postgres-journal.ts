@@ -19,8 +19,8 @@ import {
   readUnresolved,
 } from './command-reads.ts';
 import {
-  addAuditEntries,
   addEvidence,
+  addToAuditTrail,
   endCancelAll,
   markSending,
   noteMiss,
@@ -150,7 +150,7 @@ export function createPostgresJournal(deps: CommandJournalDeps): CommandJournal 
     approvals: read(readApprovals),
     findApproval: read(findApproval),
     takeApproval: write(takeApproval),
-    audit: write(addAuditEntries),
+    addToAuditTrail: write(addToAuditTrail),
   };
 }
 

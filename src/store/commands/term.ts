@@ -1,6 +1,6 @@
 /**
  * The shard's term for a write. Every write to the journal carries one, except `addEvidence`,
- * `changeLimits`, approvals and `audit`. It is refused once a later holder has called `takeOver`.
+ * `changeLimits`, approvals and `addToAuditTrail`. It is refused once a later holder has called `takeOver`.
  * Commands have their own fence. So slow journal transactions never wait for the lane's row, nor
  * the other way round.
  */

@@ -7,14 +7,14 @@ import { storableColumn, writeOnce } from '../session/write-once.ts';
 import type {
   JobSize,
   NewQuarantineJob,
+  QuarantineAccess,
   QuarantineAction,
-  QuarantineDesk,
   QuarantineEntry,
   QuarantineFilter,
   QuarantineJob,
   QuarantineMessage,
   QuarantineWord,
-} from './quarantine-desk.ts';
+} from './quarantine-access.ts';
 import { cancelJob, measureJob, openJob, readJobs, rowsThatMatch } from './quarantine-jobs.ts';
 
 interface EntryRow {
@@ -41,10 +41,10 @@ const entryColumns =
   'q.id::text as id, q.stream, q.account_id, q.order_id, q.reason, q.detail, q.observed_at, q.recorded_at, q.dealt_at';
 
 /**
- * The port `QuarantineDesk` in Postgres. `readPool`: made by `createReadPool`, for calls that only
+ * The port `QuarantineAccess` in Postgres. `readPool`: made by `createReadPool`, for calls that only
  * read.
  */
-export class PostgresQuarantine implements QuarantineDesk {
+export class PostgresQuarantine implements QuarantineAccess {
   private readonly deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool };
 
   constructor(deps: RetryDeps & { readonly pool: Pool; readonly readPool: Pool }) {

@@ -11,7 +11,7 @@ import {
   type QuarantineFilter,
   type QuarantineJob,
   type QuarantineWord,
-} from './quarantine-desk.ts';
+} from './quarantine-access.ts';
 
 interface Condition {
   readonly text: string;

@@ -49,7 +49,7 @@ export const principalTokens = pgTable(
  * Acts on the command side, with their principals. Append only (a trigger refuses every other
  * change, from every role).
  */
-export const auditLog = pgTable(
+export const auditTrail = pgTable(
   'audit_log',
   {
     id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),

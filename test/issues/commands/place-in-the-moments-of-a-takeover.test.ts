@@ -118,7 +118,7 @@ describe('a request in the moments in which its shard is taken over', () => {
 it('every held shard is expected until it has begun', async () => {
   const acts: string[] = [];
   let broken = true;
-  const desks = {
+  const commands = {
     expect: (shard: number) => void acts.push(`expect ${shard}`),
     begin: async ({ shard }: { readonly shard: number }) => {
       if (shard === 0 && broken) throw new Error('no database');
@@ -130,7 +130,7 @@ it('every held shard is expected until it has begun', async () => {
   const ingest = { forgetOrders: () => undefined };
   const sources = { review: () => undefined };
   const held = new HeldShards();
-  const work = new ShardWork({ held, sources, ingest, desks, metrics: createMetrics().ingest, log: silentLog });
+  const work = new ShardWork({ held, sources, ingest, commands, metrics: createMetrics().ingest, log: silentLog });
   const shards = [0, 1, 2].map((shard) => ({ shard, epoch: 1n }));
   work.resume(16, shards);
   expect(acts.splice(0)).toEqual(['expect 0', 'expect 1', 'expect 2']);
@@ -158,7 +158,7 @@ it('a shard is expected from its row on, since the others forward to us then, un
   const taker = new ShardTaker(
     {
       ...{ store, lease: { lane: 0, epoch: 1n }, held: new HeldShards(), ingest: { fence: () => wait.promise } },
-      desks: {
+      commands: {
         expect: (shard) => void acts.push(`expect ${shard}`),
         end: (shard) => void acts.push(`end ${shard}`),
       },

@@ -9,7 +9,7 @@ import { silentLog } from '../../support/runs/silent-log.ts';
 it('commands of a shard are taken although the journal of another one can not be read', async () => {
   const begun: number[] = [];
   let broken = true;
-  const desks = {
+  const commands = {
     expect: () => undefined,
     begin: async ({ shard }: { readonly shard: number }) => {
       if (shard === 0 && broken) throw new Error('the journal of shard 0 can not be read');
@@ -20,7 +20,7 @@ it('commands of a shard are taken although the journal of another one can not be
   };
   const ingest = { forgetOrders: () => undefined };
   const sources = { review: () => undefined };
-  const deps = { held: new HeldShards(), sources, ingest, desks, metrics: createMetrics().ingest, log: silentLog };
+  const deps = { held: new HeldShards(), sources, ingest, commands, metrics: createMetrics().ingest, log: silentLog };
   const work = new ShardWork(deps);
   work.resume(
     16,

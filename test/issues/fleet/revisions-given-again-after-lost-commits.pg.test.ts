@@ -83,7 +83,7 @@ describe('a database that came back without commits that it had acknowledged', (
     let copy: Record<string, unknown> = {};
     for (let step = 0; step < 6; step += 1) {
       ingest.offer(observe(orderAt(1, step)));
-      await ingest.settled();
+      await ingest.committed();
       if (step === 2) copy = (await rival.query('select * from orders')).rows[0] ?? {};
     }
     await rival.query('begin');

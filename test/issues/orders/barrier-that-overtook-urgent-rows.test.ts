@@ -14,7 +14,7 @@ it('settles everything that was offered before, also where it is more than one b
   rig.ingest.begin(rig.hold);
   for (let order = 0; order < 105; order += 1) rig.offer(observe(orderAt(order, 0), { urgent: true, bytes: 40_000 }));
   let settledAfter = -1;
-  void rig.ingest.settled().then(() => {
+  void rig.ingest.committed().then(() => {
     settledAfter = rig.outcomes.length;
   });
   await rig.clock.advance(5000);

@@ -40,7 +40,7 @@ it('an order whose row the database can neither read nor write goes to quarantin
   );
   for (let order = 0; order < 100; order += 1) ingest.offer(observe(orderAt(order, 0)));
   await eventually(async () => expect((await rig.rows('select from orders')).length).toBe(99));
-  await ingest.settled();
+  await ingest.committed();
   expect(ingest.depth).toBe(0);
   expect(await rig.rows('select order_id, reason, detail from quarantine')).toEqual([
     { order_id: 'ord-13', reason: 'poison', detail: 'Postgres refused it with SQLSTATE XX001' },

@@ -112,7 +112,7 @@ describe('an error that nobody foresaw', () => {
     refusing(rig, (batch) => (touches(3)(batch) ? 'XX001' : undefined));
     await offered(rig, [3]);
     let passed = false;
-    void rig.ingest.settled().then(() => {
+    void rig.ingest.committed().then(() => {
       passed = true;
     });
     await rig.clock.advance(30_000);
@@ -129,19 +129,19 @@ it('a lane that commits nothing says how much waits, and since when', async () =
   rig.ingest.begin(rig.hold);
   const value = async (gauge: { get(): Promise<{ values: { value: number }[] }> }) =>
     (await gauge.get()).values[0]?.value;
-  expect(await value(rig.metrics.ingest.oldestUnsettled)).toBe(0);
+  expect(await value(rig.metrics.ingest.oldestUncommitted)).toBe(0);
   rig.database.faults = { ...rig.database.faults, retry: 1 };
   const atMs = rig.clock.nowMs();
   await offered(rig, [1, 2, 3]);
   await rig.clock.advance(40_000);
   expect(rig.ingest.depth).toBe(3);
-  expect(rig.ingest.oldestUnsettledMs).toBe(atMs);
+  expect(rig.ingest.oldestUncommittedMs).toBe(atMs);
   expect(await value(rig.metrics.ingest.queueDepth)).toBe(3);
-  expect(await value(rig.metrics.ingest.oldestUnsettled)).toBe(atMs / 1000);
+  expect(await value(rig.metrics.ingest.oldestUncommitted)).toBe(atMs / 1000);
   rig.database.faults = { ...rig.database.faults, retry: 0 };
   await rig.clock.advance(5_000);
-  expect(rig.ingest.oldestUnsettledMs).toBeUndefined();
-  expect(await value(rig.metrics.ingest.oldestUnsettled)).toBe(0);
+  expect(rig.ingest.oldestUncommittedMs).toBeUndefined();
+  expect(await value(rig.metrics.ingest.oldestUncommitted)).toBe(0);
 });
 
 it('what is in flight counts as waiting, since it came', async () => {
@@ -157,10 +157,10 @@ it('what is in flight counts as waiting, since it came', async () => {
   await rig.clock.advance(5_000);
   await offered(rig, [3]);
   expect(rig.ingest.depth).toBe(3);
-  expect(rig.ingest.oldestUnsettledMs).toBe(atMs);
+  expect(rig.ingest.oldestUncommittedMs).toBe(atMs);
   await rig.clock.advance(60_000);
   expect(rig.ingest.depth).toBe(0);
-  expect(rig.ingest.oldestUnsettledMs).toBeUndefined();
+  expect(rig.ingest.oldestUncommittedMs).toBeUndefined();
 });
 
 it('what waits for the heads of its orders to be read counts as waiting, since it came', async () => {
@@ -175,7 +175,7 @@ it('what waits for the heads of its orders to be read counts as waiting, since i
   await offered(rig, [1, 2, 3]);
   await rig.clock.advance(40_000);
   expect(rig.ingest.depth).toBe(3);
-  expect(rig.ingest.oldestUnsettledMs).toBe(atMs);
+  expect(rig.ingest.oldestUncommittedMs).toBe(atMs);
   expect((await rig.metrics.ingest.queueDepth.get()).values[0]?.value).toBe(3);
   rig.database.readHeads = readHeads;
   await rig.clock.advance(5_000);

@@ -27,7 +27,7 @@ it('an error of the database begins with them', () => {
 
 it('readiness says why nothing is stored', () => {
   const clock = new VirtualClock();
-  const ingest = { depth: 12, oldestUnsettledMs: clock.nowMs() - 40_000, trouble: sqlstateSentence('53100') };
+  const ingest = { depth: 12, oldestUncommittedMs: clock.nowMs() - 40_000, trouble: sqlstateSentence('53100') };
   expect(ingestCheck({ clock, ingest })).toEqual({
     ok: false,
     detail:

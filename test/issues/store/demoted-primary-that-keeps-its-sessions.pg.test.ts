@@ -103,7 +103,7 @@ it('stores everything within seconds of a promotion, though the old primary stay
     deadlineMs: 20_000,
   });
   const count = await load.stop();
-  await service.ingest.settled();
+  await service.ingest.committed();
   expect(await stored(servers.standbyUrl), 'each once, and no commit was lost').toEqual({
     ...{ orders: count, updates: count },
     ...{ generation: 1, halts: 0 },

@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { AuditTrail } from '../../../src/service/commands/audit-trail.ts';
-import type { AuditEntry } from '../../../src/store/commands/command-journal.ts';
+import type { AuditTrailEntry } from '../../../src/store/commands/command-journal.ts';
 import { silentLog } from '../../support/runs/silent-log.ts';
 import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 
 function trailOnVirtualTime() {
   const clock = new VirtualClock();
   const writes: { readonly actions: string[]; readonly done: () => void }[] = [];
-  const audit = (entries: readonly AuditEntry[]) =>
+  const audit = (entries: readonly AuditTrailEntry[]) =>
     new Promise<void>((resolve) => {
       writes.push({ actions: entries.map(({ action }) => action), done: resolve });
     });
   return {
     clock,
     writes,
-    trail: new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log: silentLog }),
+    trail: new AuditTrail({ journal: { addToAuditTrail: audit }, clock, random: seededRandom(1), log: silentLog }),
   };
 }
 

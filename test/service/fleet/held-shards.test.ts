@@ -15,7 +15,7 @@ function rig() {
     offer: (item: IngestItem) => taken.push(item),
     full: false,
     onRoom: () => () => {},
-    settled: async () => {},
+    committed: async () => {},
   };
   const ofShard = (shard: number) => accounts.find((accountId) => held.shardOf(accountId) === shard) ?? '';
   const order = (accountId: string): IngestItem => ({

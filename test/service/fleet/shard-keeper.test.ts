@@ -8,7 +8,7 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 import { MemoryFleet } from './memory-fleet.ts';
 
 /** One process on lane 0 of a fleet of four shards; every act on a shard is noted in order. */
-function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
+function rig({ commands = {} }: { commands?: { begin?: () => Promise<void> } } = {}) {
   const clock = new VirtualClock();
   const fleet = new MemoryFleet(4, clock);
   fleet.epochs.set(0, 1n);
@@ -28,7 +28,7 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
       held,
       sources: { review: () => acts.push(`follow ${held.shards}`) },
       ingest: {
-        settled: async () => void acts.push('settled'),
+        committed: async () => void acts.push('settled'),
         fence: async () => void acts.push('fence'),
         forgetOrders: () => undefined,
       },
@@ -39,10 +39,10 @@ function rig({ desks = {} }: { desks?: { begin?: () => Promise<void> } } = {}) {
         ]);
         acts.push('published');
       },
-      desks: {
+      commands: {
         expect: () => undefined,
         begin: async ({ shard }: HeldShard) => {
-          await desks.begin?.();
+          await commands.begin?.();
           acts.push(`desk ${shard}`);
         },
         quiesce: async (shard: number) => void acts.push(`quiesce ${shard}`),
@@ -436,7 +436,7 @@ describe('the keeper of the shards', () => {
   it('tries again to take commands when the journal could not be read', async () => {
     let failures = 1;
     const { begin, acts, clock } = rig({
-      desks: {
+      commands: {
         begin: async () => {
           failures -= 1;
           if (failures >= 0) throw new Error('the journal is away');

@@ -112,7 +112,7 @@ describe('orders that carry a reference of ours, over a database that fails at e
           if (endTerm && pauseMs === 40) await crash(rig);
         }
         database.faults = noDatabaseFaults;
-        const settled = rig.ingest.settled();
+        const settled = rig.ingest.committed();
         await rig.clock.advance(30_000);
         await settled;
         checkTogether(database, orders);
@@ -145,7 +145,7 @@ describe('orders that carry a reference of ours, over a database that fails at e
         if (kind !== 'lookalike' && kind !== 'foreign') rig.database.attempts.set('tm-0', bindingOf(0, kind));
         rig.ingest.begin(rig.hold);
         for (const step of order) rig.offer(observe(viewAt(0, step, kind, shown < 6 && step !== shown)));
-        const settled = rig.ingest.settled();
+        const settled = rig.ingest.committed();
         await rig.clock.advance(1000);
         await settled;
         checkTogether(rig.database, [kind]);

@@ -39,7 +39,7 @@ describe('ingest over a database that fails at every step', () => {
         }
         await rig.clock.advance(2000);
         rig.database.faults = noDatabaseFaults;
-        const settled = rig.ingest.settled();
+        const settled = rig.ingest.committed();
         await rig.clock.advance(30_000);
         await settled;
 

@@ -103,7 +103,7 @@ describe('ingest', () => {
     const rig = await ingestRig(5);
     rig.ingest.begin(rig.hold);
     const batch = () => rig.database.lanes.get(0)?.batch;
-    void rig.ingest.settled();
+    void rig.ingest.committed();
     await rig.clock.advance(100);
     expect(batch()).toBe(0n);
     void rig.ingest.fence();
@@ -158,7 +158,7 @@ describe('ingest', () => {
     await rig.clock.advance(50);
     await taken;
     rig.offer(observe(orderAt(1, 0)));
-    const settled = rig.ingest.settled();
+    const settled = rig.ingest.committed();
     const refusal = expect(settled).rejects.toMatchObject({ code: 'LANE_ENDED' });
     await rig.clock.advance(1000);
     const ended = rig.ingest.end();

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../support/runs/virtual-clock.ts';
 async function startRing(kept = 361) {
   const clock = new VirtualClock();
   const metrics = createMetrics();
-  const ingest = { depth: 2, oldestUnsettledMs: clock.nowMs() };
+  const ingest = { depth: 2, oldestUncommittedMs: clock.nowMs() };
   const read = () => readPipeline({ clock, metrics, ingest });
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept });
   await ring.start();
@@ -38,7 +38,7 @@ it('has the rates of the last minute only', async () => {
 it('has no rates before its first reading', async () => {
   const clock = new VirtualClock();
   const read = () =>
-    readPipeline({ clock, metrics: createMetrics(), ingest: { depth: 0, oldestUnsettledMs: undefined } });
+    readPipeline({ clock, metrics: createMetrics(), ingest: { depth: 0, oldestUncommittedMs: undefined } });
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept: 361 });
   expect(ring.lastMinute(await read())).toEqual({ updatesPerSecond: 0, p50Ms: null, p99Ms: null });
 });
@@ -65,7 +65,7 @@ it('keeps a fixed number of readings, the newest', async () => {
 it('goes on after a reading that failed', async () => {
   const clock = new VirtualClock();
   let failing = true;
-  const good = { clock, metrics: createMetrics(), ingest: { depth: 0, oldestUnsettledMs: undefined } };
+  const good = { clock, metrics: createMetrics(), ingest: { depth: 0, oldestUncommittedMs: undefined } };
   const read = () => (failing ? Promise.reject(new Error('a metric is gone')) : readPipeline(good));
   const ring = new PipelineRing({ clock, log: silentLog, read }, { everyMs: 10_000, kept: 3 });
   await ring.start();

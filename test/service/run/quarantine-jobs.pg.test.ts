@@ -13,7 +13,7 @@ import {
   mostOpenJobs,
   type QuarantineAction,
   type QuarantineFilter,
-} from '../../../src/store/quarantine/quarantine-desk.ts';
+} from '../../../src/store/quarantine/quarantine-access.ts';
 import { askRepair, readAnswer } from '../../../src/store/repair-requests.ts';
 import { batch, quarantined, storeRig } from '../../support/orders/store-rig.ts';
 import { eventually } from '../../support/runs/poll.ts';

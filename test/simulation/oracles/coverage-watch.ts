@@ -86,7 +86,7 @@ export class CoverageWatch {
         return inner.full;
       },
       onRoom: (callback) => inner.onRoom(callback),
-      settled: () => inner.settled(),
+      committed: () => inner.committed(),
     };
   }
 

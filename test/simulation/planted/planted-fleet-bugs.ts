@@ -42,7 +42,7 @@ function unpinned(shards: ShardStore): ShardStore {
 /** Ingest as the keeper of the shards sees it, with one wait that is over at once. */
 function without(ingest: Ingest, wait: 'settled' | 'fence') {
   return {
-    settled: () => ingest.settled(),
+    committed: () => ingest.committed(),
     fence: () => ingest.fence(),
     forgetOrders: (isOf: (accountId: string) => boolean) => ingest.forgetOrders(isOf),
     [wait]: async () => undefined,
@@ -157,7 +157,7 @@ export const plantedFleetBugs: readonly PlantedBug[] = [
           return sink.full;
         },
         onRoom: (callback) => sink.onRoom(callback),
-        settled: () => sink.settled(),
+        committed: () => sink.committed(),
       }),
     }),
     plant: replaced(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PostgresFleetDesk } from '../../../src/store/fleet/fleet-desk.ts';
+import { PostgresFleetActions } from '../../../src/store/fleet/fleet-actions.ts';
 import { PostgresShardStore } from '../../../src/store/fleet/shard-store.ts';
 import { storeRig } from '../../support/orders/store-rig.ts';
 
@@ -17,7 +17,7 @@ async function deskRig() {
     return fleet.members.map(({ lane, weight, drained }) => [lane, weight, drained]);
   };
   const lines = () => rig.rows('select principal, action, reason, request_id, detail from audit_log order by id');
-  return { ...rig, shards, introduction, members, lines, desk: new PostgresFleetDesk(rig.deps, { expireAfterMs }) };
+  return { ...rig, shards, introduction, members, lines, desk: new PostgresFleetActions(rig.deps, { expireAfterMs }) };
 }
 
 describe('a process that is drained', () => {

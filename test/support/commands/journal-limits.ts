@@ -21,7 +21,7 @@ import {
 import type { Measure } from '../../../src/domain/measure-command.ts';
 import type { Order } from '../../../src/domain/order.ts';
 import { canonicalSymbol, optionRoot } from '../../../src/domain/symbol.ts';
-import type { AuditEntry, NewCommand } from '../../../src/store/commands/command-journal.ts';
+import type { AuditTrailEntry, NewCommand } from '../../../src/store/commands/command-journal.ts';
 import type { JudgedCommand } from '../../../src/store/commands/journal-preview.ts';
 import type { LimitsChange } from '../../../src/store/commands/stops-journal.ts';
 import type { JournaledOrders } from './journaled-orders.ts';
@@ -57,7 +57,7 @@ export class MemoryLimits {
     principal,
     accountId,
     approvedBy,
-  }: LimitsChange): AuditEntry | undefined {
+  }: LimitsChange): AuditTrailEntry | undefined {
     const isOfScope = (row: LimitRow) => row.principal === principal && row.accountId === accountId;
     if (!isDeepStrictEqual(this.rows.find(isOfScope)?.bounds ?? {}, before)) return undefined;
     const account = accountId === undefined ? {} : { accountId };

@@ -13,7 +13,7 @@ import {
   type PlaceOfAccount,
 } from '../../../src/store/commands/cancel-all-journal.ts';
 import type {
-  AuditEntry,
+  AuditTrailEntry,
   CommandJournal,
   CommandStep,
   Landings,
@@ -94,7 +94,7 @@ export class MemoryJournal implements CommandJournal {
   nowMs: () => number = () => 0;
   readonly cancelAlls: { readonly shard: number; readonly cancelAll: NewCancelAll }[] = [];
   readonly endedCancelAlls = new Set<string>();
-  readonly audits: AuditEntry[] = [];
+  readonly audits: AuditTrailEntry[] = [];
   private readonly waiting = new Map<string, Approval>();
   /** Tokens that have ended: the principal, a blank, the number. */
   readonly endedTokens = new Set<string>();
@@ -481,8 +481,8 @@ export class MemoryJournal implements CommandJournal {
     });
   }
 
-  audit(entries: readonly AuditEntry[]): Promise<void> {
-    return this.hook('audit', () => {
+  addToAuditTrail(entries: readonly AuditTrailEntry[]): Promise<void> {
+    return this.hook('addToAuditTrail', () => {
       this.audits.push(...entries);
     });
   }

@@ -2,14 +2,14 @@ import type { AccountScope, Page } from '../../../src/store/orders/order-reads.t
 import type {
   JobSize,
   NewQuarantineJob,
+  QuarantineAccess,
   QuarantineAction,
-  QuarantineDesk,
   QuarantineEntry,
   QuarantineFilter,
   QuarantineJob,
   QuarantineMessage,
   QuarantineWord,
-} from '../../../src/store/quarantine/quarantine-desk.ts';
+} from '../../../src/store/quarantine/quarantine-access.ts';
 
 export const jobId = '7a1f0c52-0d5e-4c1b-9a53-1f2b3c4d5e6f';
 
@@ -17,7 +17,7 @@ export const jobId = '7a1f0c52-0d5e-4c1b-9a53-1f2b3c4d5e6f';
  * The quarantine of REST in memory: one row of the order ord-1, and one job over the account ACC-1.
  * A retry is answered at once: it failed.
  */
-export class MemoryQuarantine implements QuarantineDesk {
+export class MemoryQuarantine implements QuarantineAccess {
   rows: QuarantineMessage[] = [sampleRow()];
   jobs: QuarantineJob[] = [sampleJob()];
   /** Every act that changed something, or would have. */

@@ -44,7 +44,7 @@ export class ReducingSink extends ScriptedRegistry implements ObservationSink {
     return () => undefined;
   }
 
-  async settled(): Promise<void> {}
+  async committed(): Promise<void> {}
 
   override async openOrders(
     stream: Stream,

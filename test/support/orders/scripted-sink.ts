@@ -28,7 +28,7 @@ export class ScriptedSink implements ObservationSink {
     return () => this.listeners.delete(callback);
   }
 
-  settled(): Promise<void> {
+  committed(): Promise<void> {
     return this.settle();
   }
 

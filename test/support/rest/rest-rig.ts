@@ -16,11 +16,11 @@ import { readGateDefaults } from '../../../src/service/rest/read-gate.ts';
 import { RestServer, type RestServerOptions } from '../../../src/service/rest/rest-server.ts';
 import type { RestParts } from '../../../src/service/rest/route-parts.ts';
 import { streamHubDefaults } from '../../../src/service/rest/stream/stream-hub.ts';
-import type { AuditEntry } from '../../../src/store/commands/command-journal.ts';
+import type { AuditTrailEntry } from '../../../src/store/commands/command-journal.ts';
 import type { PrincipalStore } from '../../../src/store/principals.ts';
 import { UndiciHttp } from '../../../src/venue/platform/undici-http.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
-import { MemoryFleetDesk } from '../orders/memory-fleet-desk.ts';
+import { MemoryFleetDesk } from '../orders/memory-fleet-actions.ts';
 import { MemoryQuarantine } from '../orders/memory-quarantine.ts';
 import { MemoryReads } from '../orders/memory-reads.ts';
 import { MemoryRepairs } from '../orders/memory-repairs.ts';
@@ -87,8 +87,8 @@ export async function startRest(options: RestRigOptions = {}) {
   const repairs = new MemoryRepairs();
   const followed: { accounts: readonly FollowedAccount[] | undefined } = { accounts: undefined };
   const metrics = createMetrics();
-  const audits: AuditEntry[] = [];
-  const auditTrail = { record: (entry: AuditEntry) => audits.push(entry), drained: async () => undefined };
+  const audits: AuditTrailEntry[] = [];
+  const auditTrail = { record: (entry: AuditTrailEntry) => audits.push(entry), drained: async () => undefined };
   const server = new RestServer(
     {
       ...{

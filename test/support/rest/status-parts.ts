@@ -46,7 +46,7 @@ export interface SampleStatus {
   readonly sources?: readonly Source[];
   /** One unresolved command each. */
   readonly unresolvedIn?: readonly string[];
-  readonly halts?: ReturnType<StatusParts['desk']['operator']['halts']['list']>;
+  readonly halts?: ReturnType<StatusParts['commands']['operator']['halts']['list']>;
   readonly quarantined?: ReturnType<StatusParts['quarantined']>;
 }
 
@@ -85,7 +85,7 @@ export function sampleStatusParts(over: SampleStatus = {}): StatusParts {
           state: 'held' as const,
         })),
     },
-    desk: {
+    commands: {
       status: (scope = { kind: 'all' }) => ({
         enabled: true,
         leading: state === 'held',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../../../observability/log.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { CancelAllSelection, NewCancelAll, OnLanding } from '../../../store/commands/cancel-all-journal.ts';
-import type { AuditEntry } from '../../../store/commands/command-journal.ts';
+import type { AuditTrailEntry } from '../../../store/commands/command-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import type { FollowedAccounts } from '../../sources/account-access.ts';
 import type { Window } from '../../sources/window.ts';
@@ -22,7 +22,7 @@ interface CancelAllsDeps extends CancelAllRunDeps {
   readonly maySend: (shard: number) => SendingTerm | Declined;
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
-  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 /** `onLanding`: where it is left out, an order that lands late is cancelled. */
@@ -99,7 +99,7 @@ export class CancelAlls {
     word: CancelAllWord,
     term: Term,
   ): Promise<{ readonly record: NewCancelAll; readonly replayed: boolean } | Declined> {
-    const { journal, random, clock, audit } = this.deps;
+    const { journal, random, clock, record: note } = this.deps;
     const { by: principal, reason, requestId, idempotencyKey, onLanding = 'cancel' } = word;
     const list = await listCancelAll(this.deps, scope, { ...this.options, over: term.over });
     if ('code' in list) return list;
@@ -126,7 +126,7 @@ export class CancelAlls {
         places: record.places.length,
         unread: record.unread.length,
       };
-      audit({
+      note({
         principal,
         action: 'cancel_all',
         requestId,

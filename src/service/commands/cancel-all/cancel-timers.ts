@@ -3,7 +3,7 @@ import type { Metrics } from '../../../observability/metrics.ts';
 import { Backoff } from '../../../runtime/backoff.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
-import type { AuditEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
+import type { AuditTrailEntry, CommandJournal } from '../../../store/commands/command-journal.ts';
 import type { CancelTimer } from '../../../store/commands/stops-journal.ts';
 import type { Term } from '../../../store/commands/term.ts';
 import { anotherLeads, type Declined, declined } from '../check-submission.ts';
@@ -23,7 +23,7 @@ interface CancelTimersDeps {
   /** Why the account may not be traded on either stream. */
   readonly objection: (accountId: string) => Declined | undefined;
   readonly cancelAll: (scope: CancelAllScope, word: CancelAllWord) => Promise<CancelAllResult>;
-  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 export interface CancelAfter {
@@ -92,7 +92,7 @@ export class CancelTimers {
   /** Arms, renews or disarms. Declined: the timers are as they were. Never rejects. */
   async set(asked: CancelAfter): Promise<CancelAfterResult> {
     const { principal, afterMs, accountIds, requestId } = asked;
-    const { journal, maySend, random, log, audit } = this.deps;
+    const { journal, maySend, random, log, record } = this.deps;
     const refused = this.refusal(asked);
     if (refused !== undefined) return refused;
     const under = maySend();
@@ -111,7 +111,7 @@ export class CancelTimers {
       const action = afterMs === 0 ? 'cancel_after_disarm' : 'cancel_after_arm';
       // Renewals are not recorded: they come every few seconds.
       if (changed)
-        for (const accountId of accountIds) audit({ principal, action, accountId, requestId, detail: { afterMs } });
+        for (const accountId of accountIds) record({ principal, action, accountId, requestId, detail: { afterMs } });
       return { kind: 'done', accountIds, declined: [], ...(afterMs > 0 && { firesAtMs }) };
     } catch (err) {
       log.warn({ err, requestId }, "timers of a dead man's switch could not be written");

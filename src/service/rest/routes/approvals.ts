@@ -4,7 +4,7 @@ import { approvalAnswer, approvalList } from '../../../contract/halt-answers.ts'
 import { formatInstant } from '../../../domain/instant.ts';
 import type { Approval } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
-import { notLeader } from '../../commands/operator-desk.ts';
+import { notLeader } from '../../commands/operator-service.ts';
 import { operatorWordOf } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import type { Answer, Route } from '../route.ts';

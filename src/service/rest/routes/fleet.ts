@@ -1,6 +1,6 @@
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { fleetAnswer } from '../../../contract/fleet-answer.ts';
-import type { FleetDesk, FleetWord } from '../../../store/fleet/fleet-desk.ts';
+import type { FleetActions, FleetWord } from '../../../store/fleet/fleet-actions.ts';
 import { refuseScope } from '../auth/operator-scope.ts';
 import { readStore } from '../problem.ts';
 import type { IdKind } from '../request-fields.ts';
@@ -66,7 +66,7 @@ interface FleetAct extends Pick<Route, 'path' | 'operationId' | 'summary' | 'des
   readonly on: Readonly<Record<string, IdKind>>;
   readonly missing: 'INSTANCE_NOT_FOUND' | 'SHARD_NOT_FOUND';
   /** False: it does not exist. */
-  readonly act: (fleet: FleetDesk, params: Readonly<Record<string, string>>, word: FleetWord) => Promise<boolean>;
+  readonly act: (fleet: FleetActions, params: Readonly<Record<string, string>>, word: FleetWord) => Promise<boolean>;
 }
 
 function fleetRoute({ on, missing, act, ...named }: FleetAct): Route {

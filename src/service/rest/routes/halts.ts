@@ -4,7 +4,7 @@ import { formatInstant } from '../../../domain/instant.ts';
 import type { Halt } from '../../../store/commands/stops-journal.ts';
 import type { AccountScope } from '../../../store/orders/order-reads.ts';
 import type { HaltResult } from '../../commands/commands.ts';
-import { notLeader } from '../../commands/operator-desk.ts';
+import { notLeader } from '../../commands/operator-service.ts';
 import { operatorWordOf, refuseScope, scopeOfPath } from '../auth/operator-scope.ts';
 import { maySee } from '../auth/principal.ts';
 import { sendFromElsewhere } from '../instances/forwarding.ts';

@@ -6,7 +6,7 @@ import {
   quarantineJobList,
   quarantineJobSize,
 } from '../../../contract/quarantine-bodies.ts';
-import { mostOpenJobs, type QuarantineJob } from '../../../store/quarantine/quarantine-desk.ts';
+import { mostOpenJobs, type QuarantineJob } from '../../../store/quarantine/quarantine-access.ts';
 import { maySee } from '../auth/principal.ts';
 import { readStore } from '../problem.ts';
 import type { Route } from '../route.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { plainTextField } from '../../../contract/body-fields.ts';
 import { parseReason, reasonBody } from '../../../contract/command-bodies.ts';
 import { quarantineAnswer, quarantinePage } from '../../../contract/quarantine-bodies.ts';
-import type { QuarantineEntry, QuarantineMessage } from '../../../store/quarantine/quarantine-desk.ts';
+import type { QuarantineEntry, QuarantineMessage } from '../../../store/quarantine/quarantine-access.ts';
 import { readStore } from '../problem.ts';
 import {
   accountField,

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/runtime/random.ts';
 import { AuditTrail } from '../../../../src/service/commands/audit-trail.ts';
-import type { AuditEntry } from '../../../../src/store/commands/command-journal.ts';
+import type { AuditTrailEntry } from '../../../../src/store/commands/command-journal.ts';
 import { VirtualClock } from '../../../support/runs/virtual-clock.ts';
 
 /** A database that is away until it is told to be there, and keeps what it was told. */
@@ -12,14 +12,14 @@ function trail() {
   const clock = new VirtualClock();
   const written: { readonly action: string; readonly again: boolean }[] = [];
   const database = { isThere: false, asked: 0 };
-  const audit = async (entries: readonly AuditEntry[], again = false) => {
+  const audit = async (entries: readonly AuditTrailEntry[], again = false) => {
     database.asked += 1;
     if (!database.isThere) throw new Error('away');
     written.push(...entries.map(({ action }) => ({ action, again })));
   };
   const lines: { readonly msg: string; readonly action?: string }[] = [];
   const log = pino({}, { write: (text: string) => void lines.push(JSON.parse(text)) });
-  const audits = new AuditTrail({ journal: { audit }, clock, random: seededRandom(1), log });
+  const audits = new AuditTrail({ journal: { addToAuditTrail: audit }, clock, random: seededRandom(1), log });
   const record = (action: string) => audits.record({ atMs: 1, principal: 'ann', action });
   const lost = () =>
     lines.filter(({ msg }) => /dropped|record could not be written$/.test(msg)).map(({ action }) => action);

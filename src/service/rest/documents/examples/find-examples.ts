@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { commandExamples } from './command-examples.ts';
-import { deskExamples } from './desk-examples.ts';
 import type { Example } from './example.ts';
+import { operatorExamples } from './operator-examples.ts';
 import { orderExamples } from './order-examples.ts';
 import { serviceExamples } from './service-examples.ts';
 
 export const allExamples: readonly Example[] = [
   ...orderExamples,
   ...commandExamples,
-  ...deskExamples,
+  ...operatorExamples,
   ...serviceExamples,
 ];
 

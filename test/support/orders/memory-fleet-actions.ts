@@ -1,9 +1,9 @@
-import type { FleetDesk, FleetWord } from '../../../src/store/fleet/fleet-desk.ts';
+import type { FleetActions, FleetWord } from '../../../src/store/fleet/fleet-actions.ts';
 
 /**
  * The wishes of operators in memory, for a fleet of one process with the name `one`, and one shard.
  */
-export class MemoryFleetDesk implements FleetDesk {
+export class MemoryFleetDesk implements FleetActions {
   readonly wishes: { readonly what: string; readonly word: FleetWord }[] = [];
 
   async drain(instance: string, drained: boolean, word: FleetWord): Promise<boolean> {

@@ -92,7 +92,7 @@ export const mostOpenJobs = 10;
  * without an account is only in the scope of every account. Every act is written with its audit
  * line. Rejects when the database can't be reached; each call may then be made again.
  */
-export interface QuarantineDesk {
+export interface QuarantineAccess {
   /** Rows not dealt with, oldest first. */
   list(
     scope: AccountScope,

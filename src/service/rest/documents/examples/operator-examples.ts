@@ -39,7 +39,7 @@ const approval: z.input<typeof approvalAnswer>['approval'] = {
 };
 
 /** A desk's acts, and their answers. */
-export const deskExamples: readonly Example[] = [
+export const operatorExamples: readonly Example[] = [
   example(reasonBody, 'reason', { reason: 'the price feed looks wrong' }),
   example(haltList, 'halted', { halts: [halt] }),
   example(haltAnswer, 'halted everywhere', { halts: [halt], unconfirmed: [] }),

@@ -12,7 +12,7 @@ import {
 import type { Log } from '../../observability/log.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { AuditEntry, CommandJournal } from '../../store/commands/command-journal.ts';
+import type { AuditTrailEntry, CommandJournal } from '../../store/commands/command-journal.ts';
 import type { Halt } from '../../store/commands/stops-journal.ts';
 import type { Term } from '../../store/commands/term.ts';
 import type { FollowedAccounts } from '../sources/account-access.ts';
@@ -100,7 +100,7 @@ const unreachable = {
 
 interface SettleByPersonDeps {
   readonly journal: Pick<CommandJournal, 'find'>;
-  readonly holdingOf: OperatorDeskDeps['holdingOf'];
+  readonly holdingOf: OperatorServiceDeps['holdingOf'];
   readonly nowMs: () => number;
 }
 
@@ -147,7 +147,7 @@ function declined(code: Extract<SettleResult, { kind: 'declined' }>['code'], mes
   return { kind: 'declined', code, message };
 }
 
-interface OperatorDeskDeps {
+interface OperatorServiceDeps {
   readonly journal: CommandJournal;
   readonly accounts: Pick<FollowedAccounts, 'account'>;
   readonly clock: Clock;
@@ -162,7 +162,7 @@ interface OperatorDeskDeps {
   readonly termFor: (scope: Halt['scope']) => Promise<Term | undefined>;
   /** The present term of a shard, and its steps. Undefined: it is not held here. */
   readonly holdingOf: (shard: number) => Promise<{ readonly term: Term; readonly steps: CommandSteps } | undefined>;
-  readonly audit: (entry: Omit<AuditEntry, 'atMs'>) => void;
+  readonly record: (entry: Omit<AuditTrailEntry, 'atMs'>) => void;
 }
 
 /**
@@ -171,13 +171,13 @@ interface OperatorDeskDeps {
  * that is done is in the audit trail. Acts are accepted while the process drains too: a halt must
  * not wait for a takeover.
  */
-export class OperatorDesk implements OperatorActs {
+export class OperatorService implements OperatorActs {
   readonly halts: Pick<Halts, 'list'>;
   readonly approvals: FourEyes;
-  private readonly deps: OperatorDeskDeps;
+  private readonly deps: OperatorServiceDeps;
   private readonly options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>;
 
-  constructor(deps: OperatorDeskDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
+  constructor(deps: OperatorServiceDeps, options: Pick<CommandOptions, 'fourEyes' | 'approvalMs'>) {
     this.halts = deps.halts;
     this.approvals = new FourEyes(deps, options);
     this.deps = deps;
@@ -249,13 +249,13 @@ export class OperatorDesk implements OperatorActs {
   }
 
   private async settleNow(commandId: string, outcome: PersonsOutcome, word: OperatorWord): Promise<SettleResult> {
-    const { journal, holdingOf, clock, audit } = this.deps;
+    const { journal, holdingOf, clock, record } = this.deps;
     const result = await settleByPerson({ journal, holdingOf, nowMs: () => clock.nowMs() }, commandId, outcome, word);
     if (result.kind === 'settled') {
       const { by: principal, reason, requestId } = word;
       const { accountId } = result.command.request;
       const detail = { outcome, ...secondPrincipal(word) };
-      audit({ principal, action: 'settle', accountId, commandId, requestId, reason, detail });
+      record({ principal, action: 'settle', accountId, commandId, requestId, reason, detail });
     }
     return result;
   }
@@ -291,7 +291,7 @@ export class OperatorDesk implements OperatorActs {
       return { kind: 'declined', code: 'STORE_UNAVAILABLE', message: `the database could not be reached${known}` };
     }
     const { by: principal, reason, requestId } = word;
-    this.deps.audit({
+    this.deps.record({
       ...{ principal, action, requestId, reason },
       ...(word.approvedBy !== undefined && { detail: secondPrincipal(word) }),
       ...(scope.kind === 'account' && { accountId: scope.accountId }),

@@ -18,7 +18,7 @@ export interface FleetWord {
  * call is one statement. It rejects when the database can't be reached or its answer was lost. Then
  * it may be done, and doing it again does no harm.
  */
-export interface FleetDesk {
+export interface FleetActions {
   /**
    * The process's weight counts as 0 from now on (`true`), or as it was again (`false`). It holds
    * as long as the process holds its lane; the next process begins without it. False: no live
@@ -33,10 +33,10 @@ export interface FleetDesk {
 }
 
 /**
- * The port `FleetDesk` in Postgres. `expireAfterMs`: a lane not renewed for so long has no live
+ * The port `FleetActions` in Postgres. `expireAfterMs`: a lane not renewed for so long has no live
  * process.
  */
-export class PostgresFleetDesk implements FleetDesk {
+export class PostgresFleetActions implements FleetActions {
   private readonly deps: RetryDeps & { readonly pool: Pool };
   private readonly options: { readonly expireAfterMs: number };
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { desc, drizzle, eq, sql } from '../drizzle.ts';
-import { auditLog } from '../schema/principals.ts';
+import { auditTrail } from '../schema/principals.ts';
 import { storableJson } from '../session/write-once.ts';
 
 /** A line of the audit trail as exported: times in ISO 8601, the 64-bit number as text. */
@@ -30,7 +30,7 @@ interface AuditQuery {
  * may still commit a line with a lower id. A reader that continues from its last id would never see
  * that line.
  */
-export async function readAuditLog(
+export async function readAuditTrail(
   pool: Pool,
   { after, since, until, action, limit }: AuditQuery,
 ): Promise<AuditLine[]> {
@@ -64,10 +64,10 @@ export type SettingTexts = Readonly<Record<string, string>>;
 
 /** The settings recorded last; empty if none were. */
 export async function newestConfiguration(pool: Pool): Promise<SettingTexts> {
-  const { id, action, detail } = auditLog;
+  const { id, action, detail } = auditTrail;
   const [row] = await drizzle(pool)
     .select({ settings: sql<SettingTexts | null>`${detail} -> 'settings'` })
-    .from(auditLog)
+    .from(auditTrail)
     .where(eq(action, 'configuration'))
     .orderBy(desc(id))
     .limit(1);
